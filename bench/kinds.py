@@ -128,25 +128,30 @@ def truth(packets: Any, events: Any, point: str) -> Counter[str]:
     """Kinds of the retransmissions that pass at `point`, and of which it shows that they are such."""
     made = sent(packets, events)
     forward = (packets["direction"] == "forward") & (packets["len_bytes"] > 0)
-    if point == "sender":
-        return Counter(kind for *_, kind in made if kind)
-    if point == "between":
-        # All that is sent comes to the queue: nothing is lost before it.
-        return Counter(kind for *_, kind in made if kind)
     packets = packets.assign(ts_val=packets["ts_val"] if "ts_val" in packets else math.nan)
     came = packets[forward & (packets["event"] == "delivered")]
-    by_start: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
-    for time, start, stamp, kind in made:
-        by_start[start].append((time, stamp, kind))
+    by_start: dict[int, list[tuple[float, float, str, int]]] = defaultdict(list)
+    for place, (time, start, stamp, kind) in enumerate(made):
+        by_start[start].append((time, stamp, kind, place))
     found: Counter[str] = Counter()
-    most = 0
+    # No delay is shorter than that of what was sent once.
+    alone = {start: sent for start, [sent, *more] in by_start.items() if not more}
+    delays = [time - alone[start][0] for time, start in zip(came["time_s"], came["seq_bytes"], strict=True) if start in alone]
+    least = min(delays, default=0.0)
+    most, newest = 0, -1
     for time, start, length, stamp in zip(came["time_s"], came["seq_bytes"], came["len_bytes"], came["ts_val"], strict=True):
         # (Where nothing sent later has passed, either, nothing there shows that it was sent before.)
         is_seen, most = start < most, max(most, start + length)
-        before = [one for one in by_start[int(start)] if one[0] < time and (one[1] == stamp or math.isnan(stamp))]
+        before = [one for one in by_start[int(start)] if one[0] + least <= time + 1e-9 and (one[1] == stamp or math.isnan(stamp))]
         if before:
             by_start[int(start)].remove(before[-1])
             found[before[-1][2]] += int(is_seen)
+            # (A first transmission. One that was sent again meanwhile is not told from its retransmission by everyone.)
+            found["overtaken"] += int(before[-1][3] < newest and not before[-1][2])
+            newest = max(newest, before[-1][3])
+    # All that is sent comes to the queue: nothing is lost before it, and nothing overtaken there.
+    if point != "receiver":
+        found = Counter(kind for *_, kind in made if kind) | Counter(overtaken=found["overtaken"])
     del found[""]
     return found
 
@@ -178,21 +183,25 @@ def main() -> None:
             for point, capture in files.items():
                 known = Counter(json.loads(capture.with_suffix(".json").read_text(encoding="utf-8")))
                 one = max(longfat.trace.read(capture)["connections"], key=lambda other: other["data"]["bytes"])
-                said = one["data"]["retransmitted"]
+                said, moved = one["data"]["retransmitted"], sum(one["data"]["reordered"].values())
                 for group in ("all", f"at {point}", words["pattern"], words["recovery"]):
                     for kind in KINDS:
                         groups[group][f"{kind} true"] += known[kind]
                         groups[group][f"{kind} said"] += said[kind]
                         groups[group][f"{kind} both"] += min(known[kind], said[kind])
-                    groups[group]["true"] += sum(known.values())
+                    groups[group]["overtaken true"] += known["overtaken"]
+                    groups[group]["overtaken said"] += moved
+                    groups[group]["overtaken both"] += min(known["overtaken"], moved)
+                    groups[group]["true"] += sum(known[kind] for kind in KINDS)
                     groups[group]["said"] += said["segments"]
-                    groups[group]["either"] += max(sum(known.values()), said["segments"])
+                    groups[group]["either"] += max(sum(known[kind] for kind in KINDS), said["segments"])
                 wrong = {kind: (known[kind], said[kind]) for kind in KINDS if known[kind] != said[kind]}
-                if asked.details and wrong:
-                    print(f"{number} {point} {words['pattern']} {words['recovery']}: {wrong}, moved {one['data']['reordered']}")
+                if asked.details and (wrong or known["overtaken"] != moved):
+                    overtaken = f"overtaken {known['overtaken']}, {moved} said"
+                    print(f"{number} {point} {words['pattern']} {words['recovery']}: {wrong} {overtaken}")
     for group, counts in groups.items():
         both = sum(counts[f"{kind} both"] for kind in KINDS)
-        kinds = "; ".join(f"{kind} {counts[f'{kind} both']} of {counts[f'{kind} true']} ({counts[f'{kind} said']} said)" for kind in KINDS)
+        kinds = "; ".join(f"{kind} {counts[f'{kind} both']} of {counts[f'{kind} true']} ({counts[f'{kind} said']} said)" for kind in (*KINDS, "overtaken"))
         print(f"{group:20} {both / max(counts['either'], 1):6.1%} of {counts['true']} ({counts['said']} said): {kinds}")
 
 

@@ -46,22 +46,22 @@ pub struct Episode {
 }
 
 impl Way {
-    /// Whether what fills a hole had been sent before what came earlier: by its timestamp, or since nothing sent again comes so soon.
+    /// Whether what fills a hole had been sent before what came earlier.
+    ///
+    /// Timestamps do not run backwards (RFC 7323 section 5.4), and first transmissions go in the order of the stream: an older timestamp than
+    /// that of what overtook it proves it, a newer one that it is a retransmission. Else nothing is sent again sooner than the answer to what
+    /// overtook it can come: a round trip, wherever the capture was taken.
     pub(super) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
-        let waited = time - hole.first;
         // (Half of it, since the least round trip that was seen may not be the least there is.)
-        let soonest = if self.near.is_known() { self.near.min.max(self.trips().min.min(i64::MAX / 2) / 2) } else { 3 * MS };
-        let is_soon = waited < soonest / 2;
-        if is_soon {
-            return true;
-        }
+        let soonest = match (self.near.is_known(), self.quickest()) {
+            (false, _) => 3 * MS,
+            (true, Some(_)) => self.trips().min,
+            (true, None) => self.near.min.max(self.trips().min.min(i64::MAX / 2) / 2),
+        };
         match (stamp, hole.stamps[0]) {
-            // Sent before what overtook it, or too soon behind that to be called for by an answer to it.
-            (Some(own), Some(other)) => {
-                let newer = f64::from(own.wrapping_sub(other) as i32);
-                newer < 0.0 || self.near.is_known() && self.lateness.tick().is_some_and(|tick| (newer + 1.0) * tick < soonest as f64)
-            }
-            _ => false,
+            (Some(own), Some(other)) if own != other => (own.wrapping_sub(other) as i32) < 0,
+            (Some(_), Some(_)) if self.near.is_known() && self.lateness.tick().is_some_and(|tick| tick < soonest as f64) => true,
+            _ => time - hole.first < soonest / 2,
         }
     }
 
@@ -74,7 +74,6 @@ impl Way {
         let time = packet.time;
         self.counts.bytes_again += end - start;
         let kind = self.kind(time, start, end, before);
-        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} {start} {end} {kind:?} times {} last {:.6} adv {:.6} ev {:.6} over {:?} front {} order {} rtt {} ", time as f64/1e9, before.times, before.last as f64/1e9, self.last_advance as f64/1e9, self.last_evidence as f64/1e9, self.delivered.learned((before.last, end)), start<=self.acked, self.has_evidence(before), self.trips().smoothed); }
         self.counts.again[kind as usize] += 1;
         self.counts.blind += u64::from(kind == Again::Timeout && !self.has_evidence(before));
         self.series.at(time).again += 1;
