@@ -20,7 +20,7 @@ pub use again::{Again, Episode};
 pub use bucket::Bucket;
 pub use counts::WayCounts;
 use sender::Answer;
-pub use sender::Waits;
+pub use sender::{TICK, Waits};
 pub use trains::{Rate, Trains};
 
 use super::copies::Identifications;
