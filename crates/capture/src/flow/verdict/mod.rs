@@ -5,6 +5,7 @@
 //! capture take from it. `bench/verdicts.py` measures both.
 
 mod facts;
+mod next;
 mod path;
 mod reliability;
 mod rules;
@@ -15,6 +16,7 @@ use facts::facts;
 pub use facts::{bottleneck, goodput, quantile};
 use reliability::{alike, double, reliability};
 use rules::{causes, no_chance, ramp};
+use next::next;
 use serde_json::{Value, json};
 
 /// What can limit a flow.
@@ -136,6 +138,7 @@ fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &
         "cannot_tell_from": [],
         "confidence": confidence,
         "why": why,
+        "next": next(cause),
         "limits": limits,
         "others": others,
     })

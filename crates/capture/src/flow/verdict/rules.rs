@@ -339,3 +339,19 @@ fn policed(facts: &Facts, segments: u64) -> f64 {
     let by_sender = ramp(facts.used, 0.8, 0.93) * ramp(share, 0.005, 0.02) * (1.0 - ramp(facts.rtt_rank, 0.65, 0.85));
     (slow * by_tokens.max(by_rates)).max(by_within).max(by_sender * (1.0 - ramp(facts.single, 0.5, 0.7)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::no_chance;
+
+    #[test]
+    fn the_sign_test_has_its_values() {
+        // By hand: P(X >= 3) of 3, P(X >= 2) of 3, P(X >= 8) of 10 = (45 + 10 + 1) / 1024, of a fair coin.
+        for (of, all, p) in [(3, 3, 0.125), (2, 3, 0.5), (8, 10, 56.0 / 1024.0), (0, 9, 1.0), (0, 0, 1.0)] {
+            assert!((no_chance(of, all) - (1.0 - p)).abs() < 1e-12, "{of} of {all}");
+        }
+        // Half of an even number is as likely as not, but for half of the middle: for many about 1 / sqrt(2 pi n).
+        assert!((no_chance(2000, 4000) - 0.5).abs() < 0.01);
+        assert!(no_chance(4000, 4000) > 0.999_999 && no_chance(1900, 4000) < 0.01);
+    }
+}

@@ -169,6 +169,7 @@ impl Way {
             self.data(packet, start, end, agreed);
         }
         if packet.flags & flags::FIN != 0 {
+            self.counts.fins_again += u64::from(packet.len == 0 && self.stream_end == Some(end));
             self.fin = true;
             self.stream_end = Some(end);
             // It takes a number of its own, behind the last byte.
