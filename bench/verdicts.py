@@ -39,6 +39,7 @@ RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75), "train": 
 RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15), "train": (14, 20), "final": (10, 17, 24)}
 
 Cause = dict[str, str]
+AQM = "active queue management"
 CAUSES: dict[str, Cause] = {
     "receive window": {"flow": 'receive_buffer = "{window} bytes"', "any": "yes"},
     "closing window": {"flow": 'read_rate = "{read} kbit/s"\nreceive_buffer = "{bdp} bytes"', "any": "yes"},
@@ -46,6 +47,11 @@ CAUSES: dict[str, Cause] = {
     "application": {"traffic": '{{ kind = "telnet", interval = "{interval} ms", size = "20 kB" }}', "any": "yes"},
     "congestion, by loss": {"queue": '{{ kind = "droptail", limit = "1 bdp" }}'},
     "congestion, by ECN": {"queue": '{{ kind = "red", limit = "2 bdp", ecn = true }}', "flow": 'ecn = "classic"'},
+    "RED": {"is": AQM, "queue": '{{ kind = "red", limit = "4 bdp", target_delay = "{early} ms", max_p = {max_p}, wq = 0.002 }}'},
+    "CoDel": {"is": AQM, "queue": '{{ kind = "codel", target = "{target} ms" }}'},
+    "PIE": {"is": AQM, "queue": '{{ kind = "pie", target = "{early} ms" }}'},
+    "fq_codel": {"is": AQM, "queue": '{{ kind = "fq_codel", ecn = false }}'},
+    "fq_codel, with ECN": {"is": "congestion, by ECN", "queue": '{{ kind = "fq_codel" }}', "flow": 'ecn = "classic"'},
     "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "{small} packets" }}'},
     "random loss": {"loss": '{{ kind = "bernoulli", probability = {loss} }}', "queue": '{{ kind = "droptail", limit = "4 bdp" }}'},
     "policer": {"queue": '{{ kind = "policer", rate = "{policed} kbit/s", burst = "{tokens} bytes", limit = "4 bdp" }}', "any": "yes"},
@@ -134,6 +140,10 @@ def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random
         "overtaken": f"{later.uniform(0.01, 0.05):.3f}",
         "late": f"{rtt * later.uniform(0.2, 0.8):.1f}",
         "little": int(later.uniform(5000, 12_000)),
+        # From half to twice of the defaults (tc-red(8), tc-codel(8), tc-pie(8)).
+        "early": f"{later.uniform(5, 30):.1f}",
+        "target": f"{later.uniform(2.5, 10):.1f}",
+        "max_p": f"{later.uniform(0.02, 0.2):.3f}",
     }
     # A packet takes 1000 cycles.
     mhz = max(1, round(rng.uniform(0.5, 0.7) * rate * 1e6 / 12_000 * 1000 / 1e6))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ import longfat
 import numpy as np
 import pandas as pd
 import pytest
-from longfat import trace
-from longfat.beside import beside
+from longfat import trace, traced
+from longfat.beside import Row, beside
 from longfat.capture import write_capture
 from longfat.errors import CaptureError
+from longfat.retold import lost
+from longfat.terminal import Terminal
 
 EXPERIMENT = """\
 title = "Traced"
@@ -179,8 +183,10 @@ def test_the_command(recorded: Path, tmp_path: Path) -> None:
     shown = command("trace", str(file))
     assert (shown.returncode, shown.stderr.strip()) == (0, "")
     assert "10.0.0.1:49152" in shown.stdout
-    assert "congestion, by loss (cannot tell from: receiver's ring): " in shown.stdout
-    assert "sent again: " in shown.stdout
+    assert "congestion, by loss, " in shown.stdout
+    assert "(cannot tell from: receiver's ring): " in shown.stdout
+    assert "next: " in shown.stdout
+    assert "retransmissions: " in shown.stdout
     found = json.loads(command("trace", "--json", str(file)).stdout)
     assert found["connections"][0]["number"] == 0
 
@@ -248,6 +254,56 @@ def test_the_capture_stands_beside_its_simulation(recorded: Path, tmp_path: Path
     assert simulated.goodput_bps == pytest.approx(as_captured.goodput_bps, rel=0.1)
     assert simulated.rtt_mean_s == pytest.approx(as_captured.rtt_mean_s, rel=0.15)
     assert {"paced", "with bbr"} <= rows.keys()
+
+
+def test_simulations_beside_a_capture_have_intervals_and_no_rank_within_them(tmp_path: Path) -> None:
+    lossy = EXPERIMENT.replace('limit = "1 bdp" }', 'limit = "4 bdp" }, loss = { kind = "bernoulli", probability = 0.002 }')
+    assert lossy != EXPERIMENT
+    found = only(captured(run(tmp_path, lossy), "left1", tmp_path))
+    captured_row, own, *others = beside(found, repeats=4)
+    assert (captured_row.repeats, captured_row.goodput_bps_half, captured_row.differs) == (1, None, None)
+    assert (own.repeats, own.gain) == (4, None)
+    assert own.goodput_bps_half is not None and own.goodput_bps_half > 0
+    for row in others:
+        assert row.gain is not None and row.gain_half is not None
+        cells = dict(zip(traced.BESIDE_COLUMNS, traced.beside_rows([row])[0], strict=True))
+        assert (cells["gain"] == "none seen") == (abs(row.gain) <= row.gain_half) == (not row.differs)
+    # A run of its own has no interval, and the page and the terminal say so.
+    [_, single, other, *_] = beside(found, repeats=1)
+    assert single.goodput_bps_half is None and other.differs is None
+    assert "one run" in traced.beside_rows([other])[0][traced.BESIDE_COLUMNS.index("gain")]
+
+
+@pytest.mark.parametrize("name", sorted((Path(__file__).parent / "captures").glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
+def test_all_that_is_printed_fits_into_80_columns(name: Path) -> None:
+    found = trace.read(name)
+    for one in found["connections"]:
+        # (Addresses of IPv6 as long as they can be.)
+        one["from"], one["to"] = (f"[2001:db8:ffff:ffff:ffff:ffff:ffff:fff{k}]:65535" for k in range(2))
+    file = io.StringIO()
+    console = Terminal(file=file, width=80, highlight=False)
+    traced.print_trace(console, found, 20)
+    rows = [Row("simulated, as captured", 1.234e9, 0.12345, 0.12345, 123_456_789, 123_456, 1.234e9, repeats=5, goodput_bps_half=4.62e8)]
+    rows += [replace(rows[0], name="a window without limit", gain=-0.186, gain_half=0.1111)]
+    traced.print_beside(console, rows)
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    # Nothing is cut off, and no number is broken in two.
+    text = file.getvalue()
+    assert "…" not in text
+    assert all(word in text for word in ("payload", "goodput", "retrans", "1.23 Gb/s", "462 Mb/s", "-19 ± 11 %", "next: "))
+    words = " ".join(text.split())
+    for one in found["connections"]:
+        assert all(" ".join(line.split()) in words for line in traced.details(one))
+
+
+def test_what_was_lost_has_an_interval(tmp_path: Path) -> None:
+    lossy = EXPERIMENT.replace('limit = "1 bdp" }', 'limit = "4 bdp" }, loss = { kind = "bernoulli", probability = 0.002 }')
+    found = only(captured(run(tmp_path, lossy), "left1", tmp_path))
+    share, low, high = lost(found)
+    assert low < share < high
+    assert low < 0.002 < high
+    assert any(line.startswith("lost: ") for line in traced.details(found))
 
 
 def test_a_larger_window_is_tried_where_the_window_limits(tmp_path: Path) -> None:

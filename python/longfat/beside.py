@@ -5,20 +5,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from longfat.experiment import Experiment
+from longfat.repeats import half_width, share_interval
 from longfat.retold import experiment
 
 CONTROLS = ("reno", "cubic", "htcp", "bbr")
 WINDOWS = ("receive window", "closing window", "send buffer")
 
 
+REPEATS = 5
+"""Runs of each simulation, each with a seed of its own."""
+
+
 @dataclass(frozen=True)
 class Row:
-    """What a flow reached, captured or simulated. Rates are of payload; None is what cannot be told."""
+    """What a flow reached, captured or simulated. Rates are of payload; None is what cannot be told.
+
+    Of a simulation, means over its repeats; `..._half` is half of a 95 % interval by Student's t, None for fewer than two repeats. `gain`
+    is by how much its goodput is more than that of the simulation as captured, repeat by repeat with the same seeds (common random
+    numbers: Law and Kelton, Simulation Modeling and Analysis, 2000, section 11.2).
+    """
 
     name: str
     goodput_bps: float | None
@@ -27,28 +39,47 @@ class Row:
     segments: int
     retransmitted: int
     flight_max_bytes: float | None
+    repeats: int = 1
+    goodput_bps_half: float | None = None
+    gain: float | None = None
+    gain_half: float | None = None
 
     @property
     def lost_share(self) -> float:
         """Segments sent again over all."""
         return self.retransmitted / max(self.segments, 1)
 
+    @property
+    def lost_interval(self) -> tuple[float, float]:
+        """Ends of the 95 % interval of that share, over all repeats: `longfat.repeats.share_interval`."""
+        return share_interval(self.retransmitted * self.repeats, self.segments * self.repeats)
 
-def beside(connection: dict[str, Any], *, tick: Callable[[float], object] = lambda _: None) -> list[Row]:
+    @property
+    def differs(self) -> bool | None:
+        """Whether the interval of `gain` leaves zero out; None where there is none."""
+        return None if self.gain is None or self.gain_half is None else abs(self.gain) > self.gain_half
+
+
+def beside(connection: dict[str, Any], *, repeats: int = REPEATS, tick: Callable[[float], object] = lambda _: None) -> list[Row]:
     """The connection as captured, as simulated, and as it would be with a larger window, with pacing and with other controls.
 
-    The simulation is of the experiment that `longfat.trace.write_experiment` writes. `tick` hears the share that is run. CaptureError where
-    the capture shows too little for one.
+    The simulation is of the experiment that `longfat.trace.write_experiment` writes, run `repeats` times. `tick` hears the share that is
+    run. CaptureError where the capture shows too little for one.
     """
     text = experiment(connection)
     variants = list(_variants(connection))
     rows = [_captured(connection)]
+    own: list[float] = []
     for done, (name, changes) in enumerate(variants):
-        changed = Experiment(text, name="captured")
-        for path, value in changes.items():
-            changed.set(path, value)
-        rows.append(_simulated(name, changed))
-        tick((done + 1) / len(variants))
+        flows: list[dict[str, float]] = []
+        for seed in range(1, repeats + 1):
+            changed = Experiment(text, name="captured")
+            for path, value in {**changes, "seed": str(seed)}.items():
+                changed.set(path, value)
+            flows.append(changed.run().flows.iloc[0].to_dict())
+            tick((done * repeats + seed) / (len(variants) * repeats))
+        rows.append(_simulated(name, flows, own))
+        own = own or [float(flow["goodput_bps"]) for flow in flows]
     return rows
 
 
@@ -74,14 +105,30 @@ def _captured(connection: dict[str, Any]) -> Row:
     )
 
 
-def _simulated(name: str, changed: Experiment) -> Row:
-    flow = changed.run().flows.iloc[0]
+def _simulated(name: str, flows: list[dict[str, float]], own: list[float]) -> Row:
+    """The means of `flows`, beside the goodput `own` of each repeat of the simulation as captured; empty for that one."""
+
+    def mean(column: str) -> float:
+        return fmean(float(flow[column]) for flow in flows)
+
+    rates = [float(flow["goodput_bps"]) for flow in flows]
+    gains = [rate / other - 1 for rate, other in zip(rates, own, strict=False) if other > 0]
     return Row(
         name,
-        float(flow["goodput_bps"]),
-        float(flow["rtt_min_s"]),
-        float(flow["rtt_mean_s"]),
-        int(flow["segments_sent"]),
-        int(flow["segments_retransmitted"]),
-        float(flow["in_flight_max_bytes"]),
+        fmean(rates),
+        mean("rtt_min_s"),
+        mean("rtt_mean_s"),
+        round(mean("segments_sent")),
+        round(mean("segments_retransmitted")),
+        mean("in_flight_max_bytes"),
+        repeats=len(flows),
+        goodput_bps_half=_half(rates),
+        gain=fmean(gains) if gains else None,
+        gain_half=_half(gains),
     )
+
+
+def _half(values: list[float]) -> float | None:
+    """Half of the 95 % interval of their mean; None for fewer than two."""
+    half = half_width(values)
+    return None if math.isnan(half) else half

@@ -22,7 +22,7 @@ import typer
 from longfat import cc, output, prune, script, terminal, trace, traced, untouched
 from longfat._longfat import __version__, registries, schema
 from longfat.advice.command import advise_command
-from longfat.beside import Row, beside
+from longfat.beside import REPEATS, Row, beside
 from longfat.capture import SNAP, write_capture
 from longfat.chosen import (
     RESULTS,
@@ -416,6 +416,7 @@ def trace_command(
             "--compare", help="Simulate that experiment, and the path with other windows, pacing and controls; print them beside it."
         ),
     ] = False,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, max=1000, help="Runs of each simulation that --compare makes.")] = REPEATS,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the graphs of that connection.")] = None,
 ) -> None:
     """Say what captures tell of each TCP connection in them."""
@@ -424,7 +425,7 @@ def trace_command(
     rows: list[Row] = []
     if compare:
         with terminal.share_bar(err, "simulating") as tick:
-            rows = beside(trace.chosen(found, connection), tick=tick)
+            rows = beside(trace.chosen(found, connection), repeats=repeats, tick=tick)
     if as_json:
         print(json.dumps({**found, "beside": [asdict(row) for row in rows]} if compare else found, indent=2))
     else:

@@ -23,6 +23,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from longfat._longfat import student_t
+from longfat.repeats import LEVEL
+
 Place = Literal["network", "receiver", "unknown"]
 _Floats = npt.NDArray[np.float64]
 _Integers = npt.NDArray[np.int64]
@@ -35,11 +38,6 @@ _SHORT = 3
 _PIECES = 20
 # Stretches without loss of at least so many steps say what the spacing is, if there are any: in shorter ones coalescing hides it.
 _LONG = 64
-# Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom (any table), and of the normal distribution beyond.
-_STUDENT = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
-    *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
 
 
 @dataclass(frozen=True)
@@ -204,8 +202,7 @@ def _half_width(values: _Floats, weights: _Floats, mean: float) -> float:
     if n < 2:
         return 0.0
     variance = n / (n - 1) * float(np.sum((weights * (values - mean)) ** 2)) / float(weights.sum()) ** 2
-    quantile = _STUDENT[n - 2] if n - 2 < len(_STUDENT) else 1.96
-    return quantile * math.sqrt(variance)
+    return student_t((1 + LEVEL) / 2, n - 1) * math.sqrt(variance)
 
 
 def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float, noise: float) -> list[Loss]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 from typing import TYPE_CHECKING, cast
 
 import pandas as pd
@@ -39,6 +40,21 @@ def spread(values: Sequence[float], level: float = LEVEL) -> float:
     """`half_width` for a figure: NaN, which draws no bar, also where all of `values` are the same."""
     half = half_width(values, level)
     return half if half > 0 else math.nan
+
+
+def share_interval(count: float, of: float, level: float = LEVEL) -> tuple[float, float]:
+    """Confidence interval of a share, of which `count` among `of` independent trials are known.
+
+    It is the score interval (E. B. Wilson, Probable inference, Journal of the American Statistical Association 22, 1927), which stays
+    within 0 and 1 and holds for few of either; (0, 1) without a trial.
+    """
+    _check(level)
+    if of <= 0:
+        return 0.0, 1.0
+    square = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    middle = (count + square / 2) / (of + square)
+    half = math.sqrt(square * (count * (of - count) / of + square / 4)) / (of + square)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def means(results: Results, level: float = LEVEL) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 
 from longfat.errors import CaptureError, ExperimentError
 from longfat.experiment import Experiment
+from longfat.repeats import share_interval
 
 # What a flow meets where its path is full.
 FULL = ("congestion, by loss", "congestion, by ECN", "bursts over a small buffer", "a full path")
@@ -19,7 +20,7 @@ TEMPLATE = """\
 # {verdict}
 # {rate_note}
 # {control_note}
-title = {title}
+{loss_note}title = {title}
 
 [path]
 preset = "dumbbell"
@@ -50,12 +51,12 @@ def experiment(connection: dict[str, Any]) -> str:
     mss: int = connection["options"]["mss_bytes"]
     of_ip = (mss + 52) / mss
     rate, rate_note = _rate(connection, base, of_ip)
-    loss = ""
+    loss = loss_note = ""
     flow: list[str] = []
     if cause == "random loss":
-        again = data["retransmitted"]
-        share = max(again["segments"] - again["needless"], 1) / data["segments"]
+        share, low, high = lost(connection)
         loss = f', loss = {{ kind = "bernoulli", probability = {share:.3g} }}'
+        loss_note = f"# The loss is between {low:.3g} and {high:.3g} (95 %, Wilson's interval of independent losses).\n"
     if receiver["window_is_scaled"] and receiver["window_max_bytes"]:
         flow.append(f'receive_buffer = "{receiver["window_max_bytes"]} bytes"')
     if cause == "closing window":
@@ -80,6 +81,7 @@ def experiment(connection: dict[str, Any]) -> str:
         control_note=f"Its control looks like {control}; the rest is today's Linux."
         if control
         else "Its control is not known: this is today's Linux.",
+        loss_note=loss_note,
         title=json.dumps(f"As captured: {connection['from']} to {connection['to']}"),
         rtt=round(1e6 * base),
         rate=round(rate),
@@ -96,6 +98,15 @@ def experiment(connection: dict[str, Any]) -> str:
         what = str(error).splitlines()[0]
         raise CaptureError(f"connection {connection['number']} cannot become an experiment: what it shows makes none: {what}") from error
     return text
+
+
+def lost(connection: dict[str, Any]) -> tuple[float, float, float]:
+    """Share of segments lost, and the ends of its 95 % interval, by `longfat.repeats.share_interval`."""
+    data = connection["data"]
+    again = data["retransmitted"]
+    count = max(again["segments"] - again["needless"], 0)
+    low, high = share_interval(count, data["segments"])
+    return max(count, 1) / data["segments"], low, high
 
 
 def _missing(connection: dict[str, Any]) -> str:

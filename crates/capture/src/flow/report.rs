@@ -70,6 +70,8 @@ pub fn connection(connection: &Connection) -> Value {
         "capture_point": point.word(),
         "handshake": connection.has_handshake(),
         "ended": ended(connection),
+        "syns_retransmitted": connection.ways.iter().map(|way| u64::from(way.syns.saturating_sub(1))).sum::<u64>(),
+        "fins_retransmitted": connection.ways.iter().map(|way| way.counts.fins_again).sum::<u64>(),
         "options": {
             "mss_bytes": full,
             "mss_is_agreed": connection.agreed().is_some(),

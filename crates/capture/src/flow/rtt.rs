@@ -17,12 +17,14 @@ pub struct Rtt {
     pub deviation: i64,
     /// The newest.
     pub last: i64,
+    /// The longest that eight in a row reached: a queue, and no acknowledgment that was delayed.
+    pub sustained: i64,
     recent: [i64; 8],
 }
 
 impl Default for Rtt {
     fn default() -> Self {
-        Rtt { count: 0, sum: 0, min: i64::MAX, max: 0, smoothed: 0, deviation: 0, last: 0, recent: [i64::MAX; 8] }
+        Rtt { count: 0, sum: 0, min: i64::MAX, max: 0, smoothed: 0, deviation: 0, last: 0, sustained: 0, recent: [i64::MAX; 8] }
     }
 }
 
@@ -40,6 +42,9 @@ impl Rtt {
         self.min = self.min.min(sample);
         self.max = self.max.max(sample);
         self.last = sample;
+        if self.count >= self.recent.len() as u64 {
+            self.sustained = self.sustained.max(self.recent_min());
+        }
     }
     /// All samples were too long by this.
     pub fn shorten(&mut self, by: i64) {
@@ -47,7 +52,7 @@ impl Rtt {
             return;
         }
         self.sum -= i128::from(by) * i128::from(self.count);
-        for one in [&mut self.min, &mut self.max, &mut self.smoothed, &mut self.last].into_iter().chain(&mut self.recent) {
+        for one in [&mut self.min, &mut self.max, &mut self.smoothed, &mut self.last, &mut self.sustained].into_iter().chain(&mut self.recent) {
             *one = if *one == i64::MAX { *one } else { one.saturating_sub(by) };
         }
     }

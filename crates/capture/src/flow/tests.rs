@@ -2,6 +2,8 @@
 
 mod clocks;
 mod copies;
+mod kinds;
+mod losses;
 mod needless;
 mod waits;
 

@@ -4,7 +4,7 @@ use super::path::{Change, change};
 use super::rules::ramp;
 use crate::flow::connection::{Connection, Point};
 use crate::flow::report::carried;
-use crate::flow::way::{Bucket, Episode, Rate, Trains, Way};
+use crate::flow::way::{Bucket, Episode, Rate, TICK, Trains, Way};
 
 /// What a way shows, in s, bytes and shares from 0 to 1.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +35,13 @@ pub struct Facts {
     pub rtt_rank: f64,
     /// How full the queue was before losses, as the round trip says.
     pub fullness: f64,
+    /// Episodes whose loss found less than half of the longest queue that others passed; those that found a queue longer than a sender's own
+    /// burst makes; and of these, those that found more than the median queue.
+    pub early: u32,
+    pub in_queue: u32,
+    pub in_longer: u32,
+    /// Episodes that these are counted among.
+    pub timed: u32,
     /// Round trips are known by timestamps of milliseconds, and no queue was longer than some of these.
     pub coarse: bool,
     /// Segments lost; and in an episode most of the time.
@@ -124,7 +131,13 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
     let later: Vec<&Episode> = real.iter().skip(1).copied().collect();
     let judged = if later.len() >= 2 { &later } else { &real };
     let losses = |of: &[&Episode], what: &dyn Fn(&Episode) -> f64| of.iter().map(|episode| what(episode)).collect::<Vec<f64>>();
+    let longest = (trips.sustained as f64 / 1e9 - base).max(0.0);
+    let blur = if connection.point(main) == Point::Sender { 0.0 } else { TICK as f64 / 1e9 };
+    let trips_before: Vec<f64> = judged.iter().filter(|episode| episode.rtt > 0).map(|episode| episode.rtt as f64 / 1e9).collect();
+    let count = |is_so: &dyn Fn(f64) -> bool| trips_before.iter().filter(|trip| is_so(**trip)).count() as u32;
     let rate = bottleneck(connection, main).map(|found| found.rate);
+    // (In slow start the acknowledgment of two segments lets four go, RFC 5681 section 3.1.)
+    let burst = rate.map_or(0.0, |rate| 4.0 * f64::from(full) / rate.value.max(1.0));
     let passed = goodput(connection, main).unwrap_or(0.0);
     let is_long = |episode: &&&Episode| episode.run >= 8;
     let lost_later: u64 = judged.iter().map(|episode| u64::from(episode.again - episode.needless.min(episode.again))).sum();
@@ -147,6 +160,10 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         used: rate.filter(|rate| rate.value > 0.0).map_or(0.0, |rate| passed / rate.value),
         episodes: real.len(),
         rtt_rank: average(judged.iter().filter(|episode| episode.rtt > 0).map(|episode| rank(&means, episode.rtt as f64 / 1e9))),
+        early: count(&|trip| 2.0 * (trip - base) + blur < longest),
+        in_queue: count(&|trip| trip - base > burst + blur),
+        in_longer: count(&|trip| trip - base > burst + blur && rank(&means, trip) > 0.5),
+        timed: trips_before.len() as u32,
         coarse: way.near.is_known() && way.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005,
         fullness: average(timed().map(|trip| if stretch > 0.0 { ((trip - base) / stretch).clamp(0.0, 1.0) } else { 0.0 })),
         lost: all_lost,

@@ -5,6 +5,7 @@
 //! capture take from it. `bench/verdicts.py` measures both.
 
 mod facts;
+mod next;
 mod path;
 mod reliability;
 mod rules;
@@ -14,7 +15,8 @@ use super::report::time;
 use facts::facts;
 pub use facts::{bottleneck, goodput, quantile};
 use reliability::{alike, double, reliability};
-use rules::{causes, ramp};
+use rules::{causes, no_chance, ramp};
+use next::next;
 use serde_json::{Value, json};
 
 /// What can limit a flow.
@@ -28,6 +30,7 @@ pub enum Cause {
     Nagle,
     CongestionLoss,
     CongestionEcn,
+    ActiveQueue,
     SmallBuffer,
     RandomLoss,
     Policer,
@@ -51,6 +54,7 @@ impl Cause {
             Cause::Nagle => "Nagle and delayed ACKs",
             Cause::CongestionLoss => "congestion, by loss",
             Cause::CongestionEcn => "congestion, by ECN",
+            Cause::ActiveQueue => "active queue management",
             Cause::SmallBuffer => "bursts over a small buffer",
             Cause::RandomLoss => "random loss",
             Cause::Policer => "policer",
@@ -61,6 +65,14 @@ impl Cause {
             Cause::TooShort => "too short to tell",
             Cause::Unknown => "cannot tell",
         }
+    }
+}
+
+impl Cause {
+    /// A cause that is told by what losses have in common.
+    fn is_of_losses(self) -> bool {
+        use Cause::{ActiveQueue, CongestionLoss, Policer, RandomLoss, ReceiverRing, SmallBuffer};
+        matches!(self, ActiveQueue | CongestionLoss | Policer | RandomLoss | ReceiverRing | SmallBuffer)
     }
 }
 
@@ -96,8 +108,11 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     if strength < 0.2 {
         return said(Cause::Unknown, 0.0, "no rule fits what the capture shows".to_owned(), &limits, &found);
     }
-    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.episodes < 4 {
-        limits.push("few losses: chance decides what they look like".to_owned());
+    // Losses that are alike may be so by chance: so many with even odds.
+    let losses = if cause.is_of_losses() { facts.episodes as u32 } else { u32::MAX };
+    let told = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
+    if told < 0.95 {
+        limits.push(format!("{losses} times something was lost: chance may have made that look so"));
     }
     if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.coarse {
         limits.push("the clock of the timestamps is too coarse to see a queue as small as there may be".to_owned());
@@ -106,7 +121,7 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
     let mut alike = alike(cause, &facts);
     alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > 0.6 * strength && !alike.contains(other)).map(|one| one.0));
-    let confidence = (reliability(cause) * strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt).clamp(0.0, 0.99);
+    let confidence = (reliability(cause) * strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt * told).clamp(0.0, 0.99);
     let mut verdict = said(cause, confidence, why, &limits, &found);
     verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
     verdict
@@ -123,6 +138,7 @@ fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &
         "cannot_tell_from": [],
         "confidence": confidence,
         "why": why,
+        "next": next(cause),
         "limits": limits,
         "others": others,
     })

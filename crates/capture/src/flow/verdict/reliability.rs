@@ -2,7 +2,7 @@
 
 use super::Cause;
 use super::facts::Facts;
-use super::rules::full_queue;
+use super::rules::{full_queue, no_chance};
 
 /// Verdicts, by the cause they named: how many were right, and how many there were. Of 1461 captures whose cause was known, 630 of a kernel and
 /// 831 simulated (`docs/captures.md`); for Nagle's algorithm of 144 that were simulated for it.
@@ -45,6 +45,8 @@ pub fn alike(cause: Cause, facts: &Facts) -> Vec<Cause> {
     match cause {
         Cause::CongestionLoss if is_both => vec![Cause::ReceiverRing, Cause::SmallBuffer],
         Cause::CongestionLoss => vec![Cause::ReceiverRing],
+        // Losses that find a queue, and no longer one than others: chance on a path that is full.
+        Cause::ActiveQueue if no_chance(facts.in_longer, facts.timed) < 0.95 => vec![Cause::RandomLoss],
         Cause::SmallBuffer if is_both => vec![Cause::CongestionLoss],
         Cause::SmallBuffer if is_hidden => vec![Cause::Policer],
         Cause::SmallBuffer | Cause::RandomLoss if is_blind => vec![Cause::Policer],
@@ -65,6 +67,9 @@ pub fn double(cause: Cause) -> Option<&'static str> {
         ),
         Cause::SendBuffer => Some(
             "an application that writes as much in each round trip looks the same: its host tells (`ss -ti`: sndbuf_limited, app_limited)",
+        ),
+        Cause::ActiveQueue => Some(
+            "a link whose rate changes looks much the same: a queue of one length makes round trips of many; its own counters tell (`tc -s qdisc`)",
         ),
         Cause::SmallBuffer => {
             Some("a policer, or a queue as short as the path, looks much the same where several segments are lost at a time")

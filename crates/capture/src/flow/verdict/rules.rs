@@ -20,6 +20,22 @@ fn ms(seconds: f64) -> String {
     format!("{:.3} ms", 1e3 * seconds)
 }
 
+/// How unlikely it is that even odds make it so `of` times and more among `all`: one less the p-value of the sign test (Conover, Practical
+/// Nonparametric Statistics, section 3.4).
+pub fn no_chance(of: u32, all: u32) -> f64 {
+    // Binomial coefficients, each from the one before; scaled where they grow too large.
+    let (mut one, mut less, mut total) = (1.0, 0.0, 0.0);
+    for count in 0..=all {
+        less += if count < of { one } else { 0.0 };
+        total += one;
+        one *= f64::from(all - count) / f64::from(count + 1);
+        if total > 1e200 {
+            (one, less, total) = (one / total, less / total, 1.0);
+        }
+    }
+    less / total
+}
+
 /// Every cause that anything speaks for.
 pub fn causes(connection: &Connection, main: usize, facts: &Facts, full: u32) -> Vec<Found> {
     let counts = &connection.ways[main].counts;
@@ -186,9 +202,14 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
     let times = facts.episodes;
     // A queue that is full lets one pass for each that leaves it.
     let blocks = ramp(facts.in_runs, 0.4, 0.7) * ramp(facts.blocks as f64, 1.0, 3.0);
+    // A queue that drops early has let others pass that found twice as much, and yet it is no chance: what is lost finds a queue, and more than
+    // most, or one that is never empty.
+    let in_queue = no_chance(facts.in_queue, facts.timed);
+    let early = no_chance(facts.early, facts.timed) * no_chance(facts.in_longer, facts.timed).max(in_queue * ramp(facts.used, 0.8, 0.92));
     // Where the path is full all the time, and what is lost finds no full queue, losses take nothing from the flow.
-    let harmless = facts.standing() * ramp(facts.used, 0.92, 0.98) * (1.0 - deep) * (1.0 - blocks);
+    let harmless = facts.standing() * ramp(facts.used, 0.92, 0.98) * (1.0 - deep) * (1.0 - early) * (1.0 - blocks);
     let deep = deep * (1.0 - 0.5 * blocks);
+    let deep = deep * (1.0 - early);
     let (all, free) = (free, free * (1.0 - harmless));
     // A token bucket and a queue lose the same segments; only the queue makes others wait.
     let (told, waited) = facts.bucketed();
@@ -198,8 +219,8 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
     let late = ramp(facts.rtt_rank, 0.72, 0.9);
     // A full queue is in front of what is lost; before a token bucket the sender may be as far ahead, but no round trip grows.
     let queued = full_behind.unwrap_or(0.0).max(full_before.unwrap_or(0.0) * late);
-    let policer = (1.0 - deep) * ((1.0 - ring) * (1.0 - queued) * policed(facts, segments)).max(bucket);
-    let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep);
+    let policer = (1.0 - deep) * ((1.0 - ring) * (1.0 - queued) * (1.0 - in_queue) * policed(facts, segments)).max(bucket);
+    let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep) * (1.0 - early);
     let together = 1.0 - ramp(facts.single, 0.5, 0.7);
     let small = match full_before.into_iter().chain(full_behind).reduce(f64::max) {
         // (Ranks say little where all found as much: then round trips do.)
@@ -232,6 +253,14 @@ fn losses(facts: &Facts, segments: u64, full: u32, free: f64) -> Vec<Found> {
             format!(
                 "blocks of up to {} segments in a row were lost, {} times: a queue lets some pass, a ring that nobody empties does not",
                 facts.run, facts.blocks
+            ),
+        ),
+        (
+            Cause::ActiveQueue,
+            all * early * (1.0 - ring) * (1.0 - bucket),
+            format!(
+                "{} of {} losses found less than half of the longest queue that others passed, and {} found a queue all the same: {queue}",
+                facts.early, facts.timed, facts.in_queue
             ),
         ),
         (
@@ -309,4 +338,20 @@ fn policed(facts: &Facts, segments: u64) -> f64 {
     let share = facts.lost as f64 / segments.max(1) as f64;
     let by_sender = ramp(facts.used, 0.8, 0.93) * ramp(share, 0.005, 0.02) * (1.0 - ramp(facts.rtt_rank, 0.65, 0.85));
     (slow * by_tokens.max(by_rates)).max(by_within).max(by_sender * (1.0 - ramp(facts.single, 0.5, 0.7)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_chance;
+
+    #[test]
+    fn the_sign_test_has_its_values() {
+        // By hand: P(X >= 3) of 3, P(X >= 2) of 3, P(X >= 8) of 10 = (45 + 10 + 1) / 1024, of a fair coin.
+        for (of, all, p) in [(3, 3, 0.125), (2, 3, 0.5), (8, 10, 56.0 / 1024.0), (0, 9, 1.0), (0, 0, 1.0)] {
+            assert!((no_chance(of, all) - (1.0 - p)).abs() < 1e-12, "{of} of {all}");
+        }
+        // Half of an even number is as likely as not, but for half of the middle: for many about 1 / sqrt(2 pi n).
+        assert!((no_chance(2000, 4000) - 0.5).abs() < 0.01);
+        assert!(no_chance(4000, 4000) > 0.999_999 && no_chance(1900, 4000) < 0.01);
+    }
 }

@@ -92,6 +92,7 @@ impl Way {
         let trip = self.trips().smoothed;
         let (least, was_whole) = (self.far.min, self.highest_sacked <= self.acked);
         let buckets = &mut self.buckets;
+        let mut newest = None;
         self.ranges.acknowledge(ack, |range| {
             // (What is lost behind here waits behind here, if it waits.)
             let wait = match range.answered {
@@ -103,6 +104,9 @@ impl Way {
             if range.times > 0 && !range.is_fill {
                 let is_lost = range.times > 1;
                 buckets.told(range.first, range.end, range.end - range.start, is_lost, wait, trip);
+            }
+            if !range.is_sacked {
+                newest = newest.max(arrived(range, time, least));
             }
             match range.times {
                 0 => unseen += range.end - range.start,
@@ -137,6 +141,9 @@ impl Way {
         self.counts.reordered_behind += behind;
         for (start, number, delay, is_first) in needless {
             if is_first { self.arrived(start, number) } else { self.answered(start, number, delay) }
+        }
+        if let Some(newest) = newest {
+            self.delivered.note(newest, time + self.near.recent_min(), trip);
         }
         self.series.at(time).acked += ack - self.acked;
         self.acked = ack;
@@ -177,13 +184,20 @@ impl Way {
                 continue;
             }
             let mut newest = None;
+            let (mut arrivals, least) = (None, self.far.min);
             self.ranges.between(from, until, |range| {
+                if !range.is_sacked {
+                    arrivals = arrivals.max(arrived(range, time, least));
+                }
                 if !range.is_sacked && range.times == 1 {
                     newest = Some(range.first);
                     range.answered = Some(time - range.first);
                 }
                 range.is_sacked = true;
             });
+            if let Some(arrived) = arrivals {
+                self.delivered.note(arrived, time + self.near.recent_min(), self.trips().smoothed);
+            }
             if until > self.highest_sacked {
                 self.highest_sacked = until;
             }
@@ -199,4 +213,11 @@ impl Way {
         }
         self.last_blocks = kept;
     }
+}
+
+/// The transmission that an acknowledgment of `range` at `time` answers, as far as it tells: not the newest, where that left less than the least
+/// round trip before (RFC 8985 section 6.2, step 2).
+fn arrived(range: &Range, time: i64, least: i64) -> Option<(i64, u64)> {
+    let is_newest = range.times == 1 || least < i64::MAX && time - range.last >= least;
+    (range.times > 0 && is_newest).then_some((range.last, range.end))
 }

@@ -46,22 +46,22 @@ pub struct Episode {
 }
 
 impl Way {
-    /// Whether what fills a hole had been sent before what came earlier: by its timestamp, or since nothing sent again comes so soon.
+    /// Whether what fills a hole had been sent before what came earlier.
+    ///
+    /// Timestamps do not run backwards (RFC 7323 section 5.4), and first transmissions go in the order of the stream: an older timestamp than
+    /// that of what overtook it proves it, a newer one that it is a retransmission. Else nothing is sent again sooner than the answer to what
+    /// overtook it can come: a round trip, wherever the capture was taken.
     pub(super) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
-        let waited = time - hole.first;
         // (Half of it, since the least round trip that was seen may not be the least there is.)
-        let soonest = if self.near.is_known() { self.near.min.max(self.trips().min.min(i64::MAX / 2) / 2) } else { 3 * MS };
-        let is_soon = waited < soonest / 2;
-        if is_soon {
-            return true;
-        }
+        let soonest = match (self.near.is_known(), self.quickest()) {
+            (false, _) => 3 * MS,
+            (true, Some(_)) => self.trips().min,
+            (true, None) => self.near.min.max(self.trips().min.min(i64::MAX / 2) / 2),
+        };
         match (stamp, hole.stamps[0]) {
-            // Sent before what overtook it, or too soon behind that to be called for by an answer to it.
-            (Some(own), Some(other)) => {
-                let newer = f64::from(own.wrapping_sub(other) as i32);
-                newer < 0.0 || self.near.is_known() && self.lateness.tick().is_some_and(|tick| (newer + 1.0) * tick < soonest as f64)
-            }
-            _ => false,
+            (Some(own), Some(other)) if own != other => (own.wrapping_sub(other) as i32) < 0,
+            (Some(_), Some(_)) if self.near.is_known() && self.lateness.tick().is_some_and(|tick| tick < soonest as f64) => true,
+            _ => time - hole.first < soonest / 2,
         }
     }
 
@@ -129,24 +129,47 @@ impl Way {
         kind
     }
 
+    /// Why a segment that found `before` is sent again.
+    ///
+    /// A sender repairs what an acknowledgment calls for within a round trip: RACK waits no longer (RFC 8985 section 6.2), and its first hole
+    /// comes before all others (RFC 6675 section 4, RFC 6582 section 3.2). What nothing has called for, or not for so long, a timer sends.
     pub(super) fn kind(&self, time: i64, start: u64, end: u64, before: &Range) -> Again {
         if self.timeout_until > self.acked {
             return Again::Timeout;
         }
-        let trips = *self.trips();
-        let rtt = trips.smoothed;
+        let rtt = self.trips().smoothed;
+        let is_soon = |asked: i64| time - asked <= rtt.max(5 * MS);
+        let by_order = self.has_evidence(before);
+        // Something sent later than the newest transmission of it has arrived.
+        let overtaken = self.delivered.learned((before.last, end));
+        let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
+        let is_repair = self.episodes.last().is_some_and(|episode| episode.recover > self.acked);
         let quiet = time - self.last_advance.max(before.last).max(self.last_data.unwrap_or(before.last).min(time));
         let since_progress = time - self.last_advance.max(before.last);
-        let timer = rtt + (4 * trips.deviation).max(10 * MS);
-        let unasked = time - self.last_evidence > (rtt / 2).max(5 * MS);
-        let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
-        let evidence = self.has_evidence(before);
-        if end >= self.next && !evidence && !(is_front && since_progress >= rtt + 200 * MS) && quiet >= rtt {
+        let is_called = by_order || overtaken.is_some();
+        if end >= self.next && !is_called && !(is_front && since_progress >= rtt + 200 * MS) && quiet >= rtt {
             return Again::Probe;
         }
-        if is_front && unasked && since_progress >= timer {
+        if !is_front {
+            return if is_called || is_repair { Again::Fast } else { Again::Unknown };
+        }
+        if before.times > 1 {
+            // (Only the answer to what was sent later tells that a retransmission is lost.)
+            return if overtaken.is_some_and(is_soon) { Again::Fast } else { Again::Timeout };
+        }
+        // A hole this old was filled before by a repair that was lost, too.
+        if before.times == 0 && time - before.first >= (3 * rtt).max(rtt + 200 * MS) {
             return Again::Timeout;
         }
-        if evidence { Again::Fast } else { Again::Unknown }
+        if by_order && is_soon(self.last_evidence) || overtaken.is_some_and(is_soon) {
+            Again::Fast
+        } else if !is_soon(self.last_advance.max(self.last_evidence)) {
+            Again::Timeout
+        } else if is_repair {
+            // A partial acknowledgment calls for the next hole (RFC 6582 section 3.2).
+            Again::Fast
+        } else {
+            Again::Unknown
+        }
     }
 }

@@ -11,6 +11,8 @@ pub struct WayCounts {
     /// By [`Again`](super::Again).
     pub again: [u64; 4],
     pub bytes_again: u64,
+    /// FINs without data that were sent before.
+    pub fins_again: u64,
     /// Of those sent again by the timer, before anything behind them had arrived.
     pub blind: u64,
     /// Of those sent again, what had arrived before (DSACK, the timestamp echoed, or an answer sooner than any).

@@ -9,6 +9,7 @@ mod again;
 mod bucket;
 mod bursts;
 mod counts;
+mod delivered;
 mod lateness;
 mod needless;
 mod ranks;
@@ -19,7 +20,7 @@ pub use again::{Again, Episode};
 pub use bucket::Bucket;
 pub use counts::WayCounts;
 use sender::Answer;
-pub use sender::Waits;
+pub use sender::{TICK, Waits};
 pub use trains::{Rate, Trains};
 
 use super::copies::Identifications;
@@ -29,6 +30,7 @@ use super::series::Series;
 use crate::read::Packet;
 use bucket::Buckets;
 use bursts::Bursts;
+use delivered::Delivered;
 use lateness::Lateness;
 use longfat_core::packet::flags;
 use needless::{Needless, is_older};
@@ -88,6 +90,7 @@ pub struct Way {
     last_evidence: i64,
     last_advance: i64,
     timeout_until: u64,
+    delivered: Delivered,
     last_blocks: [(u64, u64); 4],
     /// Acknowledgments on their way to the sender.
     pending: VecDeque<Answer>,
@@ -166,6 +169,7 @@ impl Way {
             self.data(packet, start, end, agreed);
         }
         if packet.flags & flags::FIN != 0 {
+            self.counts.fins_again += u64::from(packet.len == 0 && self.stream_end == Some(end));
             self.fin = true;
             self.stream_end = Some(end);
             // It takes a number of its own, behind the last byte.
@@ -388,6 +392,7 @@ impl Way {
         self.ranges = Ranges::default();
         self.pending = VecDeque::new();
         self.echo = VecDeque::new();
+        self.delivered = Delivered::default();
     }
 
     /// Stretches of which the capture had too many to keep.

@@ -4,7 +4,7 @@ use super::{MS, Way};
 
 const PENDING: usize = 1 << 16;
 /// Away from the sender, when an acknowledgment reaches it is known by timestamps: to two of their ticks, most of which are milliseconds.
-const TICK: i64 = 2 * MS;
+pub const TICK: i64 = 2 * MS;
 /// An acknowledgment that comes so much later than a round trip was delayed: half of Linux's least timer. RFC 1122 has up to 500 ms.
 const DELAYED: i64 = 20 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
