@@ -35,10 +35,7 @@ def test_runs_that_other_code_made_stand(tmp_path: Path, form: str) -> None:
     ("columns", "note"),
     [
         (["flows.timeouts"], "stored without flows.timeouts: metrics made of that are not to be trusted"),
-        (
-            ["flow_series.rto_ps", "flows.gave_up_ps"],
-            "stored without flows.gave_up_s, flow_series.rto_s: what is made of that has no value",
-        ),
+        (["flows.cwnd_end_bytes"], "stored without flows.cwnd_end_bytes: what is made of that has no value"),
     ],
 )
 def test_a_trace_stored_without_a_column_says_so(tmp_path: Path, form: str, columns: list[str], note: str) -> None:
