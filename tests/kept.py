@@ -37,7 +37,7 @@ def finished(folder: Path) -> list[Finished]:
     return [run for run in map(shards.read, sorted(shards.finished())) if run]
 
 
-def changed(run: Finished, *, without: Iterable[str] = (), **facts: object) -> Finished:
+def changed(run: Finished, /, *, without: Iterable[str] = (), **facts: object) -> Finished:
     """The run as a longfat keeps it that has no columns `without` (as `flows.timeouts`), with other facts."""
     gone = [column.split(".") for column in without]
     tables = {name: table.drop_columns([column for of, column in gone if of == name]) for name, table in run.tables.items()}
