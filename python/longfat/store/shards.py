@@ -252,9 +252,9 @@ class Shards:
 
         Runs that were put aside in one of them are put aside in the new one.
         """
-        gone, names = Hashes.of(dropped), {shard.name for shard in some}
+        away, names = Hashes.of(dropped), {shard.name for shard in some}
         try:
-            left_out = list(_left_out(some, gone))
+            left_out = list(_left_out(some, away))
         except GoneError as gone:
             self._unmergeable.add(gone.shard)
             return False
@@ -278,7 +278,7 @@ class Shards:
             writer.abandon()
             raise
         for run, name in sorted(self._aside):
-            if name in names and run not in gone:
+            if name in names and run not in away:
                 self.place.put(f"{ASIDE}/{run}@{writer.name}", b"")
         for shard in some:
             shard.unload()
