@@ -22,7 +22,7 @@ class RunWarning:
     """A warning of one run, or one for all of the runs that have it."""
 
     name: str
-    """As `longfat list warnings` has it; empty where it is about how the run is kept."""
+    """Its name in `longfat list warnings`; empty where it says how the run is kept."""
     text: str
     """What was found: the first of those that differ in numbers alone, such as one of each flow."""
     count: int = 1
