@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from conftest import LONG, LONG_SWEEP, ONE, SWEEP, command
 from longfat import Experiment, ExperimentError, LongfatError
-from old_forms import as_format_3, write_format_4
 
 
 def test_a_run_gives_tables_with_units() -> None:
@@ -53,16 +52,6 @@ def test_each_host_with_memory_has_a_row(tmp_path: Path) -> None:
     # A table that is lost is made again from the runs.
     (tmp_path / "hosts.parquet").unlink()
     pd.testing.assert_frame_equal(longfat.load_results(tmp_path).hosts, results.hosts, check_exact=True)
-
-
-def test_a_column_of_an_older_format_has_its_present_name(tmp_path: Path) -> None:
-    written = write_format_4(tmp_path, Experiment(ONE)).flows
-    for file in tmp_path.rglob("flows.parquet"):
-        pd.read_parquet(file).rename(columns={"memory_proportion": "memory_share"}).to_parquet(file, index=False)
-    as_format_3(tmp_path)
-    read = longfat.load_results(tmp_path)
-    for flows in (read.flows, read[0].flows):
-        assert flows["memory_proportion"].tolist() == written["memory_proportion"].tolist()
 
 
 def test_the_same_experiment_gives_the_same_numbers() -> None:

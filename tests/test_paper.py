@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SWEEP, command
+from kept import edit
 from longfat import Experiment, LongfatError, Results, locate
 from longfat._longfat import RESULTS_VERSION
 from longfat.paper import (
@@ -35,7 +36,6 @@ from longfat.paper.kinds import Bound
 from longfat.report import paper_page
 from longfat.sweep import Work
 from longfat.terminal import summary
-from old_forms import edit
 
 WINDOWS = ("8 KiB", "16 KiB")
 HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"

@@ -2,51 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import longfat
 import pytest
 from conftest import ONE, SWEEP, command
+from kept import changed, finished, keep
 from longfat import Experiment, LongfatError, prune
 from longfat._longfat import RESULTS_VERSION
 from longfat.store import Store
 from longfat.sweep import timed
-from old_forms import seal, write_format_4
+
+OTHER = RESULTS_VERSION + 1
+OF_OTHER, GONE, DAMAGED = "a" * 64, "b" * 64, "c" * 64
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Results of SWEEP with a run of everything that `prune` tells apart."""
     folder = tmp_path / "results" / "small"
-    write_format_4(folder, Experiment(SWEEP, name="small"))
-    _copy(folder, "of-version-1", results_version=1)
-    _copy(folder, "gone")
-    half = folder / "runs" / ".unfinished-0123"
-    half.mkdir()
-    (half / "flows.parquet").write_bytes(b"half")
-    (folder / "runs" / "0456").mkdir()
+    Experiment(SWEEP, name="small").sweep(folder)
+    runs = finished(folder)
+    more = [changed(runs[0], run=OF_OTHER, results_version=OTHER), *(changed(runs[0], run=run) for run in (GONE, DAMAGED))]
+    keep(folder, [*runs, *more])
+    Store(folder).put_aside(DAMAGED)
     return folder
 
 
-def _copy(folder: Path, name: str, **facts: object) -> None:
-    source = next(path for path in (folder / "runs").iterdir() if len(path.name) == 64)
-    place = folder / "runs" / name
-    place.mkdir()
-    for file in source.iterdir():
-        (place / file.name).write_bytes(file.read_bytes())
-    run = json.loads((place / "run.json").read_text())
-    (place / "run.json").write_text(json.dumps(run | facts))
-    seal(place)
-
-
 def names(folder: Path) -> set[str]:
-    return {path.name for path in (folder / "runs").iterdir()}
+    return {one.run for one in prune.kept(folder)}
 
 
 def test_it_tells_apart_what_is_there(folder: Path) -> None:
     kinds = [one.kind for one in prune.kept(folder)]
-    assert kinds == ["current", "current", "current", "version", "gone", "damaged", "unfinished"]
+    assert kinds == ["current", "current", "current", "version", "gone", "damaged"]
     assert all(one.size > 1000 for one in prune.kept(folder)[:5])
 
 
@@ -54,21 +43,20 @@ def test_without_yes_nothing_is_removed(folder: Path) -> None:
     before = names(folder)
     listed = command("prune", folder)
     assert listed.returncode == 0
-    for text in ("of the experiment (version", "of results version 1", "--version 1", "--gone", "--unfinished", "kB"):
+    for text in ("of the experiment (version", f"of results version {OTHER}", f"--version {OTHER}", "--gone", "--unfinished", "kB"):
         assert text in listed.stdout
-    would = command("prune", folder, "--version", 1, "--gone")
+    would = command("prune", folder, "--version", OTHER, "--gone")
     assert "This would remove 2 runs" in would.stdout
     assert names(folder) == before
 
 
 def test_it_removes_what_is_named(folder: Path) -> None:
     before = names(folder)
-    assert "Removed 1 run" in command("prune", folder, "--version", 1, "--yes").stdout
-    assert before - names(folder) == {"of-version-1", ".unfinished-0123"}  # what a killed sweep left goes whenever results are written to
-    assert "Removed 1 run" in command("prune", folder, "--gone", "--yes").stdout
-    assert "gone" not in names(folder)
-    command("prune", folder, "--unfinished", "--yes")
-    assert all(len(name) == 64 for name in names(folder))
+    for option, run in ((["--version", OTHER], OF_OTHER), (["--gone"], GONE), (["--unfinished"], DAMAGED)):
+        assert "Removed 1 run" in command("prune", folder, *option, "--yes").stdout
+        assert before - names(folder) == {run}
+        before = names(folder)
+    assert [one.kind for one in prune.kept(folder)] == ["current"] * 3
     assert len(longfat.load_results(folder)[0].flows) == 2
 
 
@@ -93,7 +81,7 @@ def test_runs_that_were_changed_on_the_command_line_are_not_gone(tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--version", 99], "no run here is of results version 99: there are 1"),
+        (["--version", 99], f"no run here is of results version 99: there are {OTHER}"),
         (["--version", RESULTS_VERSION], "is the results version of this longfat"),
         (["--yes"], "--yes removes what is named"),
     ],
@@ -107,13 +95,9 @@ def test_what_makes_no_sense_is_refused(folder: Path, arguments: list[object], m
 
 
 def test_results_that_are_shown_are_not_removed(folder: Path) -> None:
-    for path in (folder / "runs").iterdir():
-        if len(path.name) == 64:
-            run = json.loads((path / "run.json").read_text())
-            (path / "run.json").write_text(json.dumps(run | {"results_version": 1}))
-            seal(path)
+    keep(folder, [changed(run, results_version=OTHER) for run in finished(folder)])
     with pytest.raises(LongfatError, match="run the experiment again"):
-        prune.chosen(prune.kept(folder), [1], gone=False, unfinished=False)
+        prune.chosen(prune.kept(folder), [OTHER], gone=False, unfinished=False)
 
 
 def test_runs_are_taken_out_of_shards_and_journals(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from longfat import Experiment
 from longfat.result import Result
 from longfat.store import TABLES, Store, combined, many, shards, store, writer
 from longfat.store.finished import Finished
+from longfat.store.journal import encode
 from longfat.sweep import Work, timed
-from old_forms import record_of_tables
 
 MANY = SWEEP.replace('title = "Two flows and two windows"', 'title = "Many"\nrepeats = 12').replace(
     'queue = { kind = "droptail", limit = "20 packets" }', 'loss = { kind = "bernoulli", probability = 0.01 }'
@@ -91,18 +91,18 @@ def test_a_kill_within_a_merge_loses_nothing(tmp_path: Path, small_journals: Non
     assert all(store.has(run.hash) for run in runs)
 
 
-def test_a_journal_that_an_earlier_longfat_left_is_read_and_becomes_a_shard(tmp_path: Path) -> None:
+def test_a_journal_that_another_machine_left_is_read_and_becomes_a_shard(tmp_path: Path) -> None:
     experiment, expected = Experiment(MANY), Experiment(MANY).sweep()
     runs = experiment.resolve_all()
     (tmp_path / "journals").mkdir()
     with (tmp_path / "journals" / "elsewhere-1.journal").open("wb") as left:
         for run in runs[:20]:
-            left.write(record_of_tables(Finished.of_run(run, "Many", *timed(run))))
-        left.write(record_of_tables(Finished.of_run(runs[20], "Many", *timed(runs[20])))[:-1])
+            left.write(encode(Finished.of_run(run, "Many", *timed(run))))
+        left.write(encode(Finished.of_run(runs[20], "Many", *timed(runs[20])))[:-1])
     found = Store(tmp_path)
     assert found.finished() == {run.hash for run in runs[:20]}
     pd.testing.assert_frame_equal(found.read(runs[3].hash).flow_series, expected[3].flow_series, check_exact=True)
-    with found.writer() as kept:  # it is not gone on with: who wrote it would take what is behind for nothing
+    with found.writer() as kept:  # it is not gone on with: it is another machine's
         kept.keep(runs[20], "Many", *timed(runs[20]))
     assert len(found.finished()) == 21
     ran: list[Work] = []

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import ONE, SWEEP, command
+from kept import edit, seal
 from longfat import Experiment, StorageError
 from longfat._longfat import METRICS
 from longfat.report import results_page
@@ -24,7 +25,6 @@ from longfat.store.journal import MAGIC
 from longfat.store.place import Folder
 from longfat.stored import from_arrow
 from longfat.sweep import Work, execute, timed
-from old_forms import edit, seal
 
 HOSTS = """\
 [path]
@@ -118,7 +118,7 @@ def test_a_metric_that_came_later_has_values_for_runs_there_were(tmp_path: Path)
         file = tmp_path / f"{table}.parquet"
         pd.read_parquet(file).drop(columns=metric).to_parquet(file)
     seal(tmp_path)
-    edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
+    edit(tmp_path / "provenance.json", metrics="of another longfat")
     for _ in range(2):  # computed, and then found
         now = longfat.load_results(tmp_path)
         for name in ("runs", "flows", "links", "hosts"):
@@ -256,14 +256,14 @@ def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path, text: str, form: str
 
 def test_a_folder_that_cannot_be_written_shows_new_metrics_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = Experiment(ONE).sweep(tmp_path)
-    edit(tmp_path / "provenance.json", metrics="of an earlier longfat")
+    edit(tmp_path / "provenance.json", metrics="of another longfat")
 
     def refuses(self: Folder, files: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(Folder, "put_all", refuses)
     pd.testing.assert_frame_equal(longfat.load_results(tmp_path).runs, fresh.runs, check_exact=True)
-    assert json.loads((tmp_path / "provenance.json").read_text())["metrics"] == "of an earlier longfat"
+    assert json.loads((tmp_path / "provenance.json").read_text())["metrics"] == "of another longfat"
 
 
 def test_a_disk_that_fills_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,9 +338,9 @@ def test_two_sweeps_at_once(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_sweep_left_half_done_is_removed(tmp_path: Path) -> None:
-    half = [tmp_path / "runs" / ".unfinished-0123" / "flows.parquet", tmp_path / "shards" / "flows" / "nobody.parquet"]
+    half = [tmp_path / "shards" / "flows" / ".unfinished-0123-flows.parquet", tmp_path / "shards" / "flows" / "nobody.parquet"]
     for file in half:
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"half")
     Experiment(ONE).sweep(tmp_path)
     assert not any(file.exists() for file in half)

@@ -285,7 +285,7 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_server_that_says_nothing(
     assert time.monotonic() - before < 10
 
 
-@pytest.mark.parametrize("words", [["run"], ["gather"], ["show"], ["report"], ["watch"], ["prune"], ["pack"]])
+@pytest.mark.parametrize("words", [["run"], ["gather"], ["show"], ["report"], ["watch"], ["prune"]])
 def test_a_folder_that_cannot_be_read_is_one_message(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "one.toml").write_text(ONE.replace('"30 s"', '"1 s"'))
     (tmp_path / "loop").symlink_to("loop")

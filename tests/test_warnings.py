@@ -1,4 +1,4 @@
-"""Warnings: said before the run where the file shows it, else after; the same from the folder, and for what an earlier longfat left."""
+"""Warnings: said before the run where the file shows it, else after; the same from the folder, and for what another longfat left."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import longfat
-import pyarrow.parquet as pq
 import pytest
+from kept import changed, finished, keep
 from longfat import Experiment, terminal
 from longfat.cli import app
 from longfat.totals import Told, Totals
 from longfat.warned import MOST_RUNS, RunWarning, merged, new_ones, of_facts
-from old_forms import seal, write_format_4
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -96,14 +95,14 @@ def test_the_terminal_says_each_once(tmp_path: Path) -> None:
     assert shown.stdout.count("(window_below_path)") == 1
 
 
-def test_a_run_of_an_earlier_longfat(tmp_path: Path) -> None:
-    run = write_format_4(tmp_path, Experiment(SLOW_EDGE)).runs["run"][0]
-    place = tmp_path / "runs" / run
-    pq.write_table(pq.read_table(place / "flows.parquet").drop_columns(["cwnd_end_bytes", "gave_up_ecn"]), place / "flows.parquet")
-    facts = json.loads((place / "run.json").read_text())
-    facts["warnings"] = ["flow flow1 1 has given up ECN", facts["warnings"][0]["text"]]
-    (place / "run.json").write_text(json.dumps(facts))
-    seal(place)
+def test_a_run_of_another_longfat(tmp_path: Path) -> None:
+    run = Experiment(SLOW_EDGE).sweep(tmp_path).runs["run"][0]
+    runs = finished(tmp_path)
+    (one,) = [one for one in runs if one.run == run]
+    given_up = RunWarning("", "flow flow1 1 has given up ECN", 1, (run,)).as_facts()
+    said = json.dumps([given_up, json.loads(one.facts["warnings"])[0]])
+    older = changed(one, without=["flows.cwnd_end_bytes", "flows.gave_up_ecn"], warnings=said)
+    keep(tmp_path, [older if other is one else other for other in runs])
     told = [(warning.name, warning.text) for warning in longfat.load_results(tmp_path).open(run).warnings]
     assert [name for name, _ in told] == ["edge_not_faster", "window_below_path", "", ""]
     assert told[2][1] == "flow flow1 1 has given up ECN"
@@ -123,9 +122,7 @@ def test_a_warning_of_many_runs_names_some_and_counts_all(capsys: pytest.Capture
     assert (facts["runs"], facts["more_runs"]) == (list(runs[:MOST_RUNS]), 1000 - MOST_RUNS)
     kept = of_facts(facts)
     assert kept.as_facts() == facts
-    earlier = of_facts({"name": "", "text": "short", "count": 1, "runs": list(runs)})
-    assert earlier.as_facts() == facts
-    for warning in (kept, earlier):
+    for warning in (kept, RunWarning("", "short", 1, runs)):
         terminal.print_warnings(terminal.console(), [warning])
         assert "(1,000 runs)" in capsys.readouterr().out
 

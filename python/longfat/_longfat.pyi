@@ -102,7 +102,7 @@ class ColumnEntry(TypedDict):
     name: str
     """As shown."""
     stored: str | None
-    """What it is called in a run's folder; None where it is made from other columns."""
+    """Its name as stored; None where it is made from other columns."""
     unit: str
     doc: str
     form: Literal["count", "count or none", "time", "number", "word"]

@@ -449,7 +449,7 @@ def prune_command(
         list[int] | None, typer.Option("--version", metavar="N", help="Runs of this results version; may be said more than once.")
     ] = None,
     gone: Annotated[bool, typer.Option("--gone", help="Runs that are no longer in the experiment.")] = False,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="What never was finished, or is damaged.")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Runs that are damaged.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them. Without it they are listed.")] = False,
     results: ResultsOption = RESULTS,
     quick: QuickOption = False,
@@ -471,18 +471,3 @@ def prune_command(
     else:
         terminal.print_kept(out, picked)
         out.print(f"This would remove {terminal.kept_summary(picked)}; with --yes it does.", soft_wrap=True)
-
-
-@app.command("pack")
-def pack_command(
-    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
-    results: ResultsOption = RESULTS,
-    quick: QuickOption = False,
-) -> None:
-    """Put results of an earlier version, a folder for each run, into the few files of this one."""
-    folder = results_of(what, results_home(location(results), quick=quick))
-    with terminal.share_bar(err, "packing") as tick:
-        packed, left = Store(folder).pack(tick)
-    out.print(f"Packed {terminal.count(packed, 'run')} in {terminal.escape(str(folder))}.", soft_wrap=True)
-    if left:
-        out.print(f"{terminal.count(left, 'folder')} had to stay: damaged, or of a version that kept no traces.")

@@ -13,13 +13,13 @@ from longfat.errors import LongfatError, StorageError
 from longfat.experiment import Experiment
 from longfat.store import Location, Store
 
-Kind = Literal["current", "version", "gone", "unfinished", "damaged"]
-"""Of the experiment as it is now; of another results version; no longer in the experiment; never finished; without what makes a run."""
+Kind = Literal["current", "version", "gone", "damaged"]
+"""Of the experiment as it is now; of another results version; no longer in the experiment; not what was written."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A run that is kept, or what is left of one."""
+    """A run that is kept."""
 
     what: store.Kept
     kind: Kind
@@ -28,12 +28,12 @@ class Kept:
 
     @property
     def run(self) -> str:
-        """Its hash; of what is left of one, the name of its folder."""
+        """Its hash."""
         return self.what.run
 
     @property
     def version(self) -> int:
-        """Its results version; 0 where it says none."""
+        """Its results version; 0 where it is damaged."""
         return int(self.what.made_by.get("results_version", 0))
 
     @property
@@ -57,7 +57,7 @@ def kept(folder: str | Location) -> list[Kept]:
     shown = results.shown()
     wanted = _wanted(results)
     found = [Kept(one, _kind(one, shown, wanted), bool(one.made_by) and one.run in shown) for one in every]
-    order = ("current", "version", "gone", "damaged", "unfinished")
+    order = ("current", "version", "gone", "damaged")
     return sorted(found, key=lambda one: (order.index(one.kind), one.version, one.run))
 
 
@@ -75,9 +75,7 @@ def chosen(all_kept: Sequence[Kept], versions: Sequence[int], *, gone: bool, unf
     picked = [
         one
         for one in all_kept
-        if (one.kind == "version" and one.version in versions)
-        or (one.kind == "gone" and gone)
-        or (one.kind in ("unfinished", "damaged") and unfinished)
+        if (one.kind == "version" and one.version in versions) or (one.kind == "gone" and gone) or (one.kind == "damaged" and unfinished)
     ]
     if any(one.is_shown for one in picked):
         raise LongfatError("some of these are the results that `longfat show` shows: run the experiment again, and then remove them")
@@ -116,9 +114,7 @@ def _change(experiment: Experiment, changes: dict[str, Any]) -> None:
 
 
 def _kind(one: store.Kept, shown: set[str], wanted: set[str]) -> Kind:
-    if one.unfinished:
-        return "unfinished"
-    if one.run.startswith(".") or not one.made_by:
+    if not one.made_by:
         return "damaged"
     if one.made_by["results_version"] != RESULTS_VERSION:
         return "version"

@@ -454,7 +454,7 @@ def _what_kept(one: Kept) -> tuple[str, str]:
             return f"of results version {one.version}", f"--version {one.version}"
         case "gone":
             return "no longer in the experiment", "--gone"
-        case "unfinished" | "damaged":
+        case "damaged":
             return one.kind, "--unfinished"
 
 

@@ -22,7 +22,7 @@ class RunWarning:
     """A warning of one run, or one for all of the runs that have it."""
 
     name: str
-    """As `longfat list warnings` has it; empty in results of an earlier longfat."""
+    """Its name in `longfat list warnings`; empty where it says how the run is kept."""
     text: str
     """What was found: the first of those that differ in numbers alone, such as one of each flow."""
     count: int = 1
@@ -44,12 +44,9 @@ class RunWarning:
         return facts | ({"more_runs": more} if more else {})
 
 
-def of_facts(facts: Mapping[str, Any] | str) -> RunWarning:
-    """What `as_facts` gave; or a warning as an earlier longfat kept it."""
-    if isinstance(facts, str):
-        return RunWarning("", facts)
-    runs = tuple(facts.get("runs", ()))
-    return RunWarning(facts.get("name", ""), facts["text"], facts.get("count", 1), runs, facts.get("more_runs", 0))
+def of_facts(facts: Mapping[str, Any]) -> RunWarning:
+    """The warning of which `as_facts` gave these."""
+    return RunWarning(facts["name"], facts["text"], facts["count"], tuple(facts["runs"]), facts.get("more_runs", 0))
 
 
 class Merged:

@@ -1,7 +1,7 @@
 //! The identity of a run: a hash of everything that decides what comes of it.
 //!
-//! That is the backend, the run as resolved, [`RESULTS_VERSION`], and of what is in [`REVISED`] how often it was. What a key has by default is
-//! left out, so that a key added later does not change the identity of runs that leave it at its default.
+//! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. Keys at their defaults are left out, so that a key added later does not
+//! change the identity of runs that leave it at its default.
 
 use super::model::{Experiment, Flow, Link};
 use super::print::{float, quote};
@@ -15,19 +15,7 @@ use std::sync::Arc;
 
 /// Raise it by one when the same experiment gives other numbers than before, and add a line to the CHANGELOG. The golden test of the
 /// simulator says when.
-pub const RESULTS_VERSION: u32 = 9;
-
-/// What gives other numbers in the simulator than before while all else does not, as (key, word, revision): runs in which a key has that
-/// word, or a kind of that name, have another identity, and all others keep theirs. Where it is one thing that moved, a line here is for it
-/// what raising [`RESULTS_VERSION`] is for everything. When that is raised, the lines go.
-pub const REVISED: &[Revised] = &[];
-
-type Revised = (&'static str, &'static str, u32);
-
-/// Those that count: what a kernel did stays what it was.
-fn revised(backend: &str) -> &'static [Revised] {
-    if backend == super::backend::DEFAULT { REVISED } else { &[] }
-}
+pub const RESULTS_VERSION: u32 = 1;
 
 /// The hash of a run, as bytes.
 pub type Hash = [u8; 32];
@@ -45,7 +33,7 @@ pub fn hexadecimal(hash: &Hash) -> String {
 
 fn digest(backend: &str, essence: &Json, parts: &[&str]) -> Hash {
     let mut text = format!("longfat results {RESULTS_VERSION}\nbackend {backend}\n");
-    canonical(essence, &mut parts.iter(), revised(backend), &mut text);
+    canonical(essence, &mut parts.iter(), &mut text);
     Sha256::digest(text.as_bytes()).into()
 }
 
@@ -66,12 +54,11 @@ impl Hasher {
     /// The hash of `experiment`, run by `backend`.
     pub fn hash(&mut self, experiment: &Arc<Experiment>, backend: &str) -> Hash {
         let network = &experiment.network;
-        let revised = revised(backend);
         // Links and flows name nodes.
         let last = self.last.replace(experiment.clone()).filter(|last| last.network.nodes == network.nodes && self.backend == backend);
         let (links, groups) = last.as_ref().map_or((&[][..], &[][..]), |last| (&last.network.links[..], &last.flows[..]));
-        let link = |ways: &[Link]| text(fields::explicit_link, &write::link(ways, network), revised);
-        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network, false), revised);
+        let link = |ways: &[Link]| text(fields::explicit_link, &write::link(ways, network));
+        let group = |flows: &[Flow]| text(fields::flow, &write::group(flows, network, false));
         renew(&mut self.texts.0, write::links(links), write::links(&network.links), link);
         renew(&mut self.texts.1, write::groups(groups), write::groups(&experiment.flows), group);
         self.parts = [list(&self.texts.1), list(&self.texts.0)];
@@ -110,9 +97,9 @@ fn renew<'a, T: PartialEq + ?Sized + 'a>(
 }
 
 /// The essence of a table of a resolved experiment, as [`canonical`] has it.
-fn text(fields: fn() -> &'static [Field], json: &Json, revised: &[Revised]) -> String {
+fn text(fields: fn() -> &'static [Field], json: &Json) -> String {
     let mut text = String::new();
-    canonical(&without_defaults(&Shape::Table(fields), json), &mut [].iter(), revised, &mut text);
+    canonical(&without_defaults(&Shape::Table(fields), json), &mut [].iter(), &mut text);
     text
 }
 
@@ -227,15 +214,9 @@ fn collect(path: &str, fields: &[Field], found: &mut Vec<(String, String)>) {
     }
 }
 
-/// That of the word that a key has, in a table that of its kind.
-fn revision(key: &str, value: &Json, revised: &[Revised]) -> Option<u32> {
-    let is = |word: &str| value.as_str().or_else(|| value.get("kind")?.as_str()) == Some(word);
-    revised.iter().find(|(revised, word, _)| *revised == key && is(word)).map(|(_, _, revision)| *revision)
-}
-
 /// JSON with sorted keys and no spaces. Our own, so that a run's identity outlives any change in a library's printing. Nothing in a run is
 /// null: where it stands, the next of `parts` goes, which has been written before.
-fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, revised: &[Revised], out: &mut String) {
+fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, out: &mut String) {
     match json {
         Json::Null => out.push_str(parts.next().expect("nothing resolved is null")),
         Json::Object(map) => {
@@ -246,10 +227,7 @@ fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, revised: &[Rev
                 out.push_str(if i > 0 { "," } else { "" });
                 quote(key, out);
                 out.push(':');
-                canonical(value, parts, revised, out);
-                if let Some(revision) = revision(key, value, revised) {
-                    out.push_str(&format!("~{revision}"));
-                }
+                canonical(value, parts, out);
             }
             out.push('}');
         }
@@ -257,7 +235,7 @@ fn canonical(json: &Json, parts: &mut std::slice::Iter<'_, &str>, revised: &[Rev
             out.push('[');
             for (i, item) in items.iter().enumerate() {
                 out.push_str(if i > 0 { "," } else { "" });
-                canonical(item, parts, revised, out);
+                canonical(item, parts, out);
             }
             out.push(']');
         }

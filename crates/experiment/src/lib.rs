@@ -40,7 +40,7 @@ pub use adaptive::{Precision, Search};
 pub use backend::Backend;
 pub use document::{Document, Run, restore};
 pub use error::{Error, Report, nearest, short};
-pub use identity::{RESULTS_VERSION, REVISED, defaults};
+pub use identity::{RESULTS_VERSION, defaults};
 pub use longfat_tcp::Offload;
 pub use model::{
     Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Interrupts, Link, Measure, Memory, Move, Network, Nic, Node, NodeKind, OnFull,

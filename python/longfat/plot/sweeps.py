@@ -72,8 +72,7 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
     if (results.flows.groupby("run", sort=False).size() > 1).any():
         metrics.append(Metric("unfairness", "fairness", "Deviation from fairness", "(fastest − slowest) / fastest (%)", percent=True))
     if varied:
-        # Runs of an early format do not have every metric.
-        for metric in (metric for metric in metrics if metric.column in runs):
+        for metric in metrics:
             if runs[metric.column].notna().any() and (metric.id not in ("loss", "delay") or runs[metric.column].max() > 0):
                 yield from _along(results, runs, varied, metric)
         yield from _maps(results, runs, varied, metrics[0])

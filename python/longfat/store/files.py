@@ -19,12 +19,10 @@ import pyarrow.parquet as pq
 from longfat.errors import DamagedError
 from longfat.store.place import Place
 
-ADDED = ("hosts.parquet",)
-"""Tables that folders of an earlier longfat do not have."""
+FORMAT_VERSION = 1
+"""Version of the layout of results (docs/results.md): longfat writes it, and reads no newer one."""
 NUMBERS = (pa.float64(), pa.int64(), pa.uint64())
 """Kinds of columns that are put into arrays as they are read; words are kept as Arrow has them."""
-RENAMED = {"memory_share": "memory_proportion"}
-"""Columns that have another name in folders of format 1."""
 
 
 def read_json(place: Place, name: str, *needed: str) -> dict[str, Any]:
@@ -46,8 +44,6 @@ def json_bytes(value: object) -> bytes:
 
 def read_table(place: Place, name: str) -> pd.DataFrame:
     """A table of users' columns. OSError, ValueError where it is damaged."""
-    if name in ADDED and not place.has(name):
-        return pd.DataFrame()
     with place.open(name) as file:
         return read_opened(file)
 
@@ -82,7 +78,7 @@ def read_opened(file: Any) -> pd.DataFrame:
             else column
             for name, column in columns.items()
         }
-    return pd.DataFrame(made, index=pd.RangeIndex(rows), copy=False).rename(columns=RENAMED)
+    return pd.DataFrame(made, index=pd.RangeIndex(rows), copy=False)
 
 
 def version_of(facts: dict[str, Any]) -> int:

@@ -21,8 +21,8 @@ from longfat._longfat import Trace
 from longfat.errors import DamagedError
 from longfat.provenance import of_run
 from longfat.result import SERIES
-from longfat.store.version import BEFORE, FORMAT_VERSION
-from longfat.stored import FORMS, NONE, from_arrow, from_plain, to_arrow, to_plain
+from longfat.store.files import FORMAT_VERSION
+from longfat.stored import FORMS, NONE, from_arrow, from_plain
 from longfat.warned import of_facts
 
 if TYPE_CHECKING:
@@ -158,12 +158,6 @@ class Finished:
         if parts is None:
             return cls(row, digest=digest, large=_OfTrace(trace))
         return cls(row, parts={name: Part(*part) for name, part in parts.items()}, digest=digest)
-
-    @classmethod
-    def from_stored(cls, facts: dict[str, Any], stored: dict[str, Table]) -> Finished:
-        """Of the facts, with those of `IN_JSON` not yet in JSON, and what `Trace.stored` gave."""
-        row = _row(facts) | to_plain(stored["run"])
-        return cls(row, {name: to_arrow(name, stored[name]) for name in TRACE_TABLES if len(next(iter(stored[name].values())))})
 
     @property
     def run(self) -> str:
@@ -305,12 +299,6 @@ def _json_of(value: str | float | None) -> str:
 def _row(facts: dict[str, Any]) -> dict[str, Any]:
     row = {name: _json(facts[name]) if name in IN_JSON else facts[name] for name in FACTS if name != "format_version"}
     return row | {"format_version": FORMAT_VERSION}
-
-
-def of_its_time(facts: dict[str, Any]) -> dict[str, Any]:
-    """What made a run, by facts that may be of an earlier longfat."""
-    before = {"results_version": BEFORE, "backend": "sim", "longfat": {"code": facts.get("code", "")}, "finished": ""}
-    return {name: facts.get(name, default) for name, default in before.items()}
 
 
 def _json(value: object) -> str:

@@ -18,7 +18,7 @@ import json
 import os
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -31,11 +31,8 @@ from longfat.store.place import machine, new_name
 from longfat.sums import sync
 
 FOLDER = "journals"
-ENDING = ".journal6"
-EARLIER = ".journal"
-"""Of journals whose records are tables of Arrow's, as longfat wrote them before. They are read, and become shards."""
-ENDINGS = (ENDING, EARLIER)
-MAGIC = b"\nlongfat5"
+ENDING = ".journal"
+MAGIC = b"\nlongfat1"
 HEAD = struct.Struct("<9sI32s")
 SYNC_EVERY_S = 1.0
 MOST_BYTES = 2**32 - 2**24
@@ -68,7 +65,7 @@ class Journal:
     def take(cls, folder: Path) -> Journal:
         """One of this machine that nobody holds, or a new one."""
         folder.mkdir(parents=True, exist_ok=True)
-        free = next(cls.left_behind(folder, only=machine(), endings=(ENDING,)), None)
+        free = next(cls.left_behind(folder, only=machine()), None)
         return free or cls.new(folder)
 
     @classmethod
@@ -81,9 +78,9 @@ class Journal:
         return made
 
     @classmethod
-    def left_behind(cls, folder: Path, only: str = "", endings: Sequence[str] = ENDINGS) -> Iterator[Journal]:
+    def left_behind(cls, folder: Path, only: str = "") -> Iterator[Journal]:
         """The journals of this machine or of every one that nobody holds, each held from now on and cut to its records."""
-        for path in there(folder, only, endings):
+        for path in there(folder, only):
             try:
                 journal = cls(folder, path.name, os.O_RDWR | os.O_APPEND)
             except FileNotFoundError:
@@ -142,9 +139,9 @@ class Journal:
         os.close(self._file)
 
 
-def there(folder: Path, only: str = "", endings: Sequence[str] = ENDINGS) -> list[Path]:
+def there(folder: Path, only: str = "") -> list[Path]:
     """The journals in a folder, or those whose names begin with `only`."""
-    return sorted(path for ending in endings for path in folder.glob(f"{only}*{ending}")) if folder.is_dir() else []
+    return sorted(folder.glob(f"{only}*{ENDING}")) if folder.is_dir() else []
 
 
 def encode(finished: Finished) -> bytes:
@@ -207,11 +204,10 @@ def read(folder: Path, record: Record) -> Finished:
     if body is None:
         raise DamagedError(f"{folder / record.journal} is damaged: it does not hold the run {record.run}")
     name, size = struct.unpack_from("<HI", body)
-    raw = memoryview(_codec.decompress(bytes(body[6 + name :]), decompressed_size=size, asbytes=True))
-    return _of_tables(raw) if record.journal.endswith(EARLIER) else _of_parts(raw)
+    return _decoded(memoryview(_codec.decompress(bytes(body[6 + name :]), decompressed_size=size, asbytes=True)))
 
 
-def _of_parts(raw: memoryview) -> Finished:
+def _decoded(raw: memoryview) -> Finished:
     length, described = struct.unpack_from("<II", raw)
     head = json.loads(bytes(raw[8 : 8 + length]))
     start = 8 + length
@@ -225,15 +221,3 @@ def _of_parts(raw: memoryview) -> Finished:
         parts[name] = Part(rows, cells[0], cells[1:])
         start = ends[-1]
     return Finished(head["facts"], parts=parts, layouts=layouts, digest=head["digest"])
-
-
-def _of_tables(raw: memoryview) -> Finished:
-    """As journals of `EARLIER` have it."""
-    (length,) = struct.unpack_from("<I", raw)
-    head = json.loads(bytes(raw[4 : 4 + length]))
-    tables: dict[str, pa.Table] = {}
-    start = 4 + length
-    for table, size in head["tables"].items():
-        tables[table] = pa.ipc.open_stream(pa.py_buffer(raw[start : start + size])).read_all()
-        start += size
-    return Finished(head["facts"], tables)

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,9 @@ from longfat._longfat import Trace, columns
 from longfat.errors import DamagedError, ExperimentError, StorageError
 from longfat.hashes import Hashes
 from longfat.result import Result, of_trace
-from longfat.store import folders, journal, locks
+from longfat.store import journal, locks
 from longfat.store.files import reason
 from longfat.store.finished import MADE_BY, Finished
-from longfat.store.folders import DAMAGED, Folders, made_by
 from longfat.store.journal import Journal, Record
 from longfat.store.many import Many, Shown
 from longfat.store.place import Bucket, Location, is_refused, location, machine, place_of
@@ -37,22 +36,21 @@ if TYPE_CHECKING:
     from longfat._longfat import Document, Tables
 
 NO_NUMBERS: Mapping[str, int] = {}
-JOURNALS, FOLDERS = journal.FOLDER, folders.FOLDER
+JOURNALS = journal.FOLDER
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A run that is kept, or what is left of one."""
+    """A run that is kept."""
 
     run: str
-    """Its hash; of what is left of one, the name of its folder."""
+    """Its hash."""
     within: str
-    """The name of its shard; `JOURNALS`, or `FOLDERS` of one that has a folder of its own."""
+    """The name of its shard, or `JOURNALS`."""
     made_by: dict[str, Any]
     """As `Result.provenance`; empty where it is damaged."""
     size: int
     """Bytes; of a run in a shard, its share by rows."""
-    unfinished: bool = False
 
 
 class Runs:
@@ -63,7 +61,6 @@ class Runs:
         self.place = place_of(self.folder)
         self._top = Top(self.place)
         self._shards = Shards(self.place)
-        self._folders = Folders(self.place)
         self._journals: dict[str, dict[str, Record]] = {}
         self._ends: dict[str, int] = {}
         self._lock = threading.RLock()
@@ -122,9 +119,6 @@ class Runs:
 
     def _clear(self) -> None:
         self._shards.clear_unfinished(self.finished, machine() if isinstance(self.place, Bucket) else "")
-        for path in self._folders.paths():
-            if path.name.startswith(".unfinished-"):
-                self._folders.remove(path)
 
     def _unsent(self) -> str:
         local = self.place.local
@@ -142,7 +136,6 @@ class Runs:
     def put_aside(self, run: str) -> None:
         """The copies of a run that are there are damaged, and do not count any more."""
         with self._lock:
-            self._folders.put_aside(run)
             self.refresh()
             self._shards.put_aside(run)
 
@@ -171,7 +164,7 @@ class Runs:
         """The hashes of all runs that are finished. Their contents are looked at when they are read."""
         with self._lock:
             self.refresh()
-            return self._shards.finished() | chain(*self._journals.values(), self._folders.finished())
+            return self._shards.finished() | chain(*self._journals.values())
 
     def has(self, run: str) -> bool:
         """Whether the run of this hash is finished, and all of it is what was written."""
@@ -197,7 +190,7 @@ class Runs:
             return found | (run for run in wanted - found if self._is_there(run))
 
     def _is_there(self, run: str) -> bool:
-        return any(run in found for found in self._journals.values()) or self._shards.has(run) or self._folders.has(run)
+        return any(run in found for found in self._journals.values()) or self._shards.has(run)
 
     def whole(self, runs: Iterable[str]) -> Hashes:
         """Those of `runs` that are finished and are what was written. The others that are there are put aside."""
@@ -221,7 +214,7 @@ class Runs:
                 wrong.append(run)
         return every - wrong
 
-    def _find(self, run: str) -> Finished | Result | None:
+    def _find(self, run: str) -> Finished | None:
         damage: DamagedError | None = None
         for name, found in list(self._journals.items()):
             if run in found:
@@ -232,17 +225,16 @@ class Runs:
                     self._shards.refresh()
                 except DamagedError as error:
                     damage = error
-        for form in (self._shards, self._folders):
-            try:
-                if (whole := form.read(run)) is not None:
-                    return whole
-            except DamagedError as error:
-                damage = error
+        try:
+            if (whole := self._shards.read(run)) is not None:
+                return whole
+        except DamagedError as error:
+            damage = error
         if damage:
             raise damage
         return None
 
-    def _open(self, run: str) -> Finished | Result:
+    def _open(self, run: str) -> Finished:
         """A finished run. StorageError, DamagedError."""
         with self._lock:
             try:
@@ -259,24 +251,12 @@ class Runs:
         return found
 
     def read(self, run: str) -> Result:
-        """A finished run, with the metrics of now. Of a folder of format 2 or before: with those of its time.
-
-        DamagedError where it is not what was written.
-        """
-        found = self._open(run)
-        if isinstance(found, Result):
-            return found
-        return _result(*self._restored(found))
+        """A finished run, with the metrics of now. DamagedError where it is not what was written."""
+        return _result(*self._restored(self._open(run)))
 
     def trace(self, run: str) -> tuple[Trace, dict[str, Any]]:
-        """All that a finished run recorded, and what is known of the run besides: its title, labels, seed, `resolved`.
-
-        StorageError of a folder of format 2 or before, which has no traces; DamagedError.
-        """
-        found = self._open(run)
-        if isinstance(found, Result):
-            raise StorageError(f"{self.folder}: the run {run} was made by an older longfat, which kept no traces: run the experiment again")
-        return self._restored(found)
+        """All that a finished run recorded, and what is known of the run besides: its title, labels, seed, `resolved`. DamagedError."""
+        return self._restored(self._open(run))
 
     def _restored(self, found: Finished) -> tuple[Trace, dict[str, Any]]:
         try:
@@ -332,7 +312,7 @@ class Runs:
     # Keeping house
 
     def kept(self) -> list[Kept]:
-        """All that is kept of runs: finished ones, damaged ones, and what kills have left."""
+        """All runs that are kept, finished ones and damaged ones."""
         with self._lock:
             self.refresh()
             found: list[Kept] = []
@@ -345,9 +325,6 @@ class Runs:
                 for one in records.values():
                     made = journal.read(self.place.local / journal.FOLDER, one).fields()["provenance"]
                     found.append(Kept(one.run, JOURNALS, made, one.end - one.start))
-        for path in self._folders.paths():
-            size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            found.append(Kept(path.name, FOLDERS, made_by(path), size, path.name.startswith(".unfinished-")))
         return found
 
     def remove(self, picked: Sequence[Kept]) -> None:
@@ -356,50 +333,19 @@ class Runs:
             self.gather()
             self.refresh()
             named = {within: {one.run for one in picked if one.within == within} for within in {one.within for one in picked}}
-            in_journals, in_folders = named.pop(JOURNALS, set()), named.pop(FOLDERS, set())
+            in_journals = named.pop(JOURNALS, set())
             for name, shard in self._shards.settled().items():
                 named[name] = named.get(name, set()) | {run for run in in_journals if run in shard.runs}
             self._shards.drop({(run, within) for within, runs in named.items() for run in runs})
-            for path in self._folders.paths():
-                if path.name in in_folders:
-                    self._folders.remove(path)
-
-    def pack(self, tick: Callable[[float], object] = lambda _: None) -> tuple[int, int]:
-        """Makes shards of the runs that have folders of their own, and of journals; how many runs, and how many folders had to stay.
-
-        Those stay that are damaged, and those of format 2 and before, which have no traces. A folder goes when the shard with its run is
-        there. StorageError where somebody writes, or the system refuses.
-        """
-        with self.exclusive():
-            paths = [path for path in self._folders.paths() if not path.name.startswith(DAMAGED)]
-            packed: list[str] = []
-
-            def runs() -> Iterator[Finished]:
-                for number, path in enumerate(paths):
-                    with suppress(DamagedError):
-                        found = self._folders.read(path.name)
-                        if isinstance(found, Finished):
-                            packed.append(path.name)
-                            yield found
-                    tick((number + 1) / len(paths))
-
-            self._shards.write(runs())
-            self.gather()
-            self._shards.refresh()
-            there = self._shards.finished()
-            gone = [path for path in paths if path.name in packed and path.name in there]
-            for path in gone:
-                self._folders.remove(path)
-            return len(gone), len(paths) - len(gone)
 
 
 def _result(trace: Trace, fields: dict[str, Any]) -> Result:
     """A run, with the metrics of now, from its trace and what is known of it besides."""
     tables, kept = trace.tables(), fields.pop("warnings")
-    return of_trace(trace, tables, also=_of_an_earlier_longfat(trace, tables, kept), **fields)
+    return of_trace(trace, tables, also=_of_missing_columns(trace, tables, kept), **fields)
 
 
-def _of_an_earlier_longfat(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:
+def _of_missing_columns(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:
     """What is to be told of a run whose trace lacks columns: which, and what was told of it then and cannot be told now."""
     if not trace.missing:
         return []

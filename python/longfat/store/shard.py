@@ -94,7 +94,7 @@ class Shard:
         if facts := self._said():
             self.replaces = facts["replaces"]
             self.size = sum(one["bytes"] for one in facts["tables"].values())
-            self._files = (*facts["tables"], *([index.NAME] if index.NAME in facts else []))
+            self._files = tuple(facts["tables"])
         self._runs: tuple[Hashes, NDArray[np.uint32]] | None = None
         """The runs that it has, and of each of them, in that order, the number of its row in `runs`, where somebody has asked."""
 
@@ -104,11 +104,7 @@ class Shard:
             said = json.loads(self.place.read(f"{FOLDER}/{self.name}.json"))
             facts: dict[str, Any] = said["shard"]
             if hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest() == said["sha256"]:
-                self._packed = {
-                    table: base64.b64decode(one["footer"])
-                    for table, one in [*facts["tables"].items(), (index.NAME, facts.get(index.NAME))]
-                    if one
-                }
+                self._packed = {table: base64.b64decode(one["footer"]) for table, one in facts["tables"].items()}
                 return facts
         return {}
 
@@ -306,7 +302,7 @@ class Shard:
             row = self.slice("runs", number, 1).to_pylist()[0]
             places: dict[str, tuple[int, int]] = {}
             for name in TRACE_TABLES:
-                count, start = row.pop(f"{name}_rows", 0), row.pop(f"{name}_from", 0)  # of an earlier longfat, that did not have this table
+                count, start = row.pop(f"{name}_rows", 0), row.pop(f"{name}_from", 0)  # none of a longfat without this table
                 if count:
                     places[name] = (start, count)
             digest = row.pop("sha256")

@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 from longfat.hashes import Hashes
 from longfat.store import index
 from longfat.store.digests import digests_in
+from longfat.store.files import FORMAT_VERSION
 from longfat.store.finished import FACTS, TRACE_TABLES, Finished, stacked
 from longfat.store.place import UNFINISHED, Place, new_name
 from longfat.store.shard import FOLDER, Shard, passing_over_damage
-from longfat.store.version import FORMAT_VERSION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,9 +99,7 @@ def _announce(place: Place, shard: str, replaces: list[str], tables: dict[str, t
         footer = io.BytesIO()
         metadata.write_metadata_file(footer)
         packed = base64.b64encode(zlib.compress(footer.getvalue())).decode()
-        said = {"rows": metadata.num_rows, "bytes": size, "footer": packed}
-        # Beside the tables, and not among them: an earlier longfat would merge it as it merges those.
-        (facts if name == index.NAME else facts["tables"])[name] = said
+        facts["tables"][name] = {"rows": metadata.num_rows, "bytes": size, "footer": packed}
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     place.put(f"{FOLDER}/{shard}.json", json.dumps({"sha256": digest, "shard": facts}, sort_keys=True).encode())
 

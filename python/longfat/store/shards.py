@@ -248,9 +248,13 @@ class Shards:
         return []
 
     def merge(self, some: list[Shard], dropped: Iterable[str] = ()) -> bool:
-        """One shard in the place of `some`, without the runs `dropped`; whether it was made. Where one is damaged, all stay."""
+        """One shard in the place of `some`, without the runs `dropped`; whether it was made. Where one is damaged, all stay.
+
+        Runs that were put aside in one of them are put aside in the new one.
+        """
+        away, names = Hashes.of(dropped), {shard.name for shard in some}
         try:
-            left_out = list(_left_out(some, Hashes.of(dropped)))
+            left_out = list(_left_out(some, away))
         except GoneError as gone:
             self._unmergeable.add(gone.shard)
             return False
@@ -273,6 +277,9 @@ class Shards:
         except BaseException:
             writer.abandon()
             raise
+        for run, name in sorted(self._aside):
+            if name in names and run not in away:
+                self.place.put(f"{ASIDE}/{run}@{writer.name}", b"")
         for shard in some:
             shard.unload()
             self.remove(shard.name)

@@ -26,12 +26,11 @@ from longfat.result import WITHOUT_SERIES, Result, changed
 from longfat.results import Results
 from longfat.store import locks
 from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined, Row
-from longfat.store.files import read_opened, version_of
+from longfat.store.files import FORMAT_VERSION, read_opened
 from longfat.store.many import Shown
 from longfat.store.place import Folder
 from longfat.store.runs import NO_NUMBERS, Runs
 from longfat.store.top import PROVENANCE, SWEEP, TABLES
-from longfat.store.version import FORMAT_VERSION, WITH_TRACES
 from longfat.totals import Totals
 
 
@@ -232,15 +231,12 @@ class Store(Runs):
             raise NoResultsError(f"{self.folder} holds no results: expected a folder that `longfat run` wrote")
         self.check_format()
         provenance = self.provenance()
-        version = version_of(provenance)
         anew: list[Results] = []
 
         def table(name: str) -> pd.DataFrame:
             try:
-                return self._top.table(name, version)
+                return self._top.table(name)
             except DamagedError as error:
-                if version < WITH_TRACES:
-                    raise
                 if not anew:
                     anew.append(self._again(provenance, error))
                 return getattr(anew[0], name)
@@ -249,7 +245,7 @@ class Store(Runs):
         results = Results(provenance["title"], provenance["axes"], table("runs"), **later, open=self.read, provenance=provenance)
         if anew:
             return anew[0]
-        if version < WITH_TRACES or provenance.get("metrics") == METRICS:
+        if provenance.get("metrics") == METRICS:
             return results
         labels = results.runs[["run", *results.axes, "repeat"]].to_dict("records")
         rows = [

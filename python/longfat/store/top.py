@@ -24,9 +24,8 @@ import pandas as pd
 from longfat import sums
 from longfat._longfat import Document, read_text
 from longfat.errors import DamagedError, ExperimentError, StorageError
-from longfat.store.files import json_bytes, read_json, read_table, reason, version_of
+from longfat.store.files import FORMAT_VERSION, json_bytes, read_json, read_table, reason, version_of
 from longfat.store.place import Folder, Place
-from longfat.store.version import FORMAT_VERSION, WITH_SUMS
 
 TABLES = ("runs", "flows", "links", "hosts")
 PROVENANCE = "provenance.json"
@@ -85,8 +84,7 @@ class Top:
         try:
             known = sums.read(self.place)
             facts = read_json(self.place, PROVENANCE, "title", "axes")
-            if known or version_of(facts) >= WITH_SUMS:
-                sums.check(self.place, [PROVENANCE], known)
+            sums.check(self.place, [PROVENANCE], known)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -104,8 +102,7 @@ class Top:
     def text(self) -> str:
         """The experiment as it was given. DamagedError where that is not what was written."""
         try:
-            if known := sums.read(self.place):
-                sums.check(self.place, [EXPERIMENT], known)
+            sums.check(self.place, [EXPERIMENT], sums.read(self.place))
             return self.place.read(EXPERIMENT).decode("utf-8")
         except DamagedError as error:
             raise DamagedError(f"{error}; {AGAIN}") from error
@@ -122,8 +119,7 @@ class Top:
             raise StorageError(f"cannot read {self.place.where / SWEEP}: {reason(error)}") from error
         except DamagedError as error:
             raise DamagedError(f"{error}; {AGAIN}") from error
-        digest = facts.pop(DIGEST, None)
-        if digest not in (None, sums.of_bytes(json_bytes(facts))):
+        if facts.pop(DIGEST, None) != sums.of_bytes(json_bytes(facts)):
             raise DamagedError(f"{self.place.where / SWEEP} is damaged: it is not what was written; {AGAIN}")
         return facts
 
@@ -136,12 +132,11 @@ class Top:
         """The sweep is done."""
         self.place.remove(SWEEP)
 
-    def table(self, name: str, version: int) -> pd.DataFrame:
+    def table(self, name: str) -> pd.DataFrame:
         """A table. DamagedError where it is not what was written."""
         file = f"{name}.parquet"
         try:
-            if version >= WITH_SUMS:
-                sums.check(self.place, [file], sums.read(self.place))
+            sums.check(self.place, [file], sums.read(self.place))
             return read_table(self.place, file)
         except DamagedError:
             raise
@@ -161,6 +156,5 @@ class Top:
             files[EXPERIMENT] = text.encode()
         for name, content in files.items():
             digests[name] = sums.of_bytes(content) if isinstance(content, bytes) else sums.digest(Folder(content.parent), content.name)
-        if version_of(provenance) >= WITH_SUMS:
-            files[sums.NAME] = sums.text(digests).encode("ascii")
+        files[sums.NAME] = sums.text(digests).encode("ascii")
         self.place.put_all(files)

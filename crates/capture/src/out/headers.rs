@@ -100,7 +100,7 @@ fn tcp(row: &PacketEvent, from: u16, to: u16) -> Result<TcpHeader, String> {
     (header.fin, header.syn, header.rst, header.psh) = (has(flags::FIN), has(flags::SYN), has(flags::RST), has(flags::PSH));
     (header.ack, header.ece, header.cwr, header.ns) = (has(flags::ACK), has(flags::ECE), has(flags::CWR), has(flags::AE));
     let mut options = options(row, |edge| on_wire(edge, !row.is_back));
-    // What an older longfat recorded is without options but for SACK; their room is known all the same.
+    // A trace stored without columns of options lacks these options; their room is known all the same.
     let room = row.ip_len.checked_sub(20 + TCP + row.len).ok_or("its length is less than its headers and payload")? as usize;
     if options.len() > room || room > 40 || !room.is_multiple_of(4) {
         return Err(format!("its options take {} bytes, and its length leaves {room}", options.len()));

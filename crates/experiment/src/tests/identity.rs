@@ -1,10 +1,9 @@
 //! What tells two runs apart, and what does not.
 
-use super::super::identity::{RESULTS_VERSION, REVISED, hash, hexadecimal};
+use super::super::identity::hexadecimal;
 use super::super::{Document, Run, defaults, restore};
 use longfat_core::params::Value;
-use serde_json::{Value as Json, json};
-use sha2::{Digest, Sha256};
+use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 fn run(sender: &str, path: &str) -> Run {
@@ -162,22 +161,9 @@ fn every_default_is_listed_once() {
     }
 }
 
-/// What moved has another identity, in the simulator alone.
+/// A sweep hashes its runs one after the other, and writes only what differs from the run before.
 #[test]
-fn a_revised_word_is_another_run_of_the_simulator() {
-    let said = |backend: &str, text: &str| -> [u8; 32] {
-        Sha256::digest(format!("longfat results {RESULTS_VERSION}\nbackend {backend}\n{text}")).into()
-    };
-    for &(key, word, revision) in REVISED {
-        let plain = json!({ key: word });
-        assert_eq!(hash("testbed", &plain), said("testbed", &format!("{{\"{key}\":\"{word}\"}}")));
-        assert_eq!(hash("sim", &plain), said("sim", &format!("{{\"{key}\":\"{word}\"~{revision}}}")));
-        let of_kind = json!({ key: { "kind": word } });
-        assert_eq!(hash("sim", &of_kind), said("sim", &format!("{{\"{key}\":{{\"kind\":\"{word}\"}}~{revision}}}")));
-        let other = json!({ key: "other" });
-        assert_eq!(hash("sim", &other), said("sim", &format!("{{\"{key}\":\"other\"}}")));
-    }
-    // A sweep hashes its runs one after the other, and keeps what is the same in the next.
+fn a_run_of_a_sweep_has_the_identity_it_has_alone() {
     let text = "backend = { sweep = [\"sim\", \"testbed\"] }\n[path]\npreset = \"dumbbell\"\nrtt = \"10 ms\"\nbottleneck = { rate = \"10 Mbit/s\", mtu = \"1500 bytes\" }\nedge = { rate = \"1 Gbit/s\" }\n[[flow]]\n\
                 stack = \"linux\"\ncongestion_control = \"bbr\"\n[measure]\nduration = \"1 s\"\n";
     let document = Document::parse(text, "backends.toml").unwrap_or_else(|e| panic!("{e}"));

@@ -15,13 +15,13 @@ use longfat_core::queue;
 use longfat_core::traffic;
 use longfat_experiment::trace::Trace;
 use longfat_experiment::trace::columns::{self, Column};
-use longfat_experiment::{Document, RESULTS_VERSION, REVISED, defaults};
+use longfat_experiment::{Document, RESULTS_VERSION, defaults};
 use longfat_tcp::congestion::slow_start;
 use longfat_tcp::{congestion, options, stack, window_sizing};
 use sha2::{Digest, Sha256};
 
-const WHAT_TO_DO: &str = "If the change is meant, raise RESULTS_VERSION in crates/experiment/src/identity.rs by one, or where one word alone moves \
-     its line in REVISED there; add a line to the CHANGELOG under \"Results\" with the numbers before and after, and write the new ones down: UPDATE_GOLDEN=1 cargo test -p longfat-sim golden. \
+const WHAT_TO_DO: &str = "If the change is meant, raise RESULTS_VERSION in crates/experiment/src/identity.rs by one; \
+     add a line to the CHANGELOG under \"Results\" with the numbers before and after, and write the new ones down: UPDATE_GOLDEN=1 cargo test -p longfat-sim golden. \
      If it is not meant, it is a mistake: find it.";
 
 fn file() -> PathBuf {
@@ -290,10 +290,9 @@ fn hash(trace: &Trace, hashed: &[String]) -> String {
     hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What golden.txt says: the versions, the columns, and a value for each `default` and `run`.
+/// Content of golden.txt: the version, the columns, and a value for each `default` and `run`.
 struct Golden {
     version: u32,
-    revised: String,
     columns: Vec<String>,
     lines: BTreeMap<String, String>,
 }
@@ -301,11 +300,10 @@ struct Golden {
 impl Golden {
     fn read(text: &str) -> Option<Self> {
         let mut rest = text.lines().filter(|line| !line.starts_with('#'));
-        let (version, revised) = rest.next()?.strip_prefix("version ")?.split_once(' ')?;
-        let (version, revised) = (version.parse().ok()?, revised.to_owned());
+        let version = rest.next()?.strip_prefix("version ")?.parse().ok()?;
         let columns = rest.next()?.strip_prefix("columns ")?.split(' ').map(str::to_owned).collect();
         let lines = rest.map(|line| line.split_once(" = ").map(|(name, value)| (name.to_owned(), value.to_owned())));
-        Some(Golden { version, revised, columns, lines: lines.collect::<Option<_>>()? })
+        Some(Golden { version, columns, lines: lines.collect::<Option<_>>()? })
     }
 
     /// What is so now, by the columns of `columns`.
@@ -317,34 +315,18 @@ impl Golden {
             assert!(trace.flows.iter().any(|flow| flow.packets_delivered > 0), "{name}: nothing happens");
             assert!(lines.insert(format!("run {name}"), hash(&trace, &columns)).is_none(), "two runs are called {name}");
         }
-        Golden { version: RESULTS_VERSION, revised: revised(), columns, lines }
+        Golden { version: RESULTS_VERSION, columns, lines }
     }
 
     fn write(&self) -> String {
         let mut text =
             "# Written by the golden test (golden.rs): hashes of what small runs give, and the defaults of experiment files.\n".to_owned();
-        writeln!(text, "version {} {}\ncolumns {}", self.version, self.revised, self.columns.join(" ")).unwrap();
+        writeln!(text, "version {}\ncolumns {}", self.version, self.columns.join(" ")).unwrap();
         for (name, value) in &self.lines {
             writeln!(text, "{name} = {value}").unwrap();
         }
         text
     }
-}
-
-/// `REVISED`, as golden.txt has it.
-fn revised() -> String {
-    let lines: Vec<String> = REVISED.iter().map(|(key, word, revision)| format!("{key}={word}~{revision}")).collect();
-    format!("revised {}", if lines.is_empty() { "nothing".to_owned() } else { lines.join(" ") })
-}
-
-/// Whether a run has to do with a word whose line in `REVISED` is not the one of golden.txt.
-fn is_revised(run: &str, before: &str) -> bool {
-    let experiments = experiments();
-    let Some((_, text)) = run.strip_prefix("run ").and_then(|name| experiments.iter().find(|(known, _)| known == name)) else {
-        return false;
-    };
-    let new = REVISED.iter().filter(|(key, word, revision)| !before.split(' ').any(|known| known == format!("{key}={word}~{revision}")));
-    new.into_iter().any(|(key, word, _)| text.contains(&format!("{key} = ")) && text.contains(&format!("\"{word}\"")))
 }
 
 #[test]
@@ -362,7 +344,7 @@ fn results_are_what_they_were_or_their_version_is_raised() {
     let moved: Vec<String> = before
         .lines
         .iter()
-        .filter(|(name, value)| now.lines.get(*name) != Some(value) && !is_revised(name, &before.revised))
+        .filter(|(name, value)| now.lines.get(*name) != Some(value))
         .map(|(name, value)| format!("  {name}: {value} became {}", now.lines.get(name).map_or("nothing", String::as_str)))
         .collect();
     assert!(moved.is_empty(), "the same experiments give other results than before:\n{}\n{WHAT_TO_DO}", moved.join("\n"));
@@ -373,9 +355,8 @@ fn results_are_what_they_were_or_their_version_is_raised() {
         return std::fs::write(file(), Golden::now(columns).write()).unwrap();
     }
     assert!(
-        new.is_empty() && more.is_empty() && before.revised == now.revised,
-        "golden.txt lacks {new:?} or the columns {more:?}, or is of other revisions ({}): add them with UPDATE_GOLDEN=1 cargo test -p longfat-sim golden",
-        before.revised
+        new.is_empty() && more.is_empty(),
+        "golden.txt lacks {new:?} or the columns {more:?}: add them with UPDATE_GOLDEN=1 cargo test -p longfat-sim golden"
     );
 }
 
