@@ -52,7 +52,9 @@ impl Rtt {
             return;
         }
         self.sum -= i128::from(by) * i128::from(self.count);
-        for one in [&mut self.min, &mut self.max, &mut self.smoothed, &mut self.last, &mut self.sustained].into_iter().chain(&mut self.recent) {
+        for one in
+            [&mut self.min, &mut self.max, &mut self.smoothed, &mut self.last, &mut self.sustained].into_iter().chain(&mut self.recent)
+        {
             *one = if *one == i64::MAX { *one } else { one.saturating_sub(by) };
         }
     }

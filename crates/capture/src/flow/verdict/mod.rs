@@ -14,9 +14,9 @@ use super::connection::{Connection, Point};
 use super::report::time;
 use facts::facts;
 pub use facts::{bottleneck, goodput, quantile};
+use next::next;
 use reliability::{alike, double, reliability};
 use rules::{causes, no_chance, ramp};
-use next::next;
 use serde_json::{Value, json};
 
 /// What can limit a flow.

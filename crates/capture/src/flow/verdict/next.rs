@@ -13,7 +13,9 @@ pub fn next(cause: Cause) -> &'static str {
         Cause::Nagle => "set TCP_NODELAY, or write each message at once",
         Cause::CongestionLoss => "find out who else uses the bottleneck; against its delay, a shorter queue or fq_codel there",
         Cause::CongestionEcn => "find out who else uses the bottleneck; its queue is short already",
-        Cause::ActiveQueue => "find out who else uses the bottleneck; switch ECN on at both ends (`net.ipv4.tcp_ecn = 1`) to save the losses",
+        Cause::ActiveQueue => {
+            "find out who else uses the bottleneck; switch ECN on at both ends (`net.ipv4.tcp_ecn = 1`) to save the losses"
+        }
         Cause::SmallBuffer => "pace the sender (`fq`), or enlarge the bottleneck's buffer",
         Cause::RandomLoss => "look for errors on each link (`ip -s link`, `ethtool -S`, radio, optics); BBR bears such losses better",
         Cause::Policer => "ask who runs the path for the rate it enforces, and shape or pace the sender just below it",
