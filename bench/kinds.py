@@ -72,7 +72,8 @@ def text(rng: random.Random) -> tuple[str, dict[str, Any]]:
         "heavy": f', loss = {{ kind = "bernoulli", probability = {rng.uniform(0.05, 0.25):.3f} }}',
         "reordered": f', reorder = {{ probability = {loss:.4f}, by = "{late:.3f} ms" }}',
         "slightly reordered": f', reorder = {{ probability = {loss:.4f}, by = "{rng.uniform(2, 48):.1f} us" }}',
-        "jitter": f', loss = {{ kind = "bernoulli", probability = {loss:.4f} }}, jitter = {{ most = "{rtt * rng.uniform(0.2, 2):.3f} ms" }}',
+        "jitter": f', loss = {{ kind = "bernoulli", probability = {loss:.4f} }}, '
+        f'jitter = {{ most = "{rtt * rng.uniform(0.2, 2):.3f} ms" }}',
     }[pattern]
     if pattern == "slightly reordered":
         # A packet must take less time than it is late by.
@@ -89,7 +90,9 @@ def text(rng: random.Random) -> tuple[str, dict[str, Any]]:
         "recovery": recovery,
         "timestamps": "true" if rng.random() < 0.7 else "false",
         "delayed": rng.choice(("timer", "off")),
-        "traffic": '"bulk"' if rng.random() < 0.7 else '{ kind = "telnet", interval = "%d ms", size = "%d kB" }' % (rng.choice((50, 300)), rng.choice((5, 40))),
+        "traffic": '"bulk"'
+        if rng.random() < 0.7
+        else f'{{ kind = "telnet", interval = "{rng.choice((50, 300))} ms", size = "{rng.choice((5, 40))} kB" }}',
         "seconds": 1 if pattern == "slightly reordered" else 10,
         "seed": rng.randrange(1, 1 << 20),
     }
@@ -99,7 +102,7 @@ def text(rng: random.Random) -> tuple[str, dict[str, Any]]:
 def sent(packets: Any, events: Any) -> list[tuple[float, int, float, str]]:
     """Every transmission of data in order: time, start, TSval, and its kind, empty for a first one."""
     times = [(time, kind) for time, kind in zip(events["time_s"], events["kind"], strict=True)]
-    packets = packets.assign(ts_val=packets["ts_val"] if "ts_val" in packets else math.nan)
+    packets = packets.assign(ts_val=packets.get("ts_val", math.nan))
     own = packets[(packets["event"] == "sent") & (packets["direction"] == "forward") & (packets["len_bytes"] > 0)]
     back = packets[(packets["event"] == "delivered") & (packets["direction"] == "back")]
     acks = list(zip(back["time_s"], back["ack_bytes"].fillna(0), strict=True))
@@ -128,7 +131,7 @@ def truth(packets: Any, events: Any, point: str) -> Counter[str]:
     """Kinds of the retransmissions that pass at `point`, and of which it shows that they are such."""
     made = sent(packets, events)
     forward = (packets["direction"] == "forward") & (packets["len_bytes"] > 0)
-    packets = packets.assign(ts_val=packets["ts_val"] if "ts_val" in packets else math.nan)
+    packets = packets.assign(ts_val=packets.get("ts_val", math.nan))
     came = packets[forward & (packets["event"] == "delivered")]
     by_start: dict[int, list[tuple[float, float, str, int]]] = defaultdict(list)
     for place, (time, start, stamp, kind) in enumerate(made):
@@ -201,7 +204,9 @@ def main() -> None:
                     print(f"{number} {point} {words['pattern']} {words['recovery']}: {wrong} {overtaken}")
     for group, counts in groups.items():
         both = sum(counts[f"{kind} both"] for kind in KINDS)
-        kinds = "; ".join(f"{kind} {counts[f'{kind} both']} of {counts[f'{kind} true']} ({counts[f'{kind} said']} said)" for kind in (*KINDS, "overtaken"))
+        kinds = "; ".join(
+            f"{kind} {counts[f'{kind} both']} of {counts[f'{kind} true']} ({counts[f'{kind} said']} said)" for kind in (*KINDS, "overtaken")
+        )
         print(f"{group:20} {both / max(counts['either'], 1):6.1%} of {counts['true']} ({counts['said']} said): {kinds}")
 
 

@@ -1,12 +1,13 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--split dev|train|test|fresh|final] [--seed N] [--causes "A;B"] [--keep FOLDER]
+    python bench/verdicts.py [--split dev|train|test|fresh|final|kernel] [--seed N] [--causes "A;B"] [--keep FOLDER]
         [--captures FOLDER] [--details]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
 sender, at the receiver and in between. Rules are made with `--split dev` and `train`; `test` has other round trips, rates, controls and
 seeds, and is there to be judged by; `final` judges the rules for losses, which were made anew after it. How often a verdict of each
 cause was right in `test`, and on captures of a kernel, is part of its confidence; `fresh` has others again, to judge confidences by.
+`kernel` runs on the testbed: this machine's own TCP, reno and cubic, across longfat's queues, in real time.
 `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in zstd) beside
 `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
 
@@ -35,8 +36,8 @@ MANY = ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illin
 LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), "test": MANY, "fresh": MANY, "train": MANY, "final": MANY}
 EVERY = (*MANY, "bbr", "bbr3", "vegas", "compound", "yeah")
 ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": EVERY, "fresh": EVERY, "train": EVERY, "final": EVERY}
-RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75), "train": (8, 60), "final": (6, 28, 120)}
-RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15), "train": (14, 20), "final": (10, 17, 24)}
+RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75), "train": (8, 60), "final": (6, 28, 120), "kernel": (22, 60)}
+RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15), "train": (14, 20), "final": (10, 17, 24), "kernel": (8, 12)}
 
 Cause = dict[str, str]
 AQM = "active queue management"
@@ -81,8 +82,7 @@ name = "main"
 from = "left1"
 to = "right1"
 stack = "linux"
-slow_start = "{slow_start}"
-congestion_control = "{control}"
+{slow_start}congestion_control = "{control}"
 traffic = {traffic}
 {flow}
 
@@ -119,7 +119,9 @@ class Case:
     rtt: str
 
 
-def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random.Random) -> str:
+def text(
+    name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random.Random, slow_start: str = 'slow_start = "standard"\n'
+) -> str:
     """The experiment in which `name` limits a flow."""
     bdp = rate * 1e6 / 8 * rtt / 1e3
     packets = bdp / 1500
@@ -152,7 +154,7 @@ def text(name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random
         seed=rng.randrange(1, 1 << 20),
         rtt=rtt,
         rate=rate,
-        slow_start="standard",
+        slow_start=slow_start,
         queue=cause.get("queue", '{{ kind = "droptail", limit = "4 bdp" }}').format(**values),
         reorder=cause.get("reorder", "").format(**values),
         loss=cause.get("loss", '{{ kind = "none" }}').format(**values),
@@ -170,21 +172,41 @@ def simulated(folder: Path, split: str, seed: int, causes: str) -> Iterator[Case
     for name, cause in CAUSES.items():
         if causes and name not in causes.split(";"):
             continue
-        for rtt in RTTS[split]:
-            rng = random.Random(f"{seed} {split} {name} {rtt}")
-            pool = ANY[split] if "any" in cause else LOSS_BASED[split]
-            for control in rng.sample(pool, min(4, len(pool))):
-                rate = rng.choice(RATES[split])
-                stem = f"{name}-{control}-{rtt}ms-{rate}M".replace(" ", "_").replace(",", "").replace("'", "")
-                facts = folder / f"{stem}.json"
-                if not facts.exists():
-                    file = folder / f"{stem}.toml"
-                    file.write_text(text(name, cause, control, rtt, rate, rng), encoding="utf-8")
-                    longfat.load(str(file)).sweep(folder / stem, jobs=1)
-                    for at, point in POINTS.items():
-                        write_capture(folder / stem, at, folder / f"{stem}-{point}.pcapng", snap=96)
-                    facts.write_text(json.dumps({"cause": cause.get("is", name), "control": control, "rtt": rtt / 1e3}), encoding="utf-8")
-                yield from kept(folder, stem)
+        for rtt, control, rate, rng in settings(split, seed, name, cause):
+            stem = stem_of(name, control, rtt, rate)
+            facts = folder / f"{stem}.json"
+            if not facts.exists():
+                file = folder / f"{stem}.toml"
+                is_kernel = split == "kernel"
+                made = text(name, cause, control, rtt, rate, rng, "") if is_kernel else text(name, cause, control, rtt, rate, rng)
+                file.write_text(made, encoding="utf-8")
+                experiment = longfat.load(str(file))
+                if is_kernel:
+                    experiment.set("backend", '"testbed"')
+                experiment.sweep(folder / stem, jobs=1)
+                for at, point in POINTS.items():
+                    write_capture(folder / stem, at, folder / f"{stem}-{point}.pcapng", snap=96)
+                facts.write_text(json.dumps({"cause": cause.get("is", name), "control": control, "rtt": rtt / 1e3}), encoding="utf-8")
+            yield from kept(folder, stem)
+
+
+def stem_of(name: str, control: str, rtt: int, rate: int) -> str:
+    """How the files of a run begin."""
+    return f"{name}-{control}-{rtt}ms-{rate}M".replace(" ", "_").replace(",", "").replace("'", "")
+
+
+def settings(split: str, seed: int, name: str, cause: Cause) -> Iterator[tuple[int, str, int, random.Random]]:
+    """Round trips, controls and rates of a cause, and what draws the rest."""
+    if split == "kernel":
+        for control in ("reno", "cubic"):
+            for rtt, rate in zip(RTTS[split], RATES[split], strict=True):
+                yield rtt, control, rate, random.Random(f"kernel {stem_of(name, control, rtt, rate)}")
+        return
+    for rtt in RTTS[split]:
+        rng = random.Random(f"{seed} {split} {name} {rtt}")
+        pool = ANY[split] if "any" in cause else LOSS_BASED[split]
+        for control in rng.sample(pool, min(4, len(pool))):
+            yield rtt, control, rng.choice(RATES[split]), rng
 
 
 def kept(folder: Path, only: str = "") -> Iterator[Case]:

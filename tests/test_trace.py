@@ -263,14 +263,17 @@ def test_simulations_beside_a_capture_have_intervals_and_no_rank_within_them(tmp
     captured_row, own, *others = beside(found, repeats=4)
     assert (captured_row.repeats, captured_row.goodput_bps_half, captured_row.differs) == (1, None, None)
     assert (own.repeats, own.gain) == (4, None)
-    assert own.goodput_bps_half is not None and own.goodput_bps_half > 0
+    assert own.goodput_bps_half is not None
+    assert own.goodput_bps_half > 0
     for row in others:
-        assert row.gain is not None and row.gain_half is not None
+        assert row.gain is not None
+        assert row.gain_half is not None
         cells = dict(zip(traced.BESIDE_COLUMNS, traced.beside_rows([row])[0], strict=True))
         assert (cells["gain"] == "none seen") == (abs(row.gain) <= row.gain_half) == (not row.differs)
     # A run of its own has no interval, and the page and the terminal say so.
     [_, single, other, *_] = beside(found, repeats=1)
-    assert single.goodput_bps_half is None and other.differs is None
+    assert single.goodput_bps_half is None
+    assert other.differs is None
     assert "one run" in traced.beside_rows([other])[0][traced.BESIDE_COLUMNS.index("gain")]
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -71,7 +71,7 @@ def beside(connection: dict[str, Any], *, repeats: int = REPEATS, tick: Callable
     rows = [_captured(connection)]
     own: list[float] = []
     for done, (name, changes) in enumerate(variants):
-        flows: list[dict[str, float]] = []
+        flows: list[dict[Hashable, Any]] = []
         for seed in range(1, repeats + 1):
             changed = Experiment(text, name="captured")
             for path, value in {**changes, "seed": str(seed)}.items():
@@ -105,7 +105,7 @@ def _captured(connection: dict[str, Any]) -> Row:
     )
 
 
-def _simulated(name: str, flows: list[dict[str, float]], own: list[float]) -> Row:
+def _simulated(name: str, flows: list[dict[Hashable, Any]], own: list[float]) -> Row:
     """The means of `flows`, beside the goodput `own` of each repeat of the simulation as captured; empty for that one."""
 
     def mean(column: str) -> float:

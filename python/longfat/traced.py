@@ -92,7 +92,10 @@ def _print_table(console: Console, columns: Sequence[str], rows: Sequence[dict[s
 
 def _print_line(console: Console, line: str) -> None:
     """A line under a connection, cut between words where the terminal ends."""
-    console.print(Padding(escape(line), (0, 0, 0, 2), expand=False) if console.width < ENDLESS else f"  {escape(line)}", soft_wrap=console.width >= ENDLESS)
+    console.print(
+        Padding(escape(line), (0, 0, 0, 2), expand=False) if console.width < ENDLESS else f"  {escape(line)}",
+        soft_wrap=console.width >= ENDLESS,
+    )
 
 
 def details(one: dict[str, Any]) -> list[str]:
@@ -181,7 +184,9 @@ def print_beside(console: Console, rows: Sequence[Row]) -> None:
     columns = [name for name in BESIDE_COLUMNS if console.width >= WIDE or name not in BESIDE_BELOW]
     _print_table(console, columns, [dict(zip(BESIDE_COLUMNS, cells, strict=True)) for cells in beside_rows(rows)])
     if repeats := max((row.repeats for row in rows), default=1):
-        said = f"means of {count(repeats, 'repeat')} with 95 % intervals (Student's t); gain: over the simulation as captured, by equal seeds"
+        said = (
+            f"means of {count(repeats, 'repeat')} with 95 % intervals (Student's t); gain: over the simulation as captured, by equal seeds"
+        )
         console.print(said, soft_wrap=console.width >= ENDLESS)
 
 

@@ -40,6 +40,8 @@ pub struct Facts {
     pub early: u32,
     pub in_queue: u32,
     pub in_longer: u32,
+    /// Those that found the queue as long as most did, to within a tenth.
+    pub alike: u32,
     /// Episodes that these are counted among.
     pub timed: u32,
     /// Round trips are known by timestamps of milliseconds, and no queue was longer than some of these.
@@ -163,6 +165,7 @@ pub fn facts(connection: &Connection, main: usize) -> Facts {
         early: count(&|trip| 2.0 * (trip - base) + blur < longest),
         in_queue: count(&|trip| trip - base > burst + blur),
         in_longer: count(&|trip| trip - base > burst + blur && rank(&means, trip) > 0.5),
+        alike: quantile(&trips_before, 0.5).map_or(0, |middle| count(&|trip| 10.0 * (trip - middle).abs() <= middle - base)),
         timed: trips_before.len() as u32,
         coarse: way.near.is_known() && way.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005,
         fullness: average(timed().map(|trip| if stretch > 0.0 { ((trip - base) / stretch).clamp(0.0, 1.0) } else { 0.0 })),
