@@ -300,6 +300,18 @@ def test_all_that_is_printed_fits_into_80_columns(name: Path) -> None:
         assert all(" ".join(line.split()) in words for line in traced.details(one))
 
 
+def test_a_queue_that_drops_early_is_named_and_becomes_one(tmp_path: Path) -> None:
+    queue = 'kind = "red", limit = "4 bdp"'
+    managed = EXPERIMENT.replace('kind = "droptail", limit = "1 bdp"', queue).replace("12 MB", "40 MB").replace("20 s", "30 s")
+    found = trace.read(captured(run(tmp_path, managed), "left1", tmp_path))
+    [one] = found["connections"]
+    assert one["verdict"]["cause"] == "active queue management", one["verdict"]
+    trace.write_experiment(found, tmp_path / "again.toml")
+    after = longfat.load(str(tmp_path / "again.toml")).run()
+    assert after.flows["goodput_bps"].iloc[0] == pytest.approx(one["data"]["goodput_bps"], rel=0.2)
+    assert after.flows["rtt_mean_s"].iloc[0] == pytest.approx(one["rtt"]["mean_s"], rel=0.3)
+
+
 def test_what_was_lost_has_an_interval(tmp_path: Path) -> None:
     lossy = EXPERIMENT.replace('limit = "1 bdp" }', 'limit = "4 bdp" }, loss = { kind = "bernoulli", probability = 0.002 }')
     found = only(captured(run(tmp_path, lossy), "left1", tmp_path))

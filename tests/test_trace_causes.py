@@ -111,6 +111,10 @@ packets = "main"
     [
         ("policer", 'queue = { kind = "policer", rate = "7 Mbit/s", burst = "8 kB", limit = "4 bdp" }', ""),
         ("bursts over a small buffer", 'queue = { kind = "droptail", limit = "5 packets" }', ""),
+        ("active queue management", 'queue = { kind = "red", limit = "4 bdp" }', ""),
+        ("active queue management", 'queue = { kind = "codel" }', ""),
+        ("active queue management", 'queue = { kind = "pie" }', ""),
+        ("active queue management", 'queue = { kind = "fq_codel", ecn = false }', ""),
         (
             "reordering",
             'queue = { kind = "droptail", limit = "4 bdp" }, reorder = { probability = 0.02, by = "15 ms" }',

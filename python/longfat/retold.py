@@ -10,7 +10,7 @@ from longfat.experiment import Experiment
 from longfat.repeats import share_interval
 
 # What a flow meets where its path is full.
-FULL = ("congestion, by loss", "congestion, by ECN", "bursts over a small buffer", "a full path")
+FULL = ("congestion, by loss", "congestion, by ECN", "active queue management", "bursts over a small buffer", "a full path")
 SMALLEST_MTU = 1500
 """Of the simulated hosts: a queue takes some of their packets."""
 LEAST_TRAINS = 50
@@ -146,6 +146,10 @@ def _queue(connection: dict[str, Any], base: float, rate: float, of_ip: float) -
         return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{burst} bytes", limit = "{max(bdp, least)} bytes" }}'
     if cause == "congestion, by ECN":
         return f'{{ kind = "step", limit = "{4 * held} bytes", threshold = "{held} bytes" }}'
+    if cause == "active queue management":
+        # Which one it is is not known: CoDel, with what packets waited on average as its target (RFC 8289 section 4.2).
+        waited = max(connection["rtt"]["mean_s"] - base, 1e-3)
+        return f'{{ kind = "codel", target = "{round(1e6 * waited)} us" }}'
     if cause not in FULL:
         # Nothing was lost in it, or not for its size.
         return f'{{ kind = "droptail", limit = "{max(held, bdp)} bytes" }}'
