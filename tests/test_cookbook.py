@@ -80,7 +80,7 @@ def test_what_is_random_has_repeats_and_an_interval(name: str) -> None:
     is_random = any("repeats_alike" not in {given["name"] for given in run.warnings} for run in again.resolve_all())
     assert len(repeats) >= 5 if is_random else len(repeats) == 1
     written = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    assert not is_random or "±" in written or "five repeats" in written
+    assert not is_random or "±" in written or "five seeds" in written or "five repeats" in written
 
 
 # Two pages that state one path state one number: sentences with the mean and half of its interval, in Gbit/s.

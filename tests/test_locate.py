@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -138,3 +139,24 @@ def test_where_there_are_no_results_the_command_that_makes_them_is_one_that_work
         results_of("mine.toml", tmp_path / "results")
     with pytest.raises(LongfatError, match=r"`longfat run lfn` makes them"):
         results_of("lfn", tmp_path / "results")
+
+
+def test_an_experiment_in_the_place_of_a_command_says_what_to_write(tmp_path: Path) -> None:
+    for what in ("mine.toml", "lfn", tmp_path / "with a space.toml"):
+        done = command(what, cwd=tmp_path)
+        assert done.returncode == 2
+        said = re.sub(r"[\s│]+", " ", done.stderr)
+        assert "is an experiment, not a command: write `longfat run" in said
+    assert "No such command 'plot'" in command("plot", cwd=tmp_path).stderr
+
+
+def test_results_of_what_set_changed_are_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(ONE)
+    assert command("run", "mine.toml", "--set", "measure.duration=2 s", cwd=tmp_path).returncode == 0
+    missing = command("show", "mine.toml", cwd=tmp_path)
+    assert missing.returncode == 1
+    assert "no results of mine in results" in missing.stderr
+    assert "What `--set` changed has folders of its own: longfat show results/mine+measure.duration=2s" in missing.stderr.replace(
+        "\n", " "
+    )
+    assert command("show", "results/mine+measure.duration=2s", cwd=tmp_path).returncode == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +89,23 @@ def results_of(what: str, home: Location) -> Location:
         found = [source.name for source in sources(what)]
         if len(found) > 1:
             raise LongfatError(f"{what} is {len(found)} experiments: choose one of {', '.join(found)}")
-        raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(what, home)} makes them")
+        raise LongfatError(f"no results of {found[0]} in {home}: {how_to_run(what, home)} makes them{_with_changes(found[0], home)}")
     if folder and Path(what).is_file():
         Store(folder).check_source(str(Path(what).resolve()))
     return folder or Path(what)
+
+
+MOST_NAMED = 3
+"""As many folders as a message names."""
+
+
+def _with_changes(name: str, home: Location) -> str:
+    """The results of `name` with changes, which `--set` gives folders of their own."""
+    if isinstance(home, Url):
+        return ""
+    found = [folder for folder in sorted(home.glob(f"{glob.escape(name)}+*")) if Store(folder).is_there()]
+    if not found:
+        return ""
+    shown = "; ".join(f"longfat show {shlex.quote(str(folder))}" for folder in found[:MOST_NAMED])
+    more = f"; and {len(found) - MOST_NAMED} more there" if len(found) > MOST_NAMED else ""
+    return f". What `--set` changed has folders of its own: {shown}{more}"

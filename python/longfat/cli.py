@@ -15,9 +15,10 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from longfat import cc, output, prune, script, terminal, trace, traced, untouched
 from longfat._longfat import __version__, registries, schema
@@ -43,7 +44,7 @@ from longfat.executors.command import gather_command, gather_with, submit_comman
 from longfat.executors.named import named
 from longfat.executors.named import where as named_where
 from longfat.experiment import Experiment, load_results
-from longfat.locate import Source, experiments, papers, results_home
+from longfat.locate import Source, experiments, papers, results_home, sources
 from longfat.paper.command import compare_command, print_comparison
 from longfat.planned import NOTHING, Plan
 from longfat.report import write_report
@@ -60,7 +61,24 @@ if TYPE_CHECKING:
     from longfat._longfat import ScriptReport
     from longfat.results import Results
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+
+class Commands(TyperGroup):
+    """The commands of longfat; an experiment in the place of one is answered with the command to write."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and self.get_command(ctx, args[0]) is None and _is_experiment(args[0]):
+            what = shlex.quote(args[0])
+            ctx.fail(f"{args[0]} is an experiment, not a command: write `longfat run {what}`, or `longfat show {what}` for its results.")
+        return super().resolve_command(ctx, args)
+
+
+def _is_experiment(what: str) -> bool:
+    with suppress(LongfatError):
+        return what.endswith(".toml") or bool(sources(what))
+    return False
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 out = terminal.console()
 err = terminal.console(stderr=True)
 
