@@ -44,12 +44,6 @@ def test_a_table_is_read_as_pandas_reads_it(group: int, rows: int) -> None:
     pd.testing.assert_series_equal(made["number"], 2 * expected["number"])
 
 
-def test_a_column_of_an_older_longfat_has_the_name_of_now() -> None:
-    file = io.BytesIO()
-    pq.write_table(pa.table({"memory_share": [0.5]}), file)
-    assert list(read_opened(io.BytesIO(file.getvalue()))) == ["memory_proportion"]
-
-
 def test_a_large_table_is_in_memory_once() -> None:
     rows = 200_000
     file = io.BytesIO()

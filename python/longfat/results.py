@@ -144,7 +144,7 @@ class Results(Sequence[Result]):
         left = {name: table[~table["run"].isin(list(runs))] if len(table) else table for name, table in tables.items()}
         return replace(self, **{name: table.reset_index(drop=True) for name, table in left.items()}) if runs else self
 
-    def means(self, by: Literal["run", "group"] = "run", level: float = repeats.LEVEL) -> pd.DataFrame:
+    def means(self, level: float = repeats.LEVEL, *, by: Literal["run", "group"] = "run") -> pd.DataFrame:
         """Means over the repeats, with confidence intervals by Student's t (`longfat.repeats`).
 
         One row a combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
