@@ -15,7 +15,7 @@ pub(super) struct Prr {
 
 impl Prr {
     /// Recovery begins with `flight` bytes outstanding that can still be delivered, towards `ssthresh`. With `whole_segments` PRR counts
-    /// segments, as Linux does (measured: docs/stacks/linux.md).
+    /// segments, as Linux does after a mark (measured: docs/stacks/linux.md).
     pub fn new(flight: u64, ssthresh: u64, mss: u64, whole_segments: bool) -> Self {
         let unit = if whole_segments { mss } else { 1 };
         Prr { ssthresh, mss, unit, recover_fs: flight.max(1), delivered: 0, out: 0 }
