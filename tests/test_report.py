@@ -283,7 +283,7 @@ def test_nothing_of_results_is_markup(browser: webdriver.Chrome, swept: Path, tm
         )
 
     runs = [renamed(result) for result in results]
-    warning = {"text": HOSTILE, "runs": [runs[0].run]}
+    warning = {"name": HOSTILE, "text": HOSTILE, "count": 1, "runs": [runs[0].run]}
     made = longfat.Results.of(HOSTILE, [axis], runs, {**results.provenance, "warnings": [warning]})
     page = tmp_path / "report.html"
     page.write_text(results_page(made, f"description = {json.dumps(HOSTILE)}").html, encoding="utf-8")
