@@ -85,7 +85,7 @@ docs-reference: .venv/requirements ## Write what an extension changes in generat
 	git diff --stat
 
 bench: build ## Measure the simulator, `longfat trace`, the store, and what a run of a sweep costs and holds; prints, and writes bench.json
-	$(PROFILED) cargo run --release --quiet -p longfat-sim --bin bench
+	$(PROFILED) cargo run --release --quiet -p longfat-bench
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/store.py 20000
 	$(BIN)/python bench/gather.py 10000

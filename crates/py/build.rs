@@ -11,7 +11,7 @@ fn main() {
     for krate in fs::read_dir(root.join("crates")).unwrap() {
         let krate = krate.unwrap().path();
         // The bridge to Python, the packet scripts and the programs for the kernel decide no result.
-        if !["py", "script", "bpf"].iter().any(|name| krate.ends_with(name)) {
+        if !["py", "script", "bpf", "bench"].iter().any(|name| krate.ends_with(name)) {
             println!("cargo::rerun-if-changed={}", krate.join("src").display());
             collect(&krate.join("src"), &mut files);
         }

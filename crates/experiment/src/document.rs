@@ -5,12 +5,12 @@ use super::backend::{self, Backend};
 use super::base::{self, Reader};
 use super::between;
 use super::error::{Error, Fault, Span};
-use super::model::Experiment;
 use super::print::print;
 use super::resolve::resolve;
 use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Step, Table, Tree, control_characters, path_text};
 use super::{fields, identity, write};
+use longfat_model::Experiment;
 use longfat_tcp::congestion::extensions;
 use serde_json::Value as Json;
 

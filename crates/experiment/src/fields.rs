@@ -17,11 +17,11 @@ pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, harq, jitter, outage
 
 use super::backend;
 use super::error::Fault;
-use super::metric::REGISTRY;
 use super::shape::{Field, Shape, one_of};
 use super::tree::Node;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
+use longfat_record::metric::REGISTRY;
 use std::sync::LazyLock;
 
 /// What is wrong with a whole file. Of a key that is not known where it stands, that is also where it would be right.

@@ -3,11 +3,11 @@
 //! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. Keys at their defaults are left out, so that a key added later does not
 //! change the identity of runs that leave it at its default.
 
-use super::model::{Experiment, Flow, Link};
 use super::print::{float, quote};
 use super::shape::{Case, Field, Shape, Variants};
 use super::{fields, write};
 use longfat_core::params::{ParamSpec, Value};
+use longfat_model::{Experiment, Flow, Link};
 use longfat_tcp::options::PARAMS;
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};

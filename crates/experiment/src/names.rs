@@ -3,8 +3,8 @@
 //! What only says again what was asked (the seed, a link's queue) is another matter: an axis may well be that parameter. There the
 //! column of the table steps aside, and has the name of its row before it: `run_seed`, `link_queue`.
 
-use super::metric;
-use super::trace::columns;
+use longfat_record::metric;
+use longfat_record::trace::columns;
 
 /// What the rows of a table are, the columns that every reader goes by, and those that step aside.
 struct Rows {

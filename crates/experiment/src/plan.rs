@@ -4,11 +4,12 @@ use super::backend::Backend;
 use super::document::Document;
 use super::error::Error;
 use super::identity::{Hash, Hasher};
-use super::model::Experiment;
 use super::resolve::{repeats_are_drawn, resolve};
 use super::tree::Node;
-use super::warning::{self, Given, form};
-use super::{backend, cost, identity, write};
+use super::{backend, identity, write};
+use longfat_model::Experiment;
+use longfat_model::cost;
+use longfat_record::warning::{self, Given, form};
 use std::sync::Arc;
 
 /// Runs that are planned, in the order in which they were asked for.

@@ -3,11 +3,11 @@
 
 use super::elsewhere;
 use super::error::Fault;
-use super::random::{self, Distribution};
 use super::sweep;
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use longfat_core::params::{Kind, ParamSpec, Value, Why};
 use longfat_core::queue;
+use longfat_model::random::{self, Distribution};
 use std::sync::LazyLock;
 
 /// What a value may be.

@@ -1,11 +1,11 @@
 //! Reading a table that has been checked: values by name, with the defaults of its fields.
 
 use super::error::Fault;
-use super::model::When;
 use super::shape::{Case, Field, QUEUE, Shape, Variants, distribution, fields_of, read};
 use super::tree::{Node, Step, Table, Tree, path_text};
 use longfat_core::params::{Choice, Kept, Kind, ParamSpec, Params, Value};
 use longfat_core::time::Duration;
+use longfat_model::When;
 use std::borrow::Cow;
 
 /// A node of the file, and where it stands.

@@ -5,9 +5,6 @@ mod unsteady;
 
 use super::error::Span;
 use super::fields;
-use super::model::{
-    self, Experiment, Flow, Host, Intake, Interrupts, Link, Network, NodeKind, OnFull, Router, Starts, Ties, Watched, When,
-};
 use super::print::print;
 use super::tree::{self, Entry, Node, Tree};
 use longfat_core::atm::discard;
@@ -18,6 +15,9 @@ use longfat_core::queue::{self, shared};
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::text::{RATE, SIZE, TIME};
+use longfat_model::{
+    self, Experiment, Flow, Host, Intake, Interrupts, Link, Network, NodeKind, OnFull, Router, Starts, Ties, Watched, When,
+};
 use longfat_tcp::congestion::{self, extensions};
 use longfat_tcp::options::PARAMS;
 use longfat_tcp::window_sizing;
@@ -74,10 +74,11 @@ pub fn frame(experiment: &Experiment, backend: &str) -> Json {
     }
     let nodes = &experiment.network.nodes;
     let name = |i: usize| nodes[i].name.as_str();
-    let names = |of: fn(&model::Node) -> bool| nodes.iter().filter(|n| of(n)).map(|n| Json::from(n.name.as_str())).collect::<Vec<_>>();
+    let names =
+        |of: fn(&longfat_model::Node) -> bool| nodes.iter().filter(|n| of(n)).map(|n| Json::from(n.name.as_str())).collect::<Vec<_>>();
     let mut path = Table::new();
     path.insert("preset".into(), "explicit".into());
-    path.insert("hosts".into(), names(model::Node::is_host).into());
+    path.insert("hosts".into(), names(longfat_model::Node::is_host).into());
     let routers = names(|node| node.kind == NodeKind::Router);
     if !routers.is_empty() {
         path.insert("routers".into(), routers.into());
@@ -85,7 +86,7 @@ pub fn frame(experiment: &Experiment, backend: &str) -> Json {
     if let Some(NodeKind::Switch { ports, buffers_at_inputs }) =
         nodes.iter().map(|node| node.kind).find(|kind| matches!(kind, NodeKind::Switch { .. }))
     {
-        path.insert("switches".into(), names(model::Node::is_switch).into());
+        path.insert("switches".into(), names(longfat_model::Node::is_switch).into());
         path.insert("ports".into(), ports.into());
         if buffers_at_inputs {
             path.insert("buffers".into(), "input".into());

@@ -1,8 +1,9 @@
 //! How each backend is run: the one place that knows their crates.
 
 use longfat_core::time::Time;
-use longfat_experiment::trace::Trace;
-use longfat_experiment::{Backend, Experiment};
+use longfat_experiment::Backend;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
 
 /// How far a run is.
 pub trait Progress {

@@ -2,8 +2,8 @@
 
 use crate::visit::Visit;
 use longfat_capture::{Error, Place};
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::{Trace, columns};
+use longfat_model::Experiment;
+use longfat_record::trace::{Trace, columns};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -5,7 +5,7 @@ use longfat_core::link::{course, framing, loss, service};
 use longfat_core::params::{ParamSpec, Value};
 use longfat_core::{queue, traffic};
 use longfat_experiment::{backend, listing};
-use longfat_experiment::{metric, warning};
+use longfat_record::{metric, warning};
 use longfat_tcp::congestion::slow_start;
 use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;

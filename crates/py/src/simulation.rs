@@ -97,7 +97,7 @@ impl PySimulation {
     fn queues<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let simulation = self.simulation_mut()?;
         let samples = simulation.links();
-        let queue = |(sample, link): (longfat_experiment::trace::LinkSample, &longfat_experiment::Link)| {
+        let queue = |(sample, link): (longfat_record::trace::LinkSample, &longfat_model::Link)| {
             let dict = PyDict::new(py);
             dict.set_item("link", sample.link)?;
             dict.set_item("name", &link.name)?;

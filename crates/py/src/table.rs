@@ -1,8 +1,8 @@
 //! A table under construction: of one run, or of many, one below the other.
 
 use longfat_core::time::Time;
-use longfat_experiment::trace::Recorded;
-use longfat_experiment::trace::columns::{Column, Form, NONE};
+use longfat_record::trace::Recorded;
+use longfat_record::trace::columns::{Column, Form, NONE};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -3,12 +3,12 @@
 use crate::table::Table;
 use crate::visit::Visit;
 use longfat_core::time::Time;
-use longfat_experiment::Experiment;
-use longfat_experiment::metric::{REGISTRY, Scope};
-use longfat_experiment::trace::columns::{self, Column, Form};
-use longfat_experiment::trace::{ControlFrom, FlowRecord, LinkRecord, Recorded, Trace};
-use longfat_experiment::warning::verdict::{Verdict, verdict};
-use longfat_experiment::warning::{self, Given};
+use longfat_model::Experiment;
+use longfat_record::metric::{REGISTRY, Scope};
+use longfat_record::trace::columns::{self, Column, Form};
+use longfat_record::trace::{ControlFrom, FlowRecord, LinkRecord, Recorded, Trace};
+use longfat_record::warning::verdict::{Verdict, verdict};
+use longfat_record::warning::{self, Given};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! What can be done with any table of a trace.
 
-use longfat_experiment::trace::columns::{self, Column};
-use longfat_experiment::trace::{Recorded, Trace};
+use longfat_record::trace::columns::{self, Column};
+use longfat_record::trace::{Recorded, Trace};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::{Cycles, Intake};
+use longfat_model::{Cycles, Intake};
 
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ pub struct Processor {
 
 impl Processor {
     /// An idle one.
-    pub fn new(cpu: &longfat_experiment::Cpu) -> Self {
+    pub fn new(cpu: &longfat_model::Cpu) -> Self {
         Processor {
             send: Cost::new(cpu.send, cpu.mhz),
             receive: Cost::new(cpu.receive, cpu.mhz),

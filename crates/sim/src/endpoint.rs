@@ -6,7 +6,7 @@ use longfat_core::packet::Dscp;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
-use longfat_experiment::Flow;
+use longfat_model::Flow;
 use longfat_tcp::{Connection, Offload};
 
 use crate::ledger::Tally;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use longfat_core::packet::{Ecn, Packet, PacketId, Segment, flags};
 use longfat_core::time::Time;
-use longfat_experiment::Interrupts;
+use longfat_model::Interrupts;
 
 /// What waits at one interface.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use longfat_core::packet::{Packet, PacketId, Packets, Segment};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 use longfat_core::traffic::HEADERS;
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::{AckSample, Event, EventKind, Offsets, PacketEvent, PacketKind, PacketLog};
+use longfat_model::Experiment;
+use longfat_record::trace::{AckSample, Event, EventKind, Offsets, PacketEvent, PacketKind, PacketLog};
 use longfat_tcp::{Stats, TcpInfo};
 
 /// Packets, and their IP bytes.

@@ -26,8 +26,8 @@ mod tests;
 use std::fmt;
 
 use longfat_core::time::Time;
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::Trace;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
 
 use measure::Recorder;
 pub use simulation::{FlowState, Progress, Simulation};

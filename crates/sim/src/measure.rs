@@ -4,10 +4,10 @@
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::trace::{
+use longfat_model::{Experiment, Flow, Host};
+use longfat_record::trace::{
     CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace,
 };
-use longfat_experiment::{Experiment, Flow, Host};
 
 use crate::Error;
 use crate::endpoint::Agent;

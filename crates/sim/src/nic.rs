@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use longfat_experiment::OnFull;
+use longfat_model::OnFull;
 
 /// The interface between a host and one of its links.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The route table: every flow's way there and back, laid out hop after hop. A packet carries its place in the table.
 
-use longfat_experiment::Experiment;
-use longfat_experiment::route::Routes;
+use longfat_model::Experiment;
+use longfat_model::route::Routes;
 
 use crate::Error;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::{FlowSample, LinkSample, Trace};
+use longfat_model::Experiment;
+use longfat_record::trace::{FlowSample, LinkSample, Trace};
 use longfat_tcp::TcpInfo;
 use longfat_tcp::congestion::held::{Held, Hold};
 

@@ -25,7 +25,7 @@ use longfat_core::atm::port::Run;
 use longfat_core::link::Link;
 use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::Experiment;
+use longfat_model::Experiment;
 
 use crate::Error;
 use crate::due::Due;

@@ -1,8 +1,8 @@
 //! The testbed where there is no Linux: it says so.
 
 use longfat_core::time::Time;
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::Trace;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
 
 use crate::Error;
 
@@ -65,8 +65,8 @@ pub mod check {
 
 /// Any program as the endpoint.
 pub mod shell {
-    use longfat_experiment::Experiment;
-    use longfat_experiment::trace::Trace;
+    use longfat_model::Experiment;
+    use longfat_record::trace::Trace;
 
     use crate::Error;
 

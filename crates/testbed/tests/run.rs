@@ -1,7 +1,8 @@
 //! The real thing, where it is permitted: kernel sockets across emulated links.
 
-use longfat_experiment::metric::impossible;
-use longfat_experiment::{Document, Experiment};
+use longfat_experiment::Document;
+use longfat_model::Experiment;
+use longfat_record::metric::impossible;
 use longfat_testbed::{Error, check, run_with};
 
 fn experiment(text: &str) -> Experiment {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::read::{Joined, Packet};
 use longfat_core::packet::{Ecn, flags};
 use longfat_core::time::Time;
-use longfat_experiment::trace::{PacketEvent, PacketKind};
+use longfat_record::trace::{PacketEvent, PacketKind};
 use std::path::Path;
 
 /// The packets of connection `number` in the captures at `paths`, at most `most` of them.

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use longfat_core::packet::{AccEcnOption, Ecn, flags};
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::PacketEvent;
+use longfat_model::Experiment;
+use longfat_record::trace::PacketEvent;
 use std::net::Ipv4Addr;
 
 /// The first port of receivers, that of ttcp; and of senders, the first dynamic one (RFC 6335 section 6).

@@ -9,8 +9,8 @@ pub use place::Place;
 
 use crate::error::Error;
 use headers::Headers;
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::Trace;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
 use pcap_parser::{EnhancedPacketBlock, InterfaceDescriptionBlock, Linktype, OptionCode, PcapNGOption, SectionHeaderBlock, ToVec};
 use std::borrow::Cow;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Where a capture is taken.
 
 use crate::error::Error;
-use longfat_experiment::trace::{PacketEvent, PacketKind};
-use longfat_experiment::{Experiment, Watched};
+use longfat_model::{Experiment, Watched};
+use longfat_record::trace::{PacketEvent, PacketKind};
 
 /// Where a capture of a run is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Place {
     /// (`bottleneck`). An error if there is none, or if the run did not record what passed there.
     pub fn find(experiment: &Experiment, name: &str) -> Result<Place, Error> {
         let Experiment { network, measure, .. } = experiment;
-        let links = |is_one: &dyn Fn(&longfat_experiment::Link) -> bool| -> Vec<usize> {
+        let links = |is_one: &dyn Fn(&longfat_model::Link) -> bool| -> Vec<usize> {
             (0..network.links.len()).filter(|i| is_one(&network.links[*i])).collect()
         };
         let node = network.nodes.iter().position(|node| node.name == name);

@@ -2,7 +2,7 @@
 
 use super::headers::options;
 use longfat_core::packet::{AccEcnOption, Segment, flags};
-use longfat_experiment::trace::PacketEvent;
+use longfat_record::trace::PacketEvent;
 use proptest::prelude::*;
 
 proptest! {

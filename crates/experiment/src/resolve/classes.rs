@@ -3,15 +3,15 @@
 use super::line::Front;
 use super::network::{Plan, some};
 use crate::error::Fault;
-use crate::made;
-use crate::model::{Flow, Network};
-use crate::route::Routes;
 use crate::shape::QUEUE;
 use crate::shape::fields_of;
 use crate::tree::path_text;
 use crate::view::{View, Written};
 use longfat_core::params::{Choice, Kept, Kind, Params, Value};
 use longfat_core::queue::{self, GROUP, HOST, Party, Share};
+use longfat_model::made;
+use longfat_model::route::Routes;
+use longfat_model::{Flow, Network};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a class goes by names: in a queue with these parameters, or inside of it.

@@ -3,8 +3,6 @@
 use super::network::Plan;
 use crate::error::Fault;
 use crate::fields::{self, CONTROL, SIZING, TRAFFIC};
-use crate::model::{Flow, Network, Starts, When};
-use crate::route::Routes;
 use crate::shape::Variants;
 use crate::tree::Step;
 use crate::view::{View, Written};
@@ -15,6 +13,8 @@ use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
+use longfat_model::route::Routes;
+use longfat_model::{Flow, Network, Starts, When};
 use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::stack::Setup;
 use longfat_tcp::{TcpConfig, congestion, options, stack, window_sizing};

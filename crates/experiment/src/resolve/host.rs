@@ -5,11 +5,11 @@ use super::offload::Profile;
 use super::{flow, offload};
 use crate::error::Fault;
 use crate::fields;
-use crate::model::{Backlog, Cpu, Cycles, Flow, Host, Intake, Memory, Nic, OnFull};
 use crate::view::View;
 use longfat_core::link::Shaper;
 use longfat_core::params::Value;
 use longfat_core::units::text::SIZE;
+use longfat_model::{Backlog, Cpu, Cycles, Flow, Host, Intake, Memory, Nic, OnFull};
 use longfat_tcp::TcpConfig;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,6 @@
 use super::unsteady::{Changes, KEYS, changes};
 use crate::error::Fault;
 use crate::fields::{self, LOSS};
-use crate::model::{Link, Pause};
 use crate::view::{View, Written};
 use longfat_core::atm::aal5;
 use longfat_core::link::framing::{self, Framing};
@@ -12,6 +11,7 @@ use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_core::units::text::TIME;
+use longfat_model::{Link, Pause};
 
 /// What is written of what stands in front of a link, and where the link is.
 #[derive(Clone)]

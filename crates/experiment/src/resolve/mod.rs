@@ -17,10 +17,10 @@ mod unsteady;
 
 use super::error::Fault;
 use super::fields;
-use super::model::{Experiment, Measure, Ties};
 use super::tree::Node;
 use super::view::{View, Written};
 use longfat_core::time::Duration;
+use longfat_model::{Experiment, Measure, Ties};
 
 /// The run with number `repeat` of its combination.
 pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {

@@ -3,10 +3,10 @@
 use super::network::Plan;
 use crate::error::Fault;
 use crate::fields;
-use crate::model::{Experiment, Move, NodeKind};
-use crate::route::Routes;
 use crate::view::View;
 use longfat_core::units::text::SIZE;
+use longfat_model::route::Routes;
+use longfat_model::{Experiment, Move, NodeKind};
 use std::collections::BTreeSet;
 
 /// Every move of the path, both ways, in order of time.

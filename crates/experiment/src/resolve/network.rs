@@ -2,9 +2,9 @@
 
 use super::line::{Front, Line};
 use crate::error::Fault;
-use crate::model::{Link, Network, Node, NodeKind};
 use longfat_core::params::Choice;
 use longfat_core::time::Duration;
+use longfat_model::{Link, Network, Node, NodeKind};
 use std::collections::BTreeMap;
 
 /// The first of `names`, for a message.

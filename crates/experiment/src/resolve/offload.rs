@@ -1,10 +1,10 @@
 //! What hosts of today do at their interfaces: bursts, small queues, interrupts; and the profiles that say all of it at once.
 
 use crate::error::Fault;
-use crate::model::{Interrupts, Nic, OnFull};
 use crate::view::View;
 use longfat_core::params::Value;
 use longfat_core::time::Duration;
+use longfat_model::{Interrupts, Nic, OnFull};
 use longfat_tcp::Offload;
 
 /// What a host says by one word.

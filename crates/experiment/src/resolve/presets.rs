@@ -5,12 +5,12 @@ use super::moves;
 use super::network::{Plan, Side};
 use crate::error::Fault;
 use crate::fields::{self, PATH};
-use crate::model::NodeKind;
 use crate::tree::{Node, Tree};
 use crate::view::View;
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 use longfat_core::units::text::TIME;
+use longfat_model::NodeKind;
 use std::collections::BTreeSet;
 
 /// Splits a round trip into two ways; an odd picosecond goes back.

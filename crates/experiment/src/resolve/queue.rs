@@ -5,14 +5,14 @@ use super::line::{Front, cannot_work};
 use super::network::Plan;
 use super::switch;
 use crate::error::Fault;
-use crate::model::{Flow, Host, Link, Network, Nic, NodeKind, Pause, Router};
-use crate::route::Routes;
 use crate::shape::QUEUE;
 use longfat_core::params::{Choice, Value};
 use longfat_core::queue::{self, QueueContext};
 use longfat_core::rng::Rng;
 use longfat_core::units::Capacity;
 use longfat_core::units::text::SIZE;
+use longfat_model::route::Routes;
+use longfat_model::{Flow, Host, Link, Network, Nic, NodeKind, Pause, Router};
 
 /// Of a queue that never limits: as much as the largest window.
 const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);

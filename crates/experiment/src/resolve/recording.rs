@@ -1,14 +1,14 @@
 //! What a run records has to fit: series into a temporary file, the rest into memory. What would not is refused before it starts.
 
-use super::super::cost::{self, CELL, VALUE};
 use super::super::error::Fault;
 use super::super::fields;
-use super::super::model::{Experiment, Flow, Network, Watched};
-use super::super::route::Routes;
-use super::super::trace::columns;
 use super::super::view::View;
 use longfat_core::time::Duration;
 use longfat_core::units::text::TIME;
+use longfat_model::cost::{self, CELL, VALUE};
+use longfat_model::route::Routes;
+use longfat_model::{Experiment, Flow, Network, Watched};
+use longfat_record::trace::columns;
 
 /// The most memory that the records of a run may take, in bytes: 8 GiB.
 const MOST: u64 = 8 << 30;

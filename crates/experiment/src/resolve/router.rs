@@ -3,11 +3,11 @@
 use super::network::Plan;
 use crate::error::Fault;
 use crate::fields;
-use crate::model::{NodeKind, Router};
 use crate::view::{View, Written};
 use longfat_core::params::Choice;
 use longfat_core::queue::shared::{self, SharedBuffer, Sharing};
 use longfat_core::units::text::SIZE;
+use longfat_model::{NodeKind, Router};
 use std::collections::BTreeMap;
 
 /// Every router of which the file says something, in the order of the network.

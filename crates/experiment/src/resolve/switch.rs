@@ -3,14 +3,14 @@
 use super::line::{Front, cannot_work};
 use crate::error::Fault;
 use crate::fields::DISCARD;
-use crate::model::{Flow, Link, Network, NodeKind};
-use crate::route::Routes;
 use crate::view::Written;
 use longfat_core::atm::aal5;
 use longfat_core::atm::discard::{self, DiscardContext};
 use longfat_core::link::{framing, loss};
 use longfat_core::params::Choice;
 use longfat_core::rng::Rng;
+use longfat_model::route::Routes;
+use longfat_model::{Flow, Link, Network, NodeKind};
 use std::collections::BTreeSet;
 
 /// What can be wrong with the links at switches, whatever their policies.

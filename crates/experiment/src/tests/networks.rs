@@ -1,10 +1,11 @@
 //! What presets resolve to, judged by eye: one line a link, a flow.
 
-use super::super::route::Routes;
-use super::super::{Cpu, Cycles, Document, Experiment, Intake, Link};
+use super::super::Document;
 use longfat_core::time::Duration;
 use longfat_core::units::Capacity;
 use longfat_core::units::text::{RATE, TIME};
+use longfat_model::route::Routes;
+use longfat_model::{Cpu, Cycles, Experiment, Intake, Link};
 use proptest::prelude::*;
 
 /// The first run of `text`, which as it is written back reads as the same.

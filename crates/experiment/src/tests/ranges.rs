@@ -103,7 +103,7 @@ fn a_quick_form_has_ranges_of_its_own() {
 #[test]
 fn what_decides_is_read() {
     let top = "repeats = 50\nprecision = { metric = \"jain\", within = 0.02 }\nsearch = { axis = \"window\", metric = \"bottleneck_utilization\", at_least = 0.98 }";
-    let metrics: Vec<&str> = super::super::metric::REGISTRY.iter().map(|metric| metric.name).collect();
+    let metrics: Vec<&str> = longfat_record::metric::REGISTRY.iter().map(|metric| metric.name).collect();
     let top = &top.replace("jain", metrics[0]).replace("bottleneck_utilization", metrics[1]);
     let d = document(top, "count = { sweep = [1, 2] }\nwindow = { between = [\"1 KiB\", \"1 MiB\"], ratio = 2 }");
     let precision = d.precision().unwrap();
@@ -145,7 +145,7 @@ fn what_is_wrong_with_a_range_is_said() {
 #[test]
 fn what_is_wrong_with_a_decision_is_said() {
     let window = "window = { sweep = [\"1 KiB\", \"1 MiB\"] }";
-    let metric = super::super::metric::REGISTRY[0].name;
+    let metric = longfat_record::metric::REGISTRY[0].name;
     for (top, said) in [
         (format!("precision = {{ metric = \"{metric}\", within = 0.1 }}"), "`repeats` is the most"),
         ("repeats = 9\nprecision = { metric = \"speed\", within = 0.1 }".to_owned(), "one of"),

@@ -1,8 +1,9 @@
 //! Window sizing in experiment files.
 
-use super::super::{Document, Flow};
+use super::super::Document;
 use longfat_core::params::Value;
 use longfat_core::units::Capacity;
+use longfat_model::Flow;
 use longfat_tcp::window_sizing;
 
 /// The one flow of a file that says `lines` of it.

@@ -1,6 +1,6 @@
 //! Two columns, named by the first line: a time, and a rate or a delay.
 
-use super::{Columns, Content, Format, How, TIMES, lines, value};
+use super::{Columns, Content, Format, How, TIMES, columns, lines, value};
 use crate::short;
 use longfat_core::link::course::Step;
 use longfat_core::time::Duration;
@@ -8,7 +8,7 @@ use longfat_core::time::Duration;
 pub const FORMAT: Format = Format { name: "csv", parse };
 
 fn parse(bytes: &[u8], how: How) -> Result<Content, String> {
-    let values = how.of.columns();
+    let values = columns(how.of);
     let mut lines = lines(bytes);
     let names = |of: Columns| of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
     let expected = || format!("two columns, {} and {}", names(TIMES), names(values));

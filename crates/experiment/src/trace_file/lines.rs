@@ -1,6 +1,6 @@
 //! One value a line, the same time apart.
 
-use super::{Content, Format, How, lines, value};
+use super::{Content, Format, How, columns, lines, value};
 use crate::short;
 use longfat_core::link::course::Step;
 
@@ -8,7 +8,7 @@ pub const FORMAT: Format = Format { name: "lines", parse };
 
 fn parse(bytes: &[u8], how: How) -> Result<Content, String> {
     let (Some(column), Some(interval)) = (how.value, how.interval) else { panic!("both are needed keys") };
-    let unit = how.of.columns().iter().find(|(name, _)| *name == column).expect("the key allows no other").1;
+    let unit = columns(how.of).iter().find(|(name, _)| *name == column).expect("the key allows no other").1;
     let step = |(i, (number, line)): (usize, (usize, Result<String, String>))| {
         let line = line?;
         let value =

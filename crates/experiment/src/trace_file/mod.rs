@@ -12,27 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use longfat_core::link::course::Step;
-use longfat_core::time::Duration;
 use longfat_core::units::text::SIZE;
+pub use longfat_model::{How, Quantity, TraceFile};
 use sha2::{Digest, Sha256};
 
 /// A longer file is refused: a trace stays in memory. 10^7 lines take a tenth of this.
 const LONGEST: u64 = 1 << 30;
-
-/// A file that a trace comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceFile {
-    /// Where it was.
-    pub path: String,
-    /// Of what it holds, in hexadecimal.
-    pub sha256: String,
-    /// Whether it was there to be read. If not, the trace that a link has is empty, and stands for it where nothing is run.
-    pub is_there: bool,
-    /// The name of its format.
-    pub format: &'static str,
-    /// What else was said of it.
-    pub how: How,
-}
 
 /// What a trace holds.
 #[derive(Clone, Debug)]
@@ -59,26 +44,6 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// What is said of a file beside its format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct How {
-    /// What its values are of.
-    pub of: Quantity,
-    /// The column that its values are, where the file does not say so.
-    pub value: Option<&'static str>,
-    /// The time from one value to the next, where the file does not say so.
-    pub interval: Option<Duration>,
-}
-
-/// What changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quantity {
-    /// Bits a second.
-    Rate,
-    /// Picoseconds.
-    Delay,
-}
-
 /// Columns, with how many ps, or bits a second, one is.
 const TIMES: Columns = &[("time_s", 1e12), ("time_ms", 1e9)];
 const RATES: Columns = &[("rate_bps", 1.0), ("rate_mbps", 1e6)];
@@ -86,12 +51,10 @@ const DELAYS: Columns = &[("delay_s", 1e12), ("delay_ms", 1e9)];
 
 type Columns = &'static [(&'static str, f64)];
 
-impl Quantity {
-    fn columns(self) -> Columns {
-        match self {
-            Quantity::Rate => RATES,
-            Quantity::Delay => DELAYS,
-        }
+fn columns(of: Quantity) -> Columns {
+    match of {
+        Quantity::Rate => RATES,
+        Quantity::Delay => DELAYS,
     }
 }
 

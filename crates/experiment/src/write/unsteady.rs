@@ -1,12 +1,12 @@
 //! What changes of a link, as an experiment file would say it.
 
 use super::{Table, chosen, duration};
-use crate::model::Link;
 use crate::trace_file::TraceFile;
 use longfat_core::link::course::{self, Course, Outage};
 use longfat_core::link::{Harq, Jitter, Reorder, Service, Spread, Unsteady, service};
 use longfat_core::time::Duration;
 use longfat_core::units::text::RATE;
+use longfat_model::Link;
 use serde_json::{Value as Json, json};
 
 /// Puts it into the `table` of the link.

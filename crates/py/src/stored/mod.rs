@@ -8,9 +8,11 @@ pub use reader::{Columns, Together, kept_columns, restored};
 
 use crate::error::error;
 use crate::visit::{TABLES, visit};
-use longfat_experiment::trace::Trace;
-use longfat_experiment::trace::columns::{self, Column, Form, NONE};
-use longfat_experiment::{Experiment, restore, warning};
+use longfat_experiment::restore;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
+use longfat_record::trace::columns::{self, Column, Form, NONE};
+use longfat_record::warning;
 use parts::{Digested, InBytes, Part, Pieces, Size, ToBytes, Whole, whole};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;

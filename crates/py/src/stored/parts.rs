@@ -1,8 +1,8 @@
 //! The tables of a trace as they are stored.
 
 use crate::visit::Visit;
-use longfat_experiment::trace::Recorded;
-use longfat_experiment::trace::columns::{Column, Form};
+use longfat_record::trace::Recorded;
+use longfat_record::trace::columns::{Column, Form};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -1,9 +1,9 @@
 //! A trace from tables that were stored, whichever version of longfat stored them.
 
 use super::PyTrace;
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::columns::{self, Column, Form, NONE};
-use longfat_experiment::trace::{
+use longfat_model::Experiment;
+use longfat_record::trace::columns::{self, Column, Form, NONE};
+use longfat_record::trace::{
     AckSample, Event, FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, PacketEvent, Sample, Series, Trace,
 };
 use numpy::PyReadonlyArray1;

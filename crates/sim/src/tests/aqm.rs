@@ -7,12 +7,12 @@ use longfat_core::queue;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::Trace;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// TCP with this control and the ECN that it needs.
 fn with(control: &'static str) -> TcpConfig {

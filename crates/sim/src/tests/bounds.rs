@@ -6,16 +6,16 @@ use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
-use longfat_experiment::Experiment;
-use longfat_experiment::metric::{REGISTRY, Scope, impossible};
-use longfat_experiment::route::Routes;
-use longfat_experiment::trace::{FlowSample, Trace};
+use longfat_model::Experiment;
+use longfat_model::route::Routes;
+use longfat_record::metric::{REGISTRY, Scope, impossible};
+use longfat_record::trace::{FlowSample, Trace};
 use longfat_tcp::{TcpConfig, congestion};
 use proptest::prelude::*;
 
 use super::random;
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, tcp};
+use longfat_model::dumbbell::{Dumbbell, tcp};
 
 /// The metric `name` of a whole run.
 fn of_run(name: &str, experiment: &Experiment, trace: &Trace) -> f64 {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use longfat_core::queue::DropReason;
 use longfat_experiment::Document;
-use longfat_experiment::trace::{FlowRecord, Trace};
+use longfat_record::trace::{FlowRecord, Trace};
 
 use crate::run;
 

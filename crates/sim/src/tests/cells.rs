@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use longfat_experiment::trace::{CellRecord, LinkRecord, Trace};
-use longfat_experiment::{Document, Experiment};
+use longfat_experiment::Document;
+use longfat_model::Experiment;
+use longfat_record::trace::{CellRecord, LinkRecord, Trace};
 
 use crate::run;
 

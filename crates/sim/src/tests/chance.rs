@@ -1,8 +1,9 @@
 //! Where nothing is left to chance, the seed decides nothing.
 
 use super::golden::experiments;
-use longfat_experiment::trace::Trace;
-use longfat_experiment::{Document, chance};
+use longfat_experiment::Document;
+use longfat_model::chance;
+use longfat_record::trace::Trace;
 
 #[test]
 fn two_seeds_give_one_result_where_nothing_is_random() {

@@ -1,7 +1,8 @@
 //! Classes that go by hosts and groups of flows.
 
-use longfat_experiment::trace::Trace;
-use longfat_experiment::{Document, Experiment};
+use longfat_experiment::Document;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
 
 use crate::run;
 

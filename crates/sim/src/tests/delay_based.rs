@@ -6,11 +6,11 @@ use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::Duration;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::Trace;
+use longfat_record::trace::Trace;
 use longfat_tcp::{DelayedAck, TcpConfig, congestion};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// TCP with the control called `name`.
 fn control(name: &str, params: &[(&'static str, Value)]) -> TcpConfig {

@@ -6,12 +6,12 @@ use longfat_core::params::{Choice, Value};
 use longfat_core::queue;
 use longfat_core::time::Duration;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::Trace;
+use longfat_record::trace::Trace;
 use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, tcp};
+use longfat_model::dumbbell::{Dumbbell, tcp};
 
 /// The step marker with these parameters, and room for far more.
 fn step(name: &'static str, value: Value) -> Choice {

@@ -7,13 +7,13 @@ use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
-use longfat_experiment::trace::EventKind;
-use longfat_experiment::{Experiment, Node, NodeKind};
+use longfat_model::{Experiment, Node, NodeKind};
+use longfat_record::trace::EventKind;
 
 use super::runs::volumes;
 use super::warnings;
 use crate::{Error, run, run_with};
-use longfat_experiment::dumbbell::{Dumbbell, tcp};
+use longfat_model::dumbbell::{Dumbbell, tcp};
 
 #[test]
 fn a_flow_that_nothing_answers_is_given_up() {

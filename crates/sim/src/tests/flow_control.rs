@@ -6,10 +6,10 @@ use longfat_core::link::Shaper;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Experiment, Host, Link, Nic, OnFull, Pause};
+use longfat_model::{Experiment, Host, Link, Nic, OnFull, Pause};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 const MEMORY: u64 = 500_000;
 

@@ -7,13 +7,13 @@ use longfat_core::queue::DropReason;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::Trace;
-use longfat_experiment::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Nic, OnFull};
+use longfat_model::{Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Nic, OnFull};
+use longfat_record::trace::Trace;
 use longfat_tcp::{TcpConfig, congestion};
 use proptest::prelude::*;
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// `experiment` with this transmit queue at its senders.
 fn with_nic(mut experiment: Experiment, txqueuelen: u64, on_full: OnFull) -> Experiment {

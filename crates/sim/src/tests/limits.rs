@@ -3,11 +3,11 @@
 use longfat_core::params::Value;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Experiment, Host, Nic, OnFull};
+use longfat_model::{Experiment, Host, Nic, OnFull};
 use longfat_tcp::{LimitedBy, TcpConfig, congestion};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 /// The shares of the time from the handshake on, in the order of [`LimitedBy::ALL`], and that of the application.
 fn shares(experiment: &Experiment) -> [f64; 6] {

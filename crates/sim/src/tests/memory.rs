@@ -7,13 +7,13 @@ use longfat_core::queue::DropReason;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::{MemoryRecord, Trace};
-use longfat_experiment::{Experiment, Host, Memory};
+use longfat_model::{Experiment, Host, Memory};
+use longfat_record::trace::{MemoryRecord, Trace};
 use longfat_tcp::{TcpConfig, window_sizing};
 use proptest::prelude::*;
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

@@ -32,7 +32,7 @@ mod waits;
 mod window_sizing;
 
 /// What a run of `experiment` that left `trace` is warned of: all of it, or of one name.
-fn warnings(experiment: &longfat_experiment::Experiment, trace: &longfat_experiment::trace::Trace, name: Option<&str>) -> Vec<String> {
-    let given = longfat_experiment::warning::of(experiment, trace).into_iter();
+fn warnings(experiment: &longfat_model::Experiment, trace: &longfat_record::trace::Trace, name: Option<&str>) -> Vec<String> {
+    let given = longfat_record::warning::of(experiment, trace).into_iter();
     given.filter(|given| name.is_none_or(|name| given.warning.name == name)).map(|given| given.text).collect()
 }

@@ -1,7 +1,8 @@
 //! Routes that move from a link to another.
 
-use longfat_experiment::trace::Trace;
-use longfat_experiment::{Document, Experiment};
+use longfat_experiment::Document;
+use longfat_model::Experiment;
+use longfat_record::trace::Trace;
 
 use crate::run;
 

@@ -5,13 +5,13 @@ use longfat_core::params::Value;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::Trace;
-use longfat_experiment::{Experiment, Flow, Host, Interrupts, Nic, Offload, OnFull};
+use longfat_model::{Experiment, Flow, Host, Interrupts, Nic, Offload, OnFull};
+use longfat_record::trace::Trace;
 use longfat_tcp::TcpConfig;
 use proptest::prelude::*;
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 const GSO: Offload = Offload { gso_max_size: Some(65_536), min_tso_segs: 2, tso_win_divisor: 3, tso_rtt_log: 9, limit_output_bytes: None };
 

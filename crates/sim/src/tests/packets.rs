@@ -4,13 +4,13 @@ use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
-use longfat_experiment::trace::{EventKind, PacketKind, Trace};
-use longfat_experiment::{Experiment, Watched};
+use longfat_model::{Experiment, Watched};
+use longfat_record::trace::{EventKind, PacketKind, Trace};
 use proptest::prelude::*;
 
 use super::random;
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, tcp};
+use longfat_model::dumbbell::{Dumbbell, tcp};
 
 fn recorded(experiment: &Experiment, watched: Watched) -> Trace {
     let mut experiment = experiment.clone();
@@ -53,7 +53,7 @@ proptest! {
         let experiment = experiment.unwrap();
         let (plain, trace) = (run(&experiment).unwrap(), recorded(&experiment, Watched::All));
         prop_assert_eq!(format!("{:?}", Trace { packets: vec![], ..trace.clone() }), format!("{plain:?}"), "{}", seed);
-        let rows = |of: &dyn Fn(&longfat_experiment::trace::PacketEvent) -> bool| trace.packets.iter().filter(|row| of(row)).count() as u64;
+        let rows = |of: &dyn Fn(&longfat_record::trace::PacketEvent) -> bool| trace.packets.iter().filter(|row| of(row)).count() as u64;
         prop_assert!(trace.packets.is_sorted_by_key(|row| (row.time, row.kind)));
         for (i, link) in trace.links.iter().enumerate() {
             let at = |kind| rows(&|row| row.link == Some(i as u32) && row.kind == kind);
@@ -82,7 +82,7 @@ proptest! {
         let of_flow: Vec<_> = trace.packets.iter().filter(|row| row.flow == flow as u32).copied().collect();
         prop_assert_eq!(recorded(&experiment, Watched::Flows(flow, flow + 1)).packets, of_flow);
         let node = n % experiment.network.nodes.len();
-        let is_there = |row: &&longfat_experiment::trace::PacketEvent| match row.link {
+        let is_there = |row: &&longfat_record::trace::PacketEvent| match row.link {
             Some(link) => [experiment.network.links[link as usize].from, experiment.network.links[link as usize].to].contains(&node),
             None => {
                 let flow = &experiment.flows[row.flow as usize];

@@ -5,7 +5,7 @@ use longfat_core::traffic::Traffic;
 
 use super::runs::volumes;
 use crate::run;
-use longfat_experiment::dumbbell::Dumbbell;
+use longfat_model::dumbbell::Dumbbell;
 
 #[test]
 fn a_probe_measures_the_path_and_the_queue_in_it() {

@@ -12,12 +12,12 @@ use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{
+use longfat_model::{
     Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Memory, Move, Network, Nic, Node, NodeKind, OnFull, Pause, Router,
 };
 use longfat_tcp::{TcpConfig, congestion};
 
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// The experiment number `seed`: the same every time. `None` where no flow has a way.
 pub fn experiment(seed: u64) -> Option<Experiment> {
@@ -52,7 +52,7 @@ pub fn experiment(seed: u64) -> Option<Experiment> {
         }
     }
     // Routes are over routers only: flows without one are none.
-    let routes = longfat_experiment::route::Routes::new(&experiment.network);
+    let routes = longfat_model::route::Routes::new(&experiment.network);
     let has_route = |a, b| routes.path(a, b).is_some_and(|path| !path.is_empty());
     let kept: Vec<Flow> = experiment.flows.iter().filter(|f| has_route(f.from, f.to) && has_route(f.to, f.from)).cloned().collect();
     experiment.flows = kept;

@@ -6,11 +6,11 @@ use longfat_core::link::loss;
 use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::Trace;
+use longfat_record::trace::Trace;
 use longfat_tcp::{Pacing, RecoveryKind, TcpConfig, congestion, stack};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 const RATE_BASED: [&str; 2] = ["bbr", "bbr3"];
 

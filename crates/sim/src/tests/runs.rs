@@ -8,12 +8,12 @@ use longfat_core::queue;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::{EventKind, Series, Trace};
-use longfat_experiment::{Experiment, Link, Node, NodeKind};
+use longfat_model::{Experiment, Link, Node, NodeKind};
+use longfat_record::trace::{EventKind, Series, Trace};
 
 use crate::run;
 use crate::world::World;
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// A volume of 2 MB for each of `pairs` flows over 10 Mb/s and 20 ms.
 pub fn volumes(pairs: usize) -> Dumbbell {

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use longfat_core::time::Duration;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::Trace;
+use longfat_record::trace::Trace;
 use longfat_tcp::congestion::{self, slow_start};
 use longfat_tcp::{TcpConfig, window_sizing};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// 622 Mb/s, 70 ms, a queue of `bdps` bandwidth-delay products: the first 5 s.
 fn first_five_seconds(control: &str, slow_start: &'static str, bdps: f64) -> Trace {

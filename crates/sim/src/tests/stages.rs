@@ -5,14 +5,14 @@ use longfat_core::params::Value;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::Rate;
-use longfat_experiment::trace::Trace;
-use longfat_experiment::{Experiment, Watched};
+use longfat_model::{Experiment, Watched};
+use longfat_record::trace::Trace;
 use proptest::prelude::*;
 
 use super::random;
 use crate::drive;
 use crate::world::World;
-use longfat_experiment::dumbbell::Dumbbell;
+use longfat_model::dumbbell::Dumbbell;
 
 /// In sweeps as the plan has them, or one instant after the other from the start.
 fn run(experiment: &Experiment, is_single: bool) -> Trace {
@@ -56,7 +56,7 @@ proptest! {
     fn random_ties_do_not_depend_on_sweeps(seed in any::<u64>()) {
         let experiment = random::experiment(seed);
         prop_assume!(experiment.is_some());
-        let experiment = Experiment { ties: longfat_experiment::Ties::Random, ..experiment.unwrap() };
+        let experiment = Experiment { ties: longfat_model::Ties::Random, ..experiment.unwrap() };
         let (single, sweeps) = (run(&experiment, true), run(&experiment, false));
         prop_assert_eq!(first_difference(single, sweeps), None, "{}", seed);
     }
@@ -67,7 +67,7 @@ proptest! {
 #[test]
 fn the_first_sweep_ends_one_instant_early() {
     let experiment = random::experiment(16_451_960_956_894_710_072).unwrap();
-    let experiment = Experiment { ties: longfat_experiment::Ties::Random, ..experiment };
+    let experiment = Experiment { ties: longfat_model::Ties::Random, ..experiment };
     assert_eq!(first_difference(run(&experiment, true), run(&experiment, false)), None);
 }
 
@@ -76,7 +76,7 @@ fn the_first_sweep_ends_one_instant_early() {
 #[test]
 fn what_is_sent_at_the_last_instant_comes_to_its_link() {
     let experiment = random::experiment(10_854_178_227_854_355_956).unwrap();
-    let experiment = Experiment { ties: longfat_experiment::Ties::Random, ..experiment };
+    let experiment = Experiment { ties: longfat_model::Ties::Random, ..experiment };
     assert_eq!(first_difference(run(&experiment, true), run(&experiment, false)), None);
 }
 

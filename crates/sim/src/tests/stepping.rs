@@ -3,11 +3,11 @@
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::Trace;
+use longfat_record::trace::Trace;
 use proptest::prelude::*;
 
 use crate::{Simulation, run};
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 fn small(traffic: Traffic) -> Dumbbell {
     Dumbbell { pairs: 3, traffic, queue: droptail(Capacity::Packets(20)), stagger: Duration::from_millis(100), ..Dumbbell::default() }

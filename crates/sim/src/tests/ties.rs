@@ -3,10 +3,10 @@
 use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::{Flow, Link, Node, Ties};
+use longfat_model::{Flow, Link, Node, Ties};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 /// Packets of three sources that each fill the bottleneck by themselves arrive together, each 120 us, at a queue that one departure
 /// each 120 us keeps full: what arrived of each source.
@@ -21,7 +21,7 @@ fn shares(ties: Ties, seed: u64) -> Vec<u64> {
         duration: Duration::from_secs(1),
         ..Dumbbell::default()
     };
-    let experiment = longfat_experiment::Experiment { ties, seed, ..dumbbell.experiment() };
+    let experiment = longfat_model::Experiment { ties, seed, ..dumbbell.experiment() };
     run(&experiment).unwrap().flows.iter().map(|flow| flow.packets_delivered).collect()
 }
 
@@ -45,7 +45,7 @@ fn at_random_none_has_an_advantage() {
 fn at_random_an_unrelated_pair_changes_nothing() {
     let rate = Rate::from_bps(100_000_000);
     let dumbbell = Dumbbell { pairs: 3, rate, edge_rate: rate, queue: droptail(Capacity::Packets(20)), ..Dumbbell::default() };
-    let one = longfat_experiment::Experiment { ties: Ties::Random, ..dumbbell.experiment() };
+    let one = longfat_model::Experiment { ties: Ties::Random, ..dumbbell.experiment() };
     let mut two = one.clone();
     let network = &mut two.network;
     let (a, b) = (network.nodes.len(), network.nodes.len() + 1);

@@ -8,7 +8,7 @@ use longfat_core::units::{Capacity, Rate};
 use proptest::prelude::*;
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 /// Transfers of `size` bytes with so many milliseconds between them, on average.
 fn web(size: u64, think: u64) -> Traffic {

@@ -5,10 +5,10 @@ use longfat_core::link::{Passage, Service, Unsteady};
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::{LinkSample, Trace};
+use longfat_record::trace::{LinkSample, Trace};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 fn steps(steps: &[(u64, u64)]) -> Course {
     let step = |&(at, value): &(u64, u64)| Step { at: Duration::from_millis(at), value };

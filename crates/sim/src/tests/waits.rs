@@ -2,11 +2,11 @@
 
 use longfat_core::time::Duration;
 use longfat_core::units::Capacity;
-use longfat_experiment::trace::{PacketKind, QUANTILES, Trace};
-use longfat_experiment::{Experiment, Watched};
+use longfat_model::{Experiment, Watched};
+use longfat_record::trace::{PacketKind, QUANTILES, Trace};
 
 use crate::run;
-use longfat_experiment::dumbbell::{Dumbbell, droptail};
+use longfat_model::dumbbell::{Dumbbell, droptail};
 
 /// What each packet of `trace` waited in front of the bottleneck that left it in the measured span, in order of length, in ps: it comes to
 /// the next queue when it has been sent whole and has crossed the link.

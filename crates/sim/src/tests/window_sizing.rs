@@ -6,10 +6,10 @@ use std::sync::Arc;
 use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 use longfat_core::units::{Capacity, Rate};
-use longfat_experiment::trace::{FlowSample, Trace};
+use longfat_record::trace::{FlowSample, Trace};
 use longfat_tcp::{CwndValidation, RecoveryKind, TcpConfig, congestion, window_sizing};
 
-use longfat_experiment::dumbbell::{Dumbbell, droptail, tcp};
+use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// The kind called `name` with `changes` to its defaults.
 fn sizing(name: &str, changes: &[(&'static str, Value)]) -> Choice {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use longfat_core::time::Time;
-use longfat_experiment::Experiment;
-use longfat_experiment::made::Moves;
+use longfat_model::Experiment;
+use longfat_model::made::Moves;
 
 use crate::route::END;
 

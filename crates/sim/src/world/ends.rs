@@ -3,7 +3,7 @@
 use longfat_core::packet::{Ecn, Packet, PacketId, Way};
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
-use longfat_experiment::trace::{Event, EventKind};
+use longfat_record::trace::{Event, EventKind};
 
 use super::World;
 use crate::endpoint::{Agent, Endpoint, Milestone};

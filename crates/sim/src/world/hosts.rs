@@ -8,7 +8,7 @@ use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
-use longfat_experiment::{Experiment, Memory, OnFull};
+use longfat_model::{Experiment, Memory, OnFull};
 
 use super::World;
 use super::ends::way_of;

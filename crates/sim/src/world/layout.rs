@@ -6,8 +6,8 @@ use longfat_core::link::{Link, PauseAt};
 use longfat_core::packet::{Line, Packets};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::made::{self, Made};
-use longfat_experiment::{Experiment, Ties};
+use longfat_model::made::{self, Made};
+use longfat_model::{Experiment, Ties};
 
 use super::detours::Detours;
 use super::ends::outlet;

@@ -11,7 +11,7 @@ use longfat_core::packet::{Ecn, Packet, PacketId};
 use longfat_core::queue::QueueLog;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::{Experiment, Network, NodeKind};
+use longfat_model::{Experiment, Network, NodeKind};
 
 use super::{Input, World};
 use crate::ledger::LinkLog;

@@ -3,7 +3,7 @@
 use longfat_core::atm::aal5;
 use longfat_core::time::{Duration, Time};
 
-use longfat_experiment::trace::{self, FlowCounts};
+use longfat_record::trace::{self, FlowCounts};
 use longfat_tcp::LimitedBy;
 
 use super::{CellTotals, World};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use longfat_core::time::Duration;
-use longfat_experiment::Experiment;
+use longfat_model::Experiment;
 
 use super::detours::Detours;
 use super::hosts::Hosts;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::AckSample;
+use longfat_model::Experiment;
+use longfat_record::trace::AckSample;
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use longfat_bpf::Twin;
 use longfat_core::params::Params;
-use longfat_experiment::trace::ControlFrom;
+use longfat_record::trace::ControlFrom;
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::Error;

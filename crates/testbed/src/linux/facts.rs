@@ -3,7 +3,7 @@
 use std::fs;
 
 use longfat_core::time::Time;
-use longfat_experiment::trace::RealTime;
+use longfat_record::trace::RealTime;
 
 use crate::Error;
 use crate::linux::clock::Drift;

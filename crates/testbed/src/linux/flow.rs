@@ -8,8 +8,8 @@ use longfat_core::quantiles::Quantiles;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, until};
-use longfat_experiment::Flow;
-use longfat_experiment::trace::{Event, EventKind, FlowCounts, FlowRecord, FlowSample, QUANTILES};
+use longfat_model::Flow;
+use longfat_record::trace::{Event, EventKind, FlowCounts, FlowRecord, FlowSample, QUANTILES};
 use longfat_tcp::LimitedBy;
 
 use crate::Error;

@@ -9,10 +9,10 @@ use longfat_core::link::Link;
 use longfat_core::packet::{Line, Packet, PacketId, Packets, Way};
 use longfat_core::queue::{DropReason, Party, QueueLog, discard};
 use longfat_core::time::Time;
-use longfat_experiment::Experiment;
-use longfat_experiment::made::{self, Moves};
-use longfat_experiment::route::Routes;
-use longfat_experiment::trace::{Event, EventKind, Offsets, PacketEvent, PacketKind, PacketLog};
+use longfat_model::Experiment;
+use longfat_model::made::{self, Moves};
+use longfat_model::route::Routes;
+use longfat_record::trace::{Event, EventKind, Offsets, PacketEvent, PacketKind, PacketLog};
 
 use crate::linux::frame::{Header, TCP, Tuple, number, segment, tcp_segment, tos};
 use crate::linux::frames::Frames;
@@ -71,7 +71,7 @@ pub struct Network {
     paths: HashMap<(u32, u32), Option<Vec<u32>>>,
     /// Nodes of the experiment that are hosts here.
     nodes: Vec<usize>,
-    topology: longfat_experiment::Network,
+    topology: longfat_model::Network,
     moves: Moves,
     /// The group of each flow.
     groups: Vec<Arc<str>>,
@@ -182,8 +182,7 @@ impl Network {
         let made::Made { links, memories } = made::links(experiment);
         let shares =
             |node: usize| experiment.network.links.iter().zip(0..).filter(move |(link, _)| link.from == node).map(|(_, number)| number);
-        let sharing =
-            |link: &longfat_experiment::Link| if memories.contains_key(&link.from) { shares(link.from).collect() } else { Vec::new() };
+        let sharing = |link: &longfat_model::Link| if memories.contains_key(&link.from) { shares(link.from).collect() } else { Vec::new() };
         let mtu = experiment.network.links.iter().map(|link| link.mtu).max().unwrap_or(1500);
         Network {
             now: Time::ZERO,

@@ -2,8 +2,8 @@
 
 use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::{LinkRecord, LinkSample, LinkTotals};
+use longfat_model::Experiment;
+use longfat_record::trace::{LinkRecord, LinkSample, LinkTotals};
 
 use crate::linux::network::Network;
 

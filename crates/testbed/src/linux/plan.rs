@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use longfat_bpf::Twin;
 use longfat_core::params::Params;
-use longfat_experiment::{Experiment, Flow};
+use longfat_model::{Experiment, Flow};
 use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::{DelayedAck, Pacing, RecoveryKind, TcpConfig};
 

@@ -8,8 +8,8 @@ use std::time::Duration as Span;
 use longfat_bpf::{Registered, Twin, register};
 use longfat_core::params::Params;
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::{LATE, PacketLog, RealTime, Trace};
+use longfat_model::Experiment;
+use longfat_record::trace::{LATE, PacketLog, RealTime, Trace};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -145,7 +145,7 @@ fn planned(experiment: &Experiment, all: bool) -> Result<Plan, Error> {
 /// Every flow has a way there and back.
 fn routes(experiment: &Experiment) -> Result<(), Error> {
     let network = &experiment.network;
-    let routes = longfat_experiment::route::Routes::new(network);
+    let routes = longfat_model::route::Routes::new(network);
     for flow in &experiment.flows {
         for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
             if routes.path(from, to).is_none_or(|path| path.is_empty()) {

@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use longfat_core::time::{Duration, Time};
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::{Event, FlowCounts, FlowRecord, FlowSample};
+use longfat_model::Experiment;
+use longfat_record::trace::{Event, FlowCounts, FlowRecord, FlowSample};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
@@ -69,7 +69,7 @@ fn failed(e: nix::Error) -> Error {
 impl Session {
     /// The flows of `experiment`, whose ends these are.
     pub fn new(experiment: &Experiment, flows: Vec<Ends>, clock: Clock, shared: Arc<Shared>) -> Result<Self, Error> {
-        let volumes = |(i, flow): (usize, &longfat_experiment::Flow)| flow.traffic.volume().map(|_| i);
+        let volumes = |(i, flow): (usize, &longfat_model::Flow)| flow.traffic.volume().map(|_| i);
         let starts: Vec<Time> = experiment.flows.iter().map(|flow| Time::ZERO + flow.start).collect();
         let mut session = Session {
             alarms: starts.iter().copied().zip(0..).collect(),

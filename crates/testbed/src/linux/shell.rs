@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread;
 
 use longfat_core::time::Time;
-use longfat_experiment::Experiment;
-use longfat_experiment::trace::{FlowRecord, HostRecord, RealTime, Trace};
+use longfat_model::Experiment;
+use longfat_record::trace::{FlowRecord, HostRecord, RealTime, Trace};
 
 use crate::Error;
 use crate::linux::clock::Clock;

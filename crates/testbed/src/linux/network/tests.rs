@@ -2,7 +2,8 @@
 
 use super::*;
 use longfat_core::time::Duration;
-use longfat_experiment::{Document, Node};
+use longfat_experiment::Document;
+use longfat_model::Node;
 
 const HOSTS: [u32; 3] = [0x0a00_0001, 0x0a00_0002, 0x0a00_0003];
 

@@ -1,0 +1,5 @@
+//! What a run leaves: its [`trace`], the [metrics](metric) and the [warnings](warning) computed from it.
+
+pub mod metric;
+pub mod trace;
+pub mod warning;

@@ -1,0 +1,73 @@
+//! How busy the processors of hosts were, and what a bit cost them.
+
+use super::{Bound, Metric, Scope, goodput, ratio, senders, span_s};
+use crate::trace::Trace;
+use longfat_model::{Cpu, Experiment, Flow};
+
+pub const SENDER: Metric = Metric {
+    name: "sender_cpu_utilization",
+    unit: "1",
+    bound: Bound::Share,
+    summary: "share of the measured span in which the processor of the sending host was at work; NaN where the host has none",
+    source: "Bulot, Cottrell and Hughes-Jones 2004, §4.2",
+    compute: |experiment, trace| of_flows(experiment, trace, |flow| flow.from),
+};
+
+pub const RECEIVER: Metric = Metric {
+    name: "receiver_cpu_utilization",
+    unit: "1",
+    bound: Bound::Share,
+    summary: "the same of the receiving host",
+    source: "Bulot, Cottrell and Hughes-Jones 2004, §4.2",
+    compute: |experiment, trace| of_flows(experiment, trace, |flow| flow.to),
+};
+
+// §4.2: CPU utilization times CPU MHz over the average throughput.
+pub const MHZ_PER_MBPS: Metric = Metric {
+    name: "mhz_per_mbps",
+    unit: "MHz/(Mbit/s)",
+    bound: Bound::NotNegative,
+    summary: "processor cycles of the sending hosts over payload bits of the measured senders on them: for each sender its host's, and the whole run's; NaN where nothing was delivered",
+    source: "Bulot, Cottrell and Hughes-Jones 2004, §4.2",
+    compute: mhz_per_mbps,
+};
+
+/// The processor of `node` and the share of the measured span in which it was at work.
+fn of_node(experiment: &Experiment, trace: &Trace, node: usize) -> Option<(Cpu, f64)> {
+    let host = experiment.hosts.iter().position(|host| host.node == node)?;
+    Some((experiment.hosts[host].cpu?, ratio(trace.hosts[host].cpu_busy_s, span_s(trace))))
+}
+
+fn of_flows(experiment: &Experiment, trace: &Trace, end: fn(&Flow) -> usize) -> Vec<(Scope, f64)> {
+    if experiment.hosts.is_empty() {
+        return Vec::new();
+    }
+    let utilization = |flow: &Flow| of_node(experiment, trace, end(flow)).map_or(f64::NAN, |(_, share)| share);
+    experiment.flows.iter().enumerate().map(|(i, flow)| (Scope::Flow(i), utilization(flow))).collect()
+}
+
+fn mhz_per_mbps(experiment: &Experiment, trace: &Trace) -> Vec<(Scope, f64)> {
+    let senders = senders(experiment);
+    let node = |streams: &[usize]| experiment.flows[streams[0]].from;
+    // Each host once, with all measured flows from it.
+    let mut hosts: Vec<(usize, f64, Vec<usize>)> = Vec::new();
+    for streams in &senders {
+        match hosts.iter_mut().find(|(host, ..)| *host == node(streams)) {
+            Some((_, _, flows)) => flows.extend(streams),
+            None => {
+                if let Some((cpu, share)) = of_node(experiment, trace, node(streams)) {
+                    hosts.push((node(streams), share * cpu.mhz as f64, streams.clone()));
+                }
+            }
+        }
+    }
+    // Nothing delivered: no bit to say a price of.
+    let cost = |mhz: f64, flows: &[usize]| ratio(mhz, goodput::of_flows(experiment, trace, flows) / 1e6);
+    let of = |streams: &Vec<usize>| {
+        let (_, mhz, flows) = hosts.iter().find(|(host, ..)| *host == node(streams))?;
+        Some((Scope::Sender(experiment.flows[streams[0]].stream_of), cost(*mhz, flows)))
+    };
+    let all: Vec<usize> = hosts.iter().flat_map(|(.., flows)| flows.iter().copied()).collect();
+    let mhz = hosts.iter().map(|(_, mhz, _)| mhz).sum();
+    senders.iter().filter_map(of).chain([(Scope::Run, cost(mhz, &all))]).collect()
+}

@@ -1,0 +1,560 @@
+//! Each metric against a trace small enough to work out by hand.
+
+mod reference;
+
+use std::sync::Arc;
+
+use super::{Bound, REGISTRY, Scope, impossible};
+use crate::trace::{CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Series, Trace};
+use longfat_core::atm::port::Count;
+use longfat_core::packet::Dscp;
+use longfat_core::params::check_entry;
+use longfat_core::params::{Choice, Params, Value};
+use longfat_core::queue::DropReason;
+use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Traffic;
+use longfat_core::units::{Capacity, Rate};
+use longfat_model::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Network, Node, NodeKind, Ties};
+use longfat_tcp::{TcpConfig, stack, window_sizing};
+
+fn flow(traffic: Traffic) -> Flow {
+    let tcp = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
+    Flow {
+        group: "f".into(),
+        from: 0,
+        to: 1,
+        sender: tcp.clone().into(),
+        receiver: tcp.into(),
+        dscp: Dscp::DEFAULT,
+        traffic,
+        start: Duration::ZERO,
+        drawn: None,
+        stop: None,
+        read_rate: None,
+        stream_of: 0,
+    }
+}
+
+fn link(bottleneck: bool) -> Link {
+    let none = Choice { kind: "none", params: Params::default() };
+    Link {
+        name: "l".into(),
+        from: 0,
+        to: 1,
+        rate: Rate::from_bps(1_000_000),
+        delay: Duration::ZERO,
+        cells: false,
+        overhead: 0,
+        min_frame: 0,
+        mtu: 1500,
+        queue: none.clone(),
+        discard: None,
+        loss: none,
+        unsteady: Default::default(),
+        rate_file: None,
+        delay_file: None,
+        pause: None,
+        bottleneck,
+    }
+}
+
+fn experiment(traffic: &[Traffic]) -> Experiment {
+    let node = |name: &str| Node { name: name.into(), kind: NodeKind::Host };
+    Experiment {
+        ties: Ties::LinkOrder,
+        departures_last: false,
+        title: String::new(),
+        seed: 1,
+        network: Network { nodes: vec![node("a"), node("b")], links: vec![link(true), link(false)], moves: vec![] },
+        hosts: vec![],
+        routers: vec![],
+        flows: traffic.iter().enumerate().map(|(i, t)| Flow { stream_of: i, ..flow(t.clone()) }).collect(),
+        measure: Measure {
+            duration: Duration::from_secs(10),
+            warmup: Duration::from_secs(2),
+            interval: None,
+            events: false,
+            packets: None,
+            acks: false,
+        },
+    }
+}
+
+fn at(seconds: u64) -> Time {
+    Time::ZERO + Duration::from_secs(seconds)
+}
+
+fn finished(seconds: u64, bytes: u64) -> FlowRecord {
+    FlowRecord {
+        delivered_all: Some(at(seconds)),
+        bytes_arrived: bytes,
+        bytes_sent: bytes + bytes / 4,
+        bytes_retransmitted: bytes / 4,
+        ..FlowRecord::default()
+    }
+}
+
+fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f64 {
+    let metric = REGISTRY.iter().find(|m| m.name == name).unwrap();
+    (metric.compute)(experiment, trace).into_iter().find(|(s, _)| *s == scope).unwrap().1
+}
+
+#[test]
+fn two_ttcp_flows_beside_a_bulk_flow() {
+    let fixed = Traffic::ttcp(1_000_000);
+    let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
+    let bulk = FlowRecord { bytes_arrived: 600, at_warmup: FlowCounts { arrived: 100, ..FlowCounts::default() }, ..FlowRecord::default() };
+    let links = vec![
+        LinkRecord {
+            busy_s: 4.0,
+            packets_in: 100,
+            packets_transmitted: 80,
+            packets_in_in_span: 100,
+            packets_transmitted_in_span: 50,
+            packets_dropped_in_span: 30,
+            packets_filtered_in_span: 10,
+            // The last are no loss.
+            drops: vec![(DropReason::Overflow, 15), (DropReason::Early, 5), (DropReason::AckFilter, 10)],
+            queue_mean_packets: 5.0,
+            ..LinkRecord::default()
+        },
+        LinkRecord { busy_s: 8.0, ..LinkRecord::default() },
+    ];
+    let trace = Trace {
+        flows: vec![finished(8, 1_000_000), finished(10, 1_000_000), bulk],
+        links,
+        end: at(10),
+        span: (at(2), at(10)),
+        ..Trace::default()
+    };
+    let get = |name, scope| value(name, scope, &e, &trace);
+
+    assert_eq!(get("ttcp_rate_bps", Scope::Flow(0)), 1_000_000.0);
+    assert_eq!(get("ttcp_rate_bps", Scope::Flow(1)), 800_000.0);
+    assert!(get("ttcp_rate_bps", Scope::Flow(2)).is_nan());
+    assert_eq!(get("ttcp_utilization_bps", Scope::Run), 1_600_000.0);
+    assert_eq!(get("goodput_bps", Scope::Flow(0)), 1_000_000.0);
+    assert_eq!(get("goodput_bps", Scope::Flow(2)), 500.0); // 500 bytes in the 8 s after the warmup
+    // 2 MB in 10 s, though the first flow had its own in 8.
+    assert_eq!(get("goodput_total_bps", Scope::Run), 1_600_000.0);
+    assert_eq!(get("completion_s", Scope::Flow(1)), 10.0);
+    assert_eq!(get("unfairness", Scope::Run), 0.2);
+    assert!((get("jain_index", Scope::Run) - 1.8 * 1.8 / (2.0 * 1.64)).abs() < 1e-12);
+    assert_eq!(get("retransmit_share", Scope::Flow(0)), 0.2);
+    assert_eq!(get("utilization", Scope::Link(0)), 0.5);
+    assert_eq!(get("bottleneck_utilization", Scope::Run), 0.5);
+    assert_eq!(get("loss_share", Scope::Link(0)), 0.2);
+    assert_eq!(get("queue_delay_mean_s", Scope::Link(0)), 5.0 * 8.0 / 50.0);
+    assert_eq!(get("bottleneck_queue_delay_mean_s", Scope::Run), 5.0 * 8.0 / 50.0);
+}
+
+#[test]
+fn quantiles_of_a_run_are_those_of_its_bottleneck_and_the_mean_of_its_flows() {
+    let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
+    let flow = |p50, p95, p99| FlowRecord { rtt_quantiles_s: [p50, p95, p99], ..FlowRecord::default() };
+    let link = |p50, p95, p99| LinkRecord { wait_quantiles_s: [p50, p95, p99], ..LinkRecord::default() };
+    let trace = Trace {
+        flows: vec![flow(0.1, 0.2, 0.3), flow(0.3, 0.4, 0.7)],
+        links: vec![link(0.01, 0.02, 0.03), link(f64::NAN, f64::NAN, f64::NAN)],
+        ..Trace::default()
+    };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    let near = |name, expected: f64| assert!((get(name) - expected).abs() < 1e-12, "{name}: {}", get(name));
+    near("flow_rtt_p50_s", 0.2);
+    near("flow_rtt_p95_s", 0.3);
+    near("flow_rtt_p99_s", 0.5);
+    near("bottleneck_queue_delay_p50_s", 0.01);
+    near("bottleneck_queue_delay_p95_s", 0.02);
+    near("bottleneck_queue_delay_p99_s", 0.03);
+}
+
+#[test]
+fn shares_of_limits_are_of_the_time_that_flows_lived() {
+    let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
+    let flow = |established, limited_s| FlowRecord { established, limited_s, ..FlowRecord::default() };
+    // 8 s and 2 s of life; the third never was.
+    let done = FlowRecord { acked_all: Some(at(6)), ..flow(Some(at(4)), [1.0, 0.0, 0.0, 0.5, 0.0]) };
+    let trace = Trace { flows: vec![flow(Some(at(2)), [2.0, 3.0, 1.0, 0.0, 0.5]), done], end: at(10), ..Trace::default() };
+    let share = |name: &str| value(&format!("{name}_limited_share"), Scope::Run, &e, &trace);
+    assert_eq!(["cwnd", "rwnd", "sndbuf", "pacing", "host", "application"].map(share), [0.3, 0.3, 0.1, 0.05, 0.05, 0.2]);
+    let none = Trace { flows: vec![flow(None, [0.0; 5]), flow(Some(at(1)), [f64::NAN; 5])], end: at(10), ..Trace::default() };
+    assert!(value("cwnd_limited_share", Scope::Run, &e, &none).is_nan());
+}
+
+#[test]
+fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
+    let fixed = Traffic::ttcp(1_000_000);
+    let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
+    let rtt = |mean: f64, max: f64| FlowRecord { rtt_mean_s: mean, rtt_max_s: max, ..finished(8, 1_000_000) };
+    // 50,000 bytes of IP that are 60,000 in frames, at 1 Mbit/s; the other link is no bottleneck.
+    let queue = LinkRecord { ip_bytes: 500_000, wire_bytes: 600_000, queue_max_bytes: 50_000, ..LinkRecord::default() };
+    let other = LinkRecord { queue_max_bytes: 1_000_000, ..queue.clone() };
+    let trace = Trace {
+        flows: vec![rtt(0.1, 0.3), rtt(0.2, 0.25), rtt(9.0, 9.0)],
+        links: vec![queue, other],
+        end: at(10),
+        span: (at(2), at(10)),
+        ..Trace::default()
+    };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    assert!((get("bottleneck_queue_delay_max_s") - 0.48).abs() < 1e-12);
+    // The bulk flow is background beside two volumes.
+    assert!((get("flow_rtt_mean_s") - 0.15).abs() < 1e-12);
+    assert_eq!(get("flow_rtt_max_s"), 0.3);
+    assert_eq!(get("responsiveness_rpm"), 60.0 / get("flow_rtt_mean_s"));
+    // One that has taken no round trip does not count.
+    let silent = Trace { flows: vec![rtt(0.1, 0.3), rtt(f64::NAN, f64::NAN), rtt(9.0, 9.0)], ..trace.clone() };
+    assert_eq!(value("flow_rtt_mean_s", Scope::Run, &e, &silent), 0.1);
+}
+
+#[test]
+fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
+    let fixed = Traffic::ttcp(1_000_000);
+    let e = experiment(&[fixed.clone(), fixed]);
+    let unfinished = FlowRecord { delivered_all: None, bytes_arrived: 500_000, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![finished(8, 1_000_000), unfinished], end: at(10), ..Trace::default() };
+    assert!(value("ttcp_rate_bps", Scope::Flow(1), &e, &trace).is_nan());
+    assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
+    assert!(value("unfairness", Scope::Run, &e, &trace).is_nan());
+    assert_eq!(value("goodput_bps", Scope::Flow(1), &e, &trace), 400_000.0);
+}
+
+#[test]
+fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
+    let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
+    let bulk = |bytes| FlowRecord { bytes_arrived: bytes, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![bulk(1000), bulk(500)], end: at(10), ..Trace::default() };
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert_eq!(value("jain_index", Scope::Run, &e, &trace), 0.9);
+    assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
+}
+
+/// Two senders, the first with two streams; 5 s intervals: the last is cut short, and the first is warmup.
+fn streams() -> (Experiment, Trace) {
+    let mut e = experiment(&[Traffic::bulk(), Traffic::bulk(), Traffic::bulk()]);
+    e.flows[1].stream_of = 0;
+    e.flows[2].stream_of = 1;
+    e.measure =
+        Measure { warmup: Duration::from_secs(5), duration: Duration::from_secs(22), interval: Some(Duration::from_secs(5)), ..e.measure };
+    // Bytes delivered by 0, 5, .. 20 and 22 s. In the whole intervals after the warmup the first sender has 1000, 3000 and
+    // 5000 bytes, the second always 3000.
+    let totals = [[0, 0, 0], [100, 100, 9000], [600, 600, 12_000], [1600, 2600, 15_000], [4600, 4600, 18_000], [4700, 4600, 18_100]];
+    let times = [0, 5, 10, 15, 20, 22];
+    let mut trace = Trace { end: at(22), ..Trace::default() };
+    // Of two rows in memory, as of a run that has more than memory holds.
+    trace.flow_series = Series::with_rows_in_memory(2);
+    for (time, bytes) in times.into_iter().zip(totals) {
+        for (flow, bytes_arrived) in bytes.into_iter().enumerate() {
+            let sample = FlowSample { time: at(time), flow: flow as u32, bytes_arrived, ..FlowSample::default() };
+            trace.flow_series.extend([sample]).unwrap();
+        }
+    }
+    let record = |i: usize| FlowRecord {
+        bytes_arrived: totals[5][i],
+        at_warmup: FlowCounts { arrived: totals[1][i], ..FlowCounts::default() },
+        ..FlowRecord::default()
+    };
+    trace.flows = (0..3).map(record).collect();
+    (e, trace)
+}
+
+/// Each sample of the flows, with its number.
+fn change(trace: &mut Trace, with: &dyn Fn(usize, &mut FlowSample)) {
+    let mut rows: Vec<FlowSample> = trace.flow_series.iter().collect();
+    rows.iter_mut().enumerate().for_each(|(i, sample)| with(i, sample));
+    trace.flow_series = rows.into();
+}
+
+#[test]
+fn windows_in_phase_and_out_of_phase() {
+    let (mut e, mut trace) = streams();
+    let correlation = |windows: &dyn Fn(usize, usize) -> u64, e: &Experiment, trace: &mut Trace| {
+        change(trace, &|i, sample| sample.cwnd = windows(i / 3, i % 3));
+        value("cwnd_correlation", Scope::Run, e, trace)
+    };
+    // Five samples after the warmup, the one before it far away. One up, one down, one that stays: only the two are a pair.
+    let in_phase = |sample: usize, flow: usize| if sample == 0 { 1_000_000 } else { 1000 + (sample * (flow + 1)) as u64 };
+    assert!((correlation(&in_phase, &e, &mut trace) - 1.0).abs() < 1e-12);
+    let out_of_phase = |sample: usize, flow: usize| [1000 + sample, 2000 - sample, 3000][flow] as u64;
+    assert!((correlation(&out_of_phase, &e, &mut trace) + 1.0).abs() < 1e-12);
+    // Of 1, 2, 3, 4, 5 and 1, 0, 0, 0, 1 the covariance is 0.
+    let apart = |sample: usize, flow: usize| [1000 + sample, 2000 + [9, 1, 0, 0, 0, 1][sample], 3000][flow] as u64;
+    assert!(correlation(&apart, &e, &mut trace).abs() < 1e-12);
+    assert!(correlation(&|_, _| 1000, &e, &mut trace).is_nan(), "no window changes");
+    e.measure.interval = None;
+    trace.flow_series = Series::default();
+    assert!(value("cwnd_correlation", Scope::Run, &e, &trace).is_nan());
+}
+
+#[test]
+fn a_write_waits_as_long_as_the_buffer_takes_to_empty() {
+    let (mut e, mut trace) = streams();
+    e.flows[1].traffic = Traffic::of("telnet", &[("interval", Value::Duration(Duration::from_millis(10)))]);
+    // In the 17 s from 5 to 22 s flow 1 delivers 4500 bytes; 30 of them wait on average.
+    change(&mut trace, &|i, sample| sample.send_buffered = [9999, 10, 50, 30, 20, 40][i / 3]);
+    assert!((value("write_delay_mean_s", Scope::Flow(1), &e, &trace) - 30.0 * 17.0 / 4500.0).abs() < 1e-12);
+    trace.flow_series = Series::default();
+    assert!(value("write_delay_mean_s", Scope::Flow(1), &e, &trace).is_nan());
+    // It is of flows that write at a rate of their own alone.
+    let of = REGISTRY.iter().find(|metric| metric.name == "write_delay_mean_s").unwrap();
+    assert_eq!((of.compute)(&e, &trace).len(), 1);
+}
+
+#[test]
+fn parallel_streams_are_one_sender() {
+    let (e, trace) = streams();
+    let get = |name, scope| value(name, scope, &e, &trace);
+    // 9100 bytes each in the 17 s after the warmup: the two streams together take as much as the other sender.
+    assert_eq!(get("sender_goodput_bps", Scope::Sender(0)), 9100.0 * 8.0 / 17.0);
+    assert_eq!(get("sender_goodput_bps", Scope::Sender(1)), 9100.0 * 8.0 / 17.0);
+    assert_eq!(get("jain_index", Scope::Run), 1.0);
+    assert_eq!((get("unfairness", Scope::Run), get("asymmetry", Scope::Run)), (0.0, 0.0));
+    // Mean 3000 bytes in 5 s, deviation the root of (2000^2 + 0 + 2000^2) / 3.
+    let deviation = (8e6_f64 / 3.0).sqrt();
+    assert!((get("goodput_deviation_bps", Scope::Sender(0)) - deviation * 1.6).abs() < 1e-9);
+    assert!((get("stability", Scope::Sender(0)) - deviation / 3000.0).abs() < 1e-12);
+    assert_eq!(get("stability", Scope::Sender(1)), 0.0);
+    // Together they have 6000 bytes on average.
+    assert!((get("stability", Scope::Run) - deviation / 6000.0).abs() < 1e-12);
+}
+
+#[test]
+fn streams_of_a_volume_are_done_when_the_last_is() {
+    let mut e = experiment(&vec![Traffic::ttcp(1_000_000); 3]);
+    e.flows[1].stream_of = 0;
+    let trace =
+        Trace { flows: vec![finished(4, 1_000_000), finished(8, 1_000_000), finished(8, 1_000_000)], end: at(8), ..Trace::default() };
+    // 2 MB in 8 s against 1 MB in 8 s.
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert!((value("asymmetry", Scope::Run, &e, &trace) - 1.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn bandwidth_is_fair_to_memory() {
+    // Weigle and Feng 2001 §IV-D: five flows of 64 KiB and five of 1 MiB; 1,176 and 18,820 kb/s are in proportion.
+    let mut e = experiment(&vec![Traffic::bulk(); 10]);
+    for (i, flow) in e.flows.iter_mut().enumerate() {
+        Arc::make_mut(&mut flow.receiver).receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
+    }
+    let trace = |rates: [u64; 2]| {
+        let flow = |i: usize| FlowRecord { bytes_arrived: rates[i / 5], ..FlowRecord::default() };
+        Trace { flows: (0..10).map(flow).collect(), end: at(10), ..Trace::default() }
+    };
+    let even = trace([1_000_000, 16_000_000]);
+    assert_eq!(value("memory_fairness", Scope::Run, &e, &even), 1.0);
+    assert_eq!(
+        (value("memory_proportion", Scope::Sender(0), &e, &even), value("memory_proportion", Scope::Sender(9), &e, &even)),
+        (1.0, 1.0)
+    );
+    // All the same: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
+    let same = trace([1_000_000; 2]);
+    assert!((value("memory_proportion", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
+    assert!((value("memory_proportion", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
+    // Rates over memory are as 16 to 1: (5 x 17)^2 / (10 x 5 x 257).
+    assert!((value("memory_fairness", Scope::Run, &e, &same) - 7225.0 / 12_850.0).abs() < 1e-12);
+    // `maxwnd` bounds as a buffer does.
+    let mut sizing = window_sizing::choice("ideal");
+    sizing.params.set("maxwnd", Value::Capacity(Capacity::Bytes(64 << 10)));
+    for flow in &mut e.flows {
+        Arc::make_mut(&mut flow.sender).window_sizing = sizing.clone();
+    }
+    assert_eq!(value("memory_fairness", Scope::Run, &e, &same), 1.0);
+}
+
+#[test]
+fn there_is_no_asymmetry_but_of_two_and_no_stability_without_intervals() {
+    let (mut e, trace) = streams();
+    e.flows[1].stream_of = 1;
+    e.flows[2].stream_of = 2;
+    assert!(value("asymmetry", Scope::Run, &e, &trace).is_nan());
+    e.measure.interval = None;
+    assert!(value("stability", Scope::Run, &e, &trace).is_nan());
+    assert!(value("goodput_deviation_bps", Scope::Sender(2), &e, &trace).is_nan());
+}
+
+#[test]
+fn probes_say_mean_deviation_and_loss() {
+    let e = experiment(&[Traffic::bulk(), Traffic::ping(Duration::from_secs(1), 84)]);
+    let probe = FlowRecord { segments_sent: 20, packets_dropped: 3, rtt_mean_s: 0.2, rtt_deviation_s: 0.01, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    assert_eq!((get("ping_rtt_mean_s"), get("ping_rtt_deviation_s"), get("ping_loss_share")), (0.2, 0.01, 0.15));
+    assert!(value("ping_rtt_mean_s", Scope::Run, &experiment(&vec![Traffic::bulk(); 2]), &trace).is_nan());
+    // A link that duplicates: both copies of each were dropped.
+    let probe = FlowRecord { segments_sent: 20, packets_dropped: 40, ..FlowRecord::default() };
+    let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
+    assert_eq!(value("ping_loss_share", Scope::Run, &e, &trace), 1.0);
+}
+
+#[test]
+fn a_bit_costs_cycles() {
+    let mut e = experiment(&vec![Traffic::bulk(); 3]);
+    e.flows[2].from = 1;
+    let cycles = Cycles { packet: 1000, byte: 0.0 };
+    let cpu = Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() };
+    e.hosts = vec![Host { cpu: Some(cpu), ..Host::new(0) }];
+    // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
+    // on a host of which nothing is said.
+    let bulk = |mbytes: u64| FlowRecord { bytes_arrived: mbytes * 1_000_000, ..FlowRecord::default() };
+    let hosts = vec![HostRecord { cpu_busy_s: 4.0, memory: None }];
+    let trace = Trace { flows: vec![bulk(100), bulk(200), bulk(400)], hosts, end: at(10), span: (at(0), at(10)), ..Trace::default() };
+    let get = |name, scope| value(name, scope, &e, &trace);
+    assert_eq!((get("sender_cpu_utilization", Scope::Flow(0)), get("sender_cpu_utilization", Scope::Flow(1))), (0.4, 0.4));
+    assert!(get("sender_cpu_utilization", Scope::Flow(2)).is_nan() && get("receiver_cpu_utilization", Scope::Flow(0)).is_nan());
+    for scope in [Scope::Run, Scope::Sender(0), Scope::Sender(1)] {
+        assert!((get("mhz_per_mbps", scope) - 1200.0 / 300.0).abs() < 1e-12);
+    }
+    assert!(value("mhz_per_mbps", Scope::Run, &experiment(&vec![Traffic::bulk(); 3]), &trace).is_nan());
+}
+
+/// 10 s at 1 Mbit/s after 2 s of warmup, of which the link is busy for 8: 2,358 cells a second, of 424 us each.
+#[test]
+fn the_time_of_a_link_adds_up() {
+    let mut e = experiment(&vec![Traffic::bulk(); 3]);
+    for link in &mut e.network.links {
+        (link.cells, link.overhead) = (true, 8);
+    }
+    // 1448 bytes of payload in packets of 1500: 1516 bytes with LLC/SNAP and trailer, 32 cells, 13.568 ms.
+    let segment = 1448;
+    let bulk = |fresh: u64, again: u64| FlowRecord {
+        bytes_arrived_in_span: fresh * segment,
+        bytes_duplicate_in_span: again * segment,
+        // What a rate is made of, of which one flow has next to nothing.
+        bytes_arrived: fresh * segment,
+        segments_sent: 400,
+        segments_retransmitted: 240,
+        ..FlowRecord::default()
+    };
+    let in_span = Count { passed: 18_000, dropped: [1000, 700, 300], dead: 3000, ..Count::default() };
+    let cells = Some(CellRecord { in_span, ..CellRecord::default() });
+    let link = LinkRecord { busy_s: 8.0, cells, ..LinkRecord::default() };
+    let trace = Trace {
+        flows: vec![bulk(300, 10), bulk(200, 20), bulk(1, 0)],
+        links: vec![link, LinkRecord::default()],
+        end: at(12),
+        span: (at(2), at(12)),
+        ..Trace::default()
+    };
+    let get = |name, scope| value(name, scope, &e, &trace);
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} for {b}");
+    close(get("effective_throughput", Scope::Run), 501.0 * 0.013_568 / 10.0);
+    close(get("idle_share", Scope::Link(0)), 0.2);
+    close(get("dead_share", Scope::Link(0)), 3000.0 * 0.000_424 / 10.0);
+    close(get("duplicate_share", Scope::Link(0)), 30.0 * 0.013_568 / 10.0);
+    let parts = ["good_share", "duplicate_share", "dead_share", "idle_share"];
+    close(parts.iter().map(|part| get(part, Scope::Link(0))).sum(), 1.0);
+    close(get("cell_loss_share", Scope::Link(0)), 0.1);
+    assert!(get("cell_loss_share", Scope::Link(1)).is_nan());
+    // 240 of 400 went again: 160 distinct ones. Of three, one has under a hundredth of a third.
+    assert_eq!((get("retransmission_rate", Scope::Run), get("retransmission_rate", Scope::Flow(1))), (1.5, 1.5));
+    assert_eq!(get("starved_flows", Scope::Run), 1.0);
+}
+
+/// What is too short, or empty, has no value; nothing is infinite, and what came by before a short span makes no share over 1.
+#[test]
+fn nothing_is_infinite() {
+    let mut e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
+    let cycles = Cycles { packet: 1000, byte: 0.0 };
+    e.hosts = vec![Host { cpu: Some(Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() }), ..Host::new(0) }];
+    let link = LinkRecord { busy_s: 0.001, queue_mean_packets: 3.0, ..LinkRecord::default() };
+    let flow = |bytes| FlowRecord {
+        bytes_sent: 2 * bytes,
+        bytes_retransmitted: bytes,
+        bytes_arrived_in_span: bytes,
+        bytes_duplicate_in_span: bytes,
+        bytes_arrived: bytes,
+        bytes_duplicate: bytes,
+        segments_sent: 2,
+        segments_retransmitted: 1,
+        ..FlowRecord::default()
+    };
+    let hosts = vec![HostRecord { cpu_busy_s: 0.001, memory: None }];
+    let trace = |span| Trace {
+        flows: vec![flow(14_480), flow(0)],
+        links: vec![link.clone(), LinkRecord::default()],
+        hosts: hosts.clone(),
+        end: at(3),
+        span,
+        ..Trace::default()
+    };
+    // 10 segments in the 2 ms of a span, of which the link was busy for half.
+    let short = trace((at(2), at(2) + Duration::from_millis(2)));
+    assert_eq!(impossible(&e, &short), Vec::<String>::new());
+    assert_eq!(value("effective_throughput", Scope::Run, &e, &short), 0.5);
+    assert_eq!((value("duplicate_share", Scope::Link(0), &e, &short), value("good_share", Scope::Link(0), &e, &short)), (0.5, 0.0));
+    // Nothing arrived: there is no bit to say a price of.
+    let silent = Trace { flows: vec![flow(0), flow(0)], ..short.clone() };
+    assert!(value("mhz_per_mbps", Scope::Run, &e, &silent).is_nan());
+    let empty = trace((at(2), at(2)));
+    assert_eq!(impossible(&e, &empty), Vec::<String>::new());
+    assert!(value("effective_throughput", Scope::Run, &e, &empty).is_nan() && value("idle_share", Scope::Link(0), &e, &empty).is_nan());
+}
+
+/// UDP has 28 bytes of headers: in packets of 1000 bytes, 972,000 bytes of payload are all that 1 Mb/s takes in 8 s.
+#[test]
+fn a_link_full_of_udp_has_an_effective_throughput_of_one() {
+    let e = experiment(&[Traffic::udp(Rate::from_bps(1_000_000), 1000)]);
+    let flow = FlowRecord { bytes_arrived_in_span: 972_000, ..FlowRecord::default() };
+    let link = LinkRecord { busy_s: 8.0, ..LinkRecord::default() };
+    let trace = Trace { flows: vec![flow], links: vec![link, LinkRecord::default()], span: (at(2), at(10)), ..Trace::default() };
+    assert!((value("effective_throughput", Scope::Run, &e, &trace) - 1.0).abs() < 1e-12);
+}
+
+/// Two streams of a sender, one after the other, do not have twice the link.
+#[test]
+fn streams_that_take_turns_are_measured_over_both_turns() {
+    let mut e = experiment(&vec![Traffic::ttcp(1_000_000); 3]);
+    e.flows[1].stream_of = 0;
+    let second = FlowRecord { start: at(8), ..finished(16, 1_000_000) };
+    let trace = Trace { flows: vec![finished(8, 1_000_000), second, finished(16, 1_000_000)], end: at(16), ..Trace::default() };
+    // 2 MB and 1 MB in 16 s.
+    assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
+    assert_eq!(value("sender_goodput_bps", Scope::Sender(0), &e, &trace), 1_000_000.0);
+}
+
+#[test]
+fn memory_is_that_of_each_host_with_a_bound_and_of_all() {
+    let level = |peak| Level { mean: peak as f64 / 2.0, peak };
+    let memory = |n| MemoryRecord { promised: level(10 * n), buffered: level(20 * n), wasted: level(30 * n), drops: n };
+    let host = |memory| HostRecord { cpu_busy_s: f64::NAN, memory };
+    let trace = Trace { hosts: vec![host(Some(memory(1))), host(None), host(Some(memory(2)))], ..Trace::default() };
+    let get = |name, scope| value(name, scope, &experiment(&vec![Traffic::bulk(); 2]), &trace);
+    let all = |name| get(name, Scope::Run);
+    assert_eq!((all("memory_promised_mean_bytes"), all("memory_promised_peak_bytes")), (15.0, 30.0));
+    assert_eq!((all("memory_buffered_peak_bytes"), all("memory_wasted_mean_bytes"), all("memory_drops")), (60.0, 45.0, 3.0));
+    let of_third = |name| get(name, Scope::Host(2));
+    assert_eq!((of_third("memory_promised_mean_bytes"), of_third("memory_wasted_peak_bytes"), of_third("memory_drops")), (10.0, 60.0, 2.0));
+    let drops = REGISTRY.iter().find(|metric| metric.name == "memory_drops").unwrap();
+    assert!((drops.compute)(&experiment(&vec![Traffic::bulk(); 2]), &Trace::default()).is_empty(), "no host is bounded");
+}
+
+#[test]
+fn udp_is_measured_where_there_is_nothing_else() {
+    let udp = Traffic::udp(Rate::from_bps(1000), 100);
+    let ping = Traffic::ping(Duration::from_secs(1), 84);
+    let got = |bytes| FlowRecord { bytes_arrived: bytes, ..FlowRecord::default() };
+    let trace = |n: usize| Trace { flows: vec![got(1000); n], end: at(10), ..Trace::default() };
+    assert_eq!(value("jain_index", Scope::Run, &experiment(&[udp.clone(), udp, ping.clone()]), &trace(3)), 1.0);
+    assert!(value("jain_index", Scope::Run, &experiment(&[ping.clone(), ping]), &trace(2)).is_nan());
+}
+
+#[test]
+fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
+    for (i, metric) in REGISTRY.iter().enumerate() {
+        assert!(REGISTRY[..i].iter().all(|m| m.name != metric.name), "{} twice", metric.name);
+        check_entry(metric.name, metric.summary, metric.source);
+        assert!(metric.unit == "1" || matches!(metric.bound, Bound::NotNegative | Bound::Goodput), "{}: a share has no unit", metric.name);
+        assert!(metric.bound != Bound::Goodput || metric.unit == "bit/s", "{}: a goodput is a rate", metric.name);
+        let suffix = match metric.unit {
+            "bit/s" => "_bps",
+            "s" => "_s",
+            "1" => "",
+            "MHz/(Mbit/s)" => "_per_mbps",
+            "byte" => "_bytes",
+            "1/min" => "_rpm",
+            other => panic!("{}: unknown unit {other}", metric.name),
+        };
+        assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);
+        assert!(!metric.source.is_empty() && !metric.summary.is_empty());
+    }
+}

@@ -1,0 +1,71 @@
+//! Counts of a flow at an instant. Every backend makes its records of flows from them, here.
+
+use longfat_tcp::LimitedBy;
+
+use super::FlowRecord;
+use longfat_model::Flow;
+
+/// Totals of one flow, in payload bytes unless a field says otherwise. A measurement over a span is the difference of two of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowCounts {
+    /// In-order bytes given to the receiving application.
+    pub delivered: u64,
+    /// Bytes that arrived for the first time, in order or not, read or not.
+    pub arrived: u64,
+    /// Bytes that arrived again.
+    pub duplicate: u64,
+    /// Bytes sent, retransmissions included.
+    pub sent: u64,
+    /// Bytes retransmitted.
+    pub retransmitted: u64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data segments retransmitted.
+    pub segments_retransmitted: u64,
+    /// Packets of the flow, in both directions, that a queue or link dropped.
+    pub packets_dropped: u64,
+    /// Seconds for which each limit, in the order of [`LimitedBy::ALL`], held the sender back. NaN of what is not TCP.
+    pub limited_s: [f64; LimitedBy::ALL.len()],
+}
+
+impl FlowRecord {
+    /// This record of `flow` with its counts: of the whole run, `end`; at the end of the warmup, `None` if the run ended before; and at the
+    /// ends of the measured span.
+    #[must_use]
+    pub fn counted(self, flow: &Flow, end: &FlowCounts, at_warmup: Option<&FlowCounts>, span: (&FlowCounts, &FlowCounts)) -> Self {
+        let at_warmup = if flow.is_measured_whole() { FlowCounts::default() } else { *at_warmup.unwrap_or(end) };
+        FlowRecord {
+            bytes_delivered: end.delivered,
+            bytes_arrived: end.arrived,
+            bytes_duplicate: end.duplicate,
+            bytes_sent: end.sent,
+            bytes_retransmitted: end.retransmitted,
+            segments_sent: end.segments_sent,
+            segments_retransmitted: end.segments_retransmitted,
+            packets_dropped: end.packets_dropped,
+            limited_s: end.limited_s,
+            at_warmup,
+            bytes_arrived_in_span: span.1.arrived.saturating_sub(span.0.arrived),
+            bytes_duplicate_in_span: span.1.duplicate.saturating_sub(span.0.duplicate),
+            ..self
+        }
+    }
+
+    /// The counts since the flow has been measured: since the warmup, or the whole run of a flow with a volume. Counts that a kernel was asked
+    /// for may fall a little, where a peer reneges.
+    #[must_use]
+    pub fn measured(&self) -> FlowCounts {
+        let before = &self.at_warmup;
+        FlowCounts {
+            delivered: self.bytes_delivered.saturating_sub(before.delivered),
+            arrived: self.bytes_arrived.saturating_sub(before.arrived),
+            duplicate: self.bytes_duplicate.saturating_sub(before.duplicate),
+            sent: self.bytes_sent.saturating_sub(before.sent),
+            retransmitted: self.bytes_retransmitted.saturating_sub(before.retransmitted),
+            segments_sent: self.segments_sent.saturating_sub(before.segments_sent),
+            segments_retransmitted: self.segments_retransmitted.saturating_sub(before.segments_retransmitted),
+            packets_dropped: self.packets_dropped.saturating_sub(before.packets_dropped),
+            limited_s: std::array::from_fn(|i| self.limited_s[i] - before.limited_s[i]),
+        }
+    }
+}

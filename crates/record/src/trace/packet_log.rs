@@ -1,0 +1,174 @@
+//! Which packets are recorded, and the rows of them: one code for every backend.
+
+use longfat_core::packet::{Segment, flags};
+
+use super::packets::{PacketEvent, PacketKind};
+use longfat_model::{Experiment, Watched};
+
+/// Rows in one piece of memory: what is written down never moves, so that a thread in real time is not stopped to copy all of it.
+const PIECE: usize = 1 << 14;
+
+/// The sequence numbers of one stream, 32 bits on the wire, as offsets from its first byte (RFC 9293 section 3.4). The SYN and the first byte are
+/// both at 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offsets {
+    first_byte: u32,
+    sent: u64,
+}
+
+impl Offsets {
+    /// Of a stream whose initial sequence number, that of its SYN, is `iss`.
+    #[must_use]
+    pub fn from_iss(iss: u32) -> Self {
+        Offsets { first_byte: iss.wrapping_add(1), sent: 0 }
+    }
+    /// The offset of `seq`: of all that it can be, the nearest to what has been sent so far.
+    #[must_use]
+    pub fn of(&self, seq: u32) -> u64 {
+        let ahead = seq.wrapping_sub(self.first_byte).wrapping_sub(self.sent as u32) as i32;
+        self.sent.saturating_add_signed(i64::from(ahead))
+    }
+    /// The stream was sent up to the offset `end`.
+    pub fn sent(&mut self, end: u64) {
+        self.sent = self.sent.max(end);
+    }
+    /// How far it was sent: the next offset.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.sent
+    }
+    /// The sequence number of its first byte.
+    #[must_use]
+    pub fn first_byte(&self) -> u32 {
+        self.first_byte
+    }
+}
+
+/// Where something happens to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketPlace {
+    /// At the end that sends it.
+    Sender,
+    /// At the end that it is for.
+    Receiver,
+    /// At a link, by its number.
+    Link(u32),
+}
+
+/// What happened to packets, of those that an experiment has recorded (`measure.packets`).
+#[derive(Debug)]
+pub struct PacketLog {
+    rows: Vec<Vec<PacketEvent>>,
+    /// For each link, for both ends of each flow, and for each flow, whether what happens there is recorded.
+    links: Vec<bool>,
+    ends: Vec<[bool; 2]>,
+    flows: Vec<bool>,
+    /// The links behind output ports of switches.
+    ports: Vec<bool>,
+}
+
+impl PacketLog {
+    /// Empty; `None` where `experiment` records no packets.
+    #[must_use]
+    pub fn new(experiment: &Experiment) -> Option<Self> {
+        let watched = experiment.measure.packets?;
+        let Experiment { network, flows, .. } = experiment;
+        let links = network.links.iter().enumerate().map(|(i, link)| match watched {
+            Watched::All | Watched::Flows(..) => true,
+            Watched::Link(one) => i == one,
+            Watched::Node(node) => link.from == node || link.to == node,
+        });
+        let end = |at: usize| match watched {
+            Watched::All | Watched::Flows(..) => true,
+            Watched::Link(_) => false,
+            Watched::Node(node) => at == node,
+        };
+        let ends = flows.iter().map(|flow| [end(flow.from), end(flow.to)]);
+        let of = (0..flows.len()).map(|i| if let Watched::Flows(first, end) = watched { (first..end).contains(&i) } else { true });
+        let ports = network.links.iter().map(|link| link.discard.is_some()).collect();
+        Some(PacketLog { rows: Vec::new(), links: links.collect(), ends: ends.collect(), flows: of.collect(), ports })
+    }
+
+    /// Whether what happens at `place` to packets of `flow` is recorded; `is_back`: to those from its receiver to its sender.
+    #[must_use]
+    pub fn watches(&self, flow: u32, is_back: bool, place: PacketPlace) -> bool {
+        let flow = flow as usize;
+        self.flows[flow]
+            && match place {
+                PacketPlace::Link(link) => self.links[link as usize],
+                PacketPlace::Sender => self.ends[flow][usize::from(is_back)],
+                PacketPlace::Receiver => self.ends[flow][usize::from(!is_back)],
+            }
+    }
+
+    /// One more row.
+    pub fn push(&mut self, row: PacketEvent) {
+        if self.rows.last().is_none_or(|rows| rows.len() == PIECE) {
+            self.rows.push(Vec::with_capacity(PIECE));
+        }
+        self.rows.last_mut().expect("one was just added").push(row);
+    }
+
+    /// All rows, in order of time; of one instant by kind and place, and at one queue in the order in which it happened
+    /// there. (Elsewhere it is found out in an order that says nothing: there it is by flow and place in the stream.)
+    #[must_use]
+    pub fn into_rows(self) -> Vec<PacketEvent> {
+        let mut rows = Vec::with_capacity(self.rows.iter().map(Vec::len).sum());
+        self.rows.into_iter().for_each(|piece| rows.extend(piece));
+        let is_in_order = |link: Option<u32>| link.is_some_and(|link| !self.ports[link as usize]);
+        rows.sort_by_key(|row: &PacketEvent| {
+            let rest = if is_in_order(row.link) { (0, false, 0) } else { (row.flow, row.is_back, row.seq) };
+            (row.time, row.kind, row.link, rest)
+        });
+        rows
+    }
+}
+
+impl PacketKind {
+    /// Where this happens; `link` is where it is known to be.
+    #[must_use]
+    pub fn place(self, link: Option<u32>) -> PacketPlace {
+        match (link, self) {
+            (Some(link), _) => PacketPlace::Link(link),
+            (None, PacketKind::Delivered) => PacketPlace::Receiver,
+            (None, _) => PacketPlace::Sender,
+        }
+    }
+}
+
+impl PacketEvent {
+    /// Takes over what `segment` says, whose sequence number is at `seq`; `other` has the offsets of the other side's stream.
+    pub fn set_segment(&mut self, segment: &Segment, seq: u64, other: &Offsets) {
+        self.seq = seq;
+        self.ack = segment.has(flags::ACK).then(|| other.of(segment.ack));
+        (self.len, self.flags, self.window) = (segment.len.into(), segment.flags, segment.window);
+        for (i, block) in self.sack.iter_mut().take(segment.sack_count()).enumerate() {
+            let (left, right) = segment.sack(i);
+            *block = [left, right].map(|edge| Some(other.of(edge)));
+        }
+        self.timestamps = segment.timestamps();
+        (self.mss, self.window_scale, self.sack_permitted) = (segment.mss(), segment.window_scale(), segment.sack_permitted());
+        self.accecn = segment.accecn();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the initial sequence number, and however often the 32 bits wrap: what is within 2^31 of what was sent is found again.
+        #[test]
+        fn offsets_are_found_again_when_numbers_wrap(iss: u32, sent in 0_u64..1 << 40, back in 0_u64..1 << 31) {
+            let mut offsets = Offsets::from_iss(iss);
+            offsets.sent(sent);
+            offsets.sent(sent / 2);
+            prop_assert_eq!(offsets.next(), sent);
+            let at = sent.saturating_sub(back);
+            prop_assert_eq!(offsets.of(offsets.first_byte().wrapping_add(at as u32)), at);
+            let ahead = sent + back;
+            prop_assert_eq!(offsets.of(iss.wrapping_add(1).wrapping_add(ahead as u32)), ahead);
+        }
+    }
+}

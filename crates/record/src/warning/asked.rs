@@ -1,0 +1,138 @@
+//! What is asked, and by which ways: what every warning looks at.
+
+use longfat_core::link::framing::wire_len;
+use longfat_core::time::Duration;
+use longfat_core::traffic::Rank;
+use longfat_model::route::Routes;
+use longfat_model::{Experiment, Flow, Link};
+use longfat_tcp::window_sizing;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// The largest window without the scale option: 16 bits (RFC 9293 section 3.1, RFC 7323 section 2.2).
+pub const UNSCALED: u64 = 65_535;
+
+/// The largest window that a segment can tell of: 16 bits, shifted by 14 (RFC 7323 section 2.3). Nearly 1 GiB.
+pub const LARGEST: u64 = UNSCALED << 14;
+
+/// An experiment, with what warnings ask of it.
+pub struct Asked<'a> {
+    /// What is asked.
+    pub experiment: &'a Experiment,
+    /// How many runs of it there are, which differ in their seeds alone.
+    pub repeats: u64,
+    names: OnceCell<Vec<String>>,
+    ways: OnceCell<BTreeMap<(usize, usize), Way>>,
+}
+
+/// There and back.
+pub struct Way {
+    /// The links there, in order.
+    pub there: Vec<usize>,
+    /// The links back.
+    pub back: Vec<usize>,
+    /// Of the links there, the one with the least rate, a bottleneck before others.
+    pub slowest: usize,
+    /// Propagation alone; never zero.
+    pub rtt: Duration,
+}
+
+impl<'a> Asked<'a> {
+    /// Looks at `experiment`, which is run so many times.
+    pub fn new(experiment: &'a Experiment, repeats: u64) -> Self {
+        Asked { experiment, repeats, names: OnceCell::new(), ways: OnceCell::new() }
+    }
+
+    /// Its one-way links.
+    pub fn links(&self) -> &'a [Link] {
+        &self.experiment.network.links
+    }
+
+    /// What flow `i` is called in messages: [`called`].
+    pub fn flow(&self, i: usize) -> &str {
+        &self.names.get_or_init(|| called(self.experiment))[i]
+    }
+
+    /// The way of `flow`, where there is one that takes any time.
+    pub fn way(&self, flow: &Flow) -> Option<&Way> {
+        let ways = self.ways.get_or_init(|| {
+            let routes = Routes::new(&self.experiment.network);
+            let mut ends: Vec<(usize, usize)> = self.experiment.flows.iter().map(|flow| (flow.from, flow.to)).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            ends.into_iter().filter_map(|(from, to)| Some(((from, to), self.find(&routes, from, to)?))).collect()
+        });
+        ways.get(&(flow.from, flow.to))
+    }
+
+    fn find(&self, routes: &Routes<'_>, from: usize, to: usize) -> Option<Way> {
+        let (there, back) = (routes.path(from, to)?, routes.path(to, from)?);
+        let slowest = there.iter().copied().min_by_key(|&link| (self.links()[link].rate, !self.is_bottleneck(link)))?;
+        let rtt = there.iter().chain(&back).fold(Duration::ZERO, |sum, &link| sum + self.links()[link].delay);
+        (!rtt.is_zero()).then_some(Way { there, back, slowest, rtt })
+    }
+
+    /// Whether `link`, one way or the other, is a bottleneck's. The two ways of a link stand side by side.
+    pub fn is_bottleneck(&self, link: usize) -> bool {
+        self.links()[link].bottleneck || self.links().get(link ^ 1).is_some_and(|other| other.bottleneck)
+    }
+
+    /// Bits of `flow`'s payload that `link` carries in a second, in full packets.
+    pub fn payload_bps(&self, link: usize, flow: &Flow) -> f64 {
+        let link = &self.links()[link];
+        let (mss, options) = (flow.sender.mss, if flow.sender.timestamps { 12 } else { 0 });
+        link.rate.as_bps() as f64 * f64::from(mss) / f64::from(wire_len(mss + 40 + options, link.overhead, link.min_frame, link.cells))
+    }
+}
+
+/// What its buffers, and the window field, let be in flight: bytes.
+pub fn window(flow: &Flow) -> u64 {
+    let field = if flow.sender.window_scale && flow.receiver.window_scale { LARGEST } else { UNSCALED };
+    window_sizing::bounds(&flow.sender).0.min(window_sizing::bounds(&flow.receiver).1).min(field)
+}
+
+/// Whether `flow` is of TCP and sends as much as the path takes: for ever, or more than `bytes`.
+pub fn sends_more_than(flow: &Flow, bytes: f64) -> bool {
+    let sends = match flow.traffic.rank() {
+        Rank::Endless => true,
+        Rank::Volume => flow.traffic.volume().is_some_and(|volume| volume as f64 > bytes),
+        Rank::Limited | Rank::Background | Rank::Probe => false,
+    };
+    sends && flow.traffic.is_tcp() && flow.read_rate.is_none()
+}
+
+/// What each flow is called in messages: `flow forward 2` where its group has several, `flow forward` where it is alone; a name that says
+/// `flow` itself, as those do that nobody has given, stands alone: `flow1`.
+pub fn called(experiment: &Experiment) -> Vec<String> {
+    let mut members: BTreeMap<&str, usize> = BTreeMap::new();
+    experiment.flows.iter().for_each(|flow| *members.entry(&*flow.group).or_default() += 1);
+    let words = experiment.flows.iter().zip(experiment.flow_names()).map(|(flow, name)| {
+        let name = if members[&*flow.group] == 1 { flow.group.to_string() } else { name };
+        if name.starts_with("flow") { name } else { format!("flow {name}") }
+    });
+    words.collect()
+}
+
+/// `flow forward 1`, `flow forward 1 and 3 more`; `first` as of [`called`].
+pub fn flows(first: &str, count: usize) -> String {
+    if count == 1 { first.to_owned() } else { format!("{first} and {} more", count - 1) }
+}
+
+/// A rate for people.
+pub fn rate(bps: f64) -> String {
+    match bps {
+        bps if bps >= 1e9 => format!("{:.1} Gbit/s", bps / 1e9),
+        bps if bps >= 1e6 => format!("{:.1} Mbit/s", bps / 1e6),
+        bps => format!("{:.1} kbit/s", bps / 1e3),
+    }
+}
+
+/// Bytes for people.
+pub fn bytes(n: f64) -> String {
+    match n {
+        n if n >= 1e9 => format!("{:.2} GB", n / 1e9),
+        n if n >= 1e6 => format!("{:.1} MB", n / 1e6),
+        n if n >= 1e3 => format!("{:.1} kB", n / 1e3),
+        n => format!("{n:.0} bytes"),
+    }
+}
