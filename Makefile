@@ -81,7 +81,7 @@ format: .venv/requirements ## Format all code
 
 docs-reference: .venv/requirements ## Write what an extension changes in generated files: schema, reference, error messages, the tutorial as a notebook
 	$(BIN)/python docs/site/notebook.py
-	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment --lib -- tests::reference tests::bad_files --test-threads=1
+	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment -p longfat-record --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
 bench: build ## Measure the simulator, `longfat trace`, the store, and what a run of a sweep costs and holds; prints, and writes bench.json
