@@ -50,7 +50,7 @@ def resident() -> float:
 def run(folder: Path, runs: int) -> None:
     """Plans and runs; says how the process grows."""
     from longfat import Experiment
-    from longfat.sweep import Work
+    from longfat.sweep.work import Work
 
     experiment = Experiment(text(runs))
     before = time.process_time()

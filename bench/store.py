@@ -23,7 +23,7 @@ from longfat import Experiment
 from longfat.store import Store
 from longfat.store.finished import TRACE_TABLES, Finished
 from longfat.store.shard import TABLES
-from longfat.sweep import timed
+from longfat.sweep.work import timed
 
 SMALL = """\
 title = "Many small runs"

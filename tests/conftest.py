@@ -9,9 +9,9 @@ from pathlib import Path
 import longfat
 import numpy as np
 import pytest
-from longfat.hashes import FORM
 from longfat.locate import Source
-from longfat.planned import Item, Items
+from longfat.sweep.hashes import FORM
+from longfat.sweep.plan import Item, Items
 
 ROOT = Path(__file__).parent.parent
 

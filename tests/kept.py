@@ -10,8 +10,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from longfat import sums
 from longfat.store import Store
+from longfat.store import checksums as sums
 from longfat.store.finished import Finished
 from longfat.store.place import place_of
 from longfat.store.shards import Shards

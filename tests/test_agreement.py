@@ -9,8 +9,8 @@ from pathlib import Path
 
 import longfat
 import pytest
-from longfat import agreement
-from longfat.result import Result
+from longfat.report import agreement
+from longfat.results.result import Result
 from rich.console import Console
 
 FILE = """

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import longfat
 import pytest
-from longfat import ExperimentError, terminal
+from longfat import ExperimentError
 from longfat._longfat import registries
 from longfat.plot import default_plots
+from longfat.report import terminal
 from test_store import CELLS, HOSTS
 
 TINY = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from longfat._longfat import HAS_BPF, cc_list
-from longfat.cc import app
+from longfat.cli.cc import app
 from longfat.errors import LongfatError
 from typer.testing import CliRunner, Result
 

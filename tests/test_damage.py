@@ -13,13 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import SWEEP, command
-from longfat import Experiment, prune, sums
+from longfat import Experiment
+from longfat.cli import prune
 from longfat.errors import DamagedError, LongfatError
 from longfat.store import Store
+from longfat.store import checksums as sums
 from longfat.store.journal import records
 from longfat.store.place import place_of
 from longfat.store.top import DIGEST, TABLES
-from longfat.sweep import timed
+from longfat.sweep.work import timed
 from torture.damage import attack, contents, is_same
 
 

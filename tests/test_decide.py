@@ -13,10 +13,10 @@ from typing import Any
 import longfat
 import pytest
 from longfat._longfat import Document, Run
-from longfat.cli import app
-from longfat.decide import Decider
-from longfat.repeats import half_width
-from longfat.sweep import Work
+from longfat.cli.app import app
+from longfat.results.repeats import half_width
+from longfat.sweep.adaptive import Decider
+from longfat.sweep.work import Work
 from typer.testing import CliRunner
 
 PATH = """

@@ -22,9 +22,9 @@ from conftest import LONG_SWEEP, ONE, SWEEP, items_of
 from longfat import Experiment, LongfatError, Results
 from longfat.executors import chunks, coordinate
 from longfat.executors.chunks import Done, Task, Version
-from longfat.planned import Item
 from longfat.store import TABLES, Store
-from longfat.sweep import Work
+from longfat.sweep.plan import Item
+from longfat.sweep.work import Work
 from torture import stop
 
 REPEATED = f"repeats = 8\nseed = 3\n{SWEEP}"
@@ -299,7 +299,7 @@ def test_two_writers_of_one_run_leave_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
     experiment = Experiment(ONE)
     run = experiment.resolve(0)
-    made = (run, "one", *longfat.sweep.timed(run))
+    made = (run, "one", *longfat.sweep.work.timed(run))
     with store.writer() as one, Store(tmp_path).writer() as other:
         assert store.is_written_to()
         threads = [threading.Thread(target=writer.keep, args=made) for writer in (one, other)]

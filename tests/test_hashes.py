@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from conftest import ONE
 from longfat import Experiment
-from longfat.hashes import Hashes
 from longfat.store import Store
 from longfat.store.finished import Finished
 from longfat.store.many import Shown
 from longfat.store.place import place_of
 from longfat.store.shards import Shards
-from longfat.sweep import timed
+from longfat.sweep.hashes import Hashes
+from longfat.sweep.work import timed
 
 
 def hashes(rng: random.Random, count: int) -> list[str]:

@@ -18,14 +18,14 @@ import pytest
 from conftest import ONE
 from longfat import Experiment
 from longfat.errors import DamagedError
-from longfat.hashes import Hashes
 from longfat.store import Store, index, writer
 from longfat.store.finished import Finished
 from longfat.store.many import Many
 from longfat.store.place import place_of
 from longfat.store.shard import Shard
 from longfat.store.shards import Shards
-from longfat.sweep import timed
+from longfat.sweep.hashes import Hashes
+from longfat.sweep.work import timed
 
 
 def names(count: int) -> list[str]:

@@ -13,12 +13,12 @@ from longfat import Experiment
 from longfat._longfat import Run, Trace
 from longfat.errors import DamagedError, LongfatError
 from longfat.plot.over_time import time_plots
-from longfat.result import WITHOUT_SERIES, Result, changed, from_trace
+from longfat.results.result import WITHOUT_SERIES, Result, changed, from_trace
 from longfat.store import Store, finished
 from longfat.store.finished import Finished
 from longfat.store.place import Folder
 from longfat.store.shards import Shards
-from longfat.sweep import timed
+from longfat.sweep.work import timed
 
 TEXT = """\
 title = "Many samples"
@@ -90,7 +90,7 @@ def test_a_large_run_reads_back_as_if_it_were_small(
         for column, values in table.items():
             assert np.array(values).tobytes() == np.array(again.stored()[name][column]).tobytes(), f"{name}.{column}"
     # In one piece, in a journal, it has the same digest, of the same second.
-    monkeypatch.setattr("longfat.provenance._now", lambda: "")
+    monkeypatch.setattr("longfat.results.provenance._now", lambda: "")
     digest = Finished.of_run(run, "", trace, wall_s, cpu_s).digest
     monkeypatch.setattr(finished, "LARGE", 10**9)
     small = Store(tmp_path / "small")

@@ -11,7 +11,7 @@ import longfat
 import pytest
 from conftest import ONE, SWEEP, command
 from longfat import LongfatError, StorageError, locate
-from longfat.chosen import results_of
+from longfat.cli.options import results_of
 
 
 def names(what: str) -> list[str]:

@@ -10,11 +10,12 @@ from pathlib import Path
 import longfat
 import pytest
 from conftest import ONE, SWEEP, command
-from longfat import Experiment, LongfatError, terminal
+from longfat import Experiment, LongfatError
 from longfat.locate import sources
 from longfat.plot import Axis, Plot, Rule, Series, save
+from longfat.report import terminal
+from longfat.results.warning import RunWarning, merged
 from longfat.text import clean
-from longfat.warned import RunWarning, merged
 
 ESCAPES = "\x1b[31m\x1b]0;owned\x07\x9b5m\x7f\x00\u202e"
 

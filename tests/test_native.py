@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import ONE
 from longfat import _longfat
-from longfat.testbed import permitted
+from longfat.cli.testbed import permitted
 
 STUB = ast.parse((Path(longfat.__file__).parent / "_longfat.pyi").read_text(encoding="utf-8"))
 TYPES = {

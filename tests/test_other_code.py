@@ -11,7 +11,7 @@ from conftest import ONE, SWEEP
 from kept import changed, finished, keep
 from longfat import Experiment, StorageError
 from longfat.store import Store, shard
-from longfat.sweep import timed
+from longfat.sweep.work import timed
 from test_store import inventory
 
 FORMS = pytest.mark.parametrize("form", ["shard", "journal"])

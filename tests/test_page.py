@@ -15,13 +15,13 @@ from conftest import ONE, SWEEP
 from longfat import Experiment, Result, Results
 from longfat.advice.plan import plan, to_toml
 from longfat.advice.question import read
-from longfat.page.answer import answer, limit
-from longfat.page.drawing import path_drawing
-from longfat.page.runs import runs_of
 from longfat.plot import unpack
 from longfat.plot.sweeps import spaced, sweep_plots
 from longfat.plot.units import scaled, with_unit
-from longfat.report import results_page
+from longfat.report.answer import answer, limit
+from longfat.report.drawing import path_drawing
+from longfat.report.page import results_page
+from longfat.report.runs import runs_of
 
 
 def resolved(text: str) -> list[dict[str, Any]]:

@@ -33,9 +33,9 @@ from longfat.paper import (
     null_model,
 )
 from longfat.paper.kinds import Bound
-from longfat.report import paper_page
-from longfat.sweep import Work
-from longfat.terminal import summary
+from longfat.report.page import paper_page
+from longfat.report.terminal import summary
+from longfat.sweep.work import Work
 
 WINDOWS = ("8 KiB", "16 KiB")
 HEADER = "id,where,page,quantity,build,value,unit,uncertainty,note\n"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import ONE, SWEEP
-from longfat import Experiment, ExperimentError, planned
+from longfat import Experiment, ExperimentError
 from longfat._longfat import Document
 from longfat.experiment import before
-from longfat.planned import AT_ONCE, Plan
-from longfat.provenance import spans
+from longfat.results.provenance import spans
+from longfat.sweep import plan as planned
+from longfat.sweep.plan import AT_ONCE, Plan
 
 REPEATED = f"repeats = 4\nseed = 3\n{SWEEP}"
 # Windows far below the path, so that there is something to warn of, and two that are the same.

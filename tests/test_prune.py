@@ -8,10 +8,11 @@ import longfat
 import pytest
 from conftest import ONE, SWEEP, command
 from kept import changed, finished, keep
-from longfat import Experiment, LongfatError, prune
+from longfat import Experiment, LongfatError
 from longfat._longfat import RESULTS_VERSION
+from longfat.cli import prune
 from longfat.store import Store
-from longfat.sweep import timed
+from longfat.sweep.work import timed
 
 OTHER = RESULTS_VERSION + 1
 OF_OTHER, GONE, DAMAGED = "a" * 64, "b" * 64, "c" * 64

@@ -16,7 +16,7 @@ import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, ExperimentError, LongfatError, Results
 from longfat.plot.units import with_interval
-from longfat.repeats import half_width
+from longfat.results.repeats import half_width
 
 ROOT = Path(__file__).parent.parent
 

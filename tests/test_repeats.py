@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
-from longfat import Experiment, LongfatError, Results, terminal
+from longfat import Experiment, LongfatError, Results
 from longfat._longfat import student_t
-from longfat.repeats import half_width, metrics
+from longfat.report import terminal
+from longfat.results.repeats import half_width, metrics
 
 RANDOM = """\
 title = "Two flows that start at random"

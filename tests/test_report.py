@@ -19,7 +19,7 @@ from conftest import SWEEP
 from longfat import Experiment
 from longfat.errors import DamagedError
 from longfat.plot import time_sequence
-from longfat.report import figures_page, results_page, write_report
+from longfat.report.page import figures_page, results_page, write_report
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pytest
 from conftest import SWEEP
 from longfat import Experiment
-from longfat.result import Result
+from longfat.results.result import Result
 from longfat.store import TABLES, Store, combined, many, shards, store, writer
 from longfat.store.finished import Finished
 from longfat.store.journal import encode
-from longfat.sweep import Work, timed
+from longfat.sweep.work import Work, timed
 
 MANY = SWEEP.replace('title = "Two flows and two windows"', 'title = "Many"\nrepeats = 12').replace(
     'queue = { kind = "droptail", limit = "20 packets" }', 'loss = { kind = "bernoulli", probability = 0.01 }'
@@ -184,7 +184,7 @@ WRITER = """\
 import sys
 from longfat import Experiment
 from longfat.store import Store, writer
-from longfat.sweep import execute, timed
+from longfat.sweep.work import execute, timed
 from test_results_at_rest import MANY
 writer.JOURNAL_RUNS = 5
 runs = Experiment(MANY).resolve_all()

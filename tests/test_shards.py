@@ -15,8 +15,8 @@ import pytest
 from conftest import SWEEP, command, items_of
 from longfat import Experiment, LongfatError, Results, StorageError
 from longfat.executors import batch, shards
-from longfat.planned import Item
 from longfat.store import TABLES
+from longfat.sweep.plan import Item
 
 REPEATED = f"repeats = 4\nseed = 3\n{SWEEP}"
 

@@ -14,7 +14,8 @@ from random import Random
 import longfat
 import pytest
 from conftest import ONE, command
-from longfat import LongfatError, script
+from longfat import LongfatError
+from longfat.cli import script
 from torture import stop
 
 # So many packets in a millisecond that a run of one second takes hours.

@@ -19,12 +19,12 @@ from conftest import ONE, SWEEP, command
 from kept import edit, seal
 from longfat import Experiment, StorageError
 from longfat._longfat import METRICS
-from longfat.report import results_page
+from longfat.report.page import results_page
 from longfat.store import FORMAT_VERSION, Store
+from longfat.store.arrow import from_arrow
 from longfat.store.journal import MAGIC
 from longfat.store.place import Folder
-from longfat.stored import from_arrow
-from longfat.sweep import Work, execute, timed
+from longfat.sweep.work import Work, execute, timed
 
 HOSTS = """\
 [path]
@@ -190,7 +190,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
     # A limit on the size of files is the fullest disk that needs no rights to make.
     (tmp_path / "one.toml").write_text(ONE)
-    script = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));from longfat.cli import main; main()"
+    script = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));from longfat.cli.app import main; main()"
     call = [sys.executable, "-c", script, "run", "one.toml"]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1

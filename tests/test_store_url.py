@@ -21,10 +21,11 @@ import pandas as pd
 import pyarrow.fs as fs
 import pytest
 from conftest import ONE, ROOT, SWEEP, command
-from longfat import Experiment, StorageError, prune
+from longfat import Experiment, StorageError
+from longfat.cli import prune
 from longfat.store import TABLES, Store, Url, location, place, writer
 from longfat.store.shards import FAN
-from longfat.sweep import Work
+from longfat.sweep.work import Work
 from torture import stop
 
 S3S = ROOT / "target" / "s3s" / "bin" / "s3s-fs"

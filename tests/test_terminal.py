@@ -6,10 +6,11 @@ import io
 from dataclasses import replace
 
 import pytest
-from longfat import Results, terminal
+from longfat import Results
 from longfat.paper import Comparison, Grid, Layout, Measured, Paper, Row, compare, grids
 from longfat.paper.comparison import Verdict
-from longfat.warned import RunWarning
+from longfat.report import terminal
+from longfat.results.warning import RunWarning
 from rich.console import Console
 
 STACKS = [f"stack-{i}" for i in range(8)]

@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 
 import longfat
-import longfat.trace
+import longfat.capture
 import pandas as pd
 import pytest
 from longfat._longfat import HAS_BPF, cc_list
-from longfat.testbed import permitted
+from longfat.cli.testbed import permitted
 
 PERMITTED = permitted()
 USER_NAMESPACES = (
@@ -246,7 +246,7 @@ def test_packets_of_the_kernel_are_recorded_and_captured(tmp_path: Path) -> None
         out = f"{backend}.pcapng"
         written = command("capture", "small", "--at", "left1", "--run", run, "--out", out, cwd=tmp_path)
         assert written.returncode == 0, written.stderr
-        (connection,) = longfat.trace.read(tmp_path / out)["connections"]
+        (connection,) = longfat.capture.read(tmp_path / out)["connections"]
         rates[backend] = connection["bottleneck"]["rate_bps"]
     assert rates["testbed"] == pytest.approx(20e6, rel=0.05)
     assert rates["testbed"] == pytest.approx(rates["sim"], rel=0.05)

@@ -16,12 +16,13 @@ import longfat
 import numpy as np
 import pandas as pd
 import pytest
-from longfat import trace, traced
-from longfat.beside import Row, beside
-from longfat.capture import write_capture
+from longfat.capture import reader as trace
+from longfat.capture import text as traced
+from longfat.capture.compare import Row, beside
+from longfat.capture.experiment import lost
+from longfat.capture.writer import write_capture
 from longfat.errors import CaptureError
-from longfat.retold import lost
-from longfat.terminal import Terminal
+from longfat.report.terminal import Terminal
 
 EXPERIMENT = """\
 title = "Traced"

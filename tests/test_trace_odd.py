@@ -11,9 +11,9 @@ from typing import Any
 
 import longfat
 import pytest
-from longfat import trace
+from longfat.capture import reader as trace
+from longfat.capture.experiment import experiment
 from longfat.errors import CaptureError
-from longfat.retold import experiment
 
 SENDER, RECEIVER = b"\x0a\0\0\x01", b"\x0a\0\0\x02"
 Frame = tuple[float, bytes]

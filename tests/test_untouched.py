@@ -6,8 +6,8 @@ from pathlib import Path
 
 import longfat
 import pytest
-from longfat import untouched
-from longfat.cli import app
+from longfat.cli.app import app
+from longfat.report import untuned as untouched
 from typer.testing import CliRunner
 
 FILE = """

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import longfat
 import pytest
 from kept import changed, finished, keep
-from longfat import Experiment, terminal
-from longfat.cli import app
-from longfat.totals import Told, Totals
-from longfat.warned import MOST_RUNS, RunWarning, merged, new_ones, of_facts
+from longfat import Experiment
+from longfat.cli.app import app
+from longfat.report import terminal
+from longfat.results.warning import MOST_RUNS, RunWarning, merged, new_ones, of_facts
+from longfat.sweep.totals import Told, Totals
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:

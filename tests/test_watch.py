@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import pytest
 from conftest import SWEEP
 from longfat import Experiment
+from longfat.cli.watch import MOST, Watched, serve
 from longfat.store import Store
-from longfat.sweep import timed
-from longfat.watch import MOST, Watched, serve
+from longfat.sweep.work import timed
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
@@ -84,7 +84,7 @@ def test_a_page_is_made_once(under_way: tuple[Store, Experiment], monkeypatch: p
     experiment.sweep(store.folder)
     watched = Watched(store.folder)
     first = watched.page()
-    monkeypatch.setattr("longfat.watch.results_page", None)
+    monkeypatch.setattr("longfat.cli.watch.results_page", None)
     assert watched.page() is first
 
 
@@ -166,7 +166,7 @@ def test_who_says_nothing_and_who_goes_away_shut_nobody_out(under_way: tuple[Sto
 
 
 def test_a_client_has_only_so_long(under_way: tuple[Store, Experiment], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("longfat.watch.PATIENCE_S", 0.3)
+    monkeypatch.setattr("longfat.cli.watch.PATIENCE_S", 0.3)
     with serve(under_way[0].folder) as address:
         place = urlsplit(address)
         with socket.create_connection((place.hostname, place.port), timeout=30) as client:

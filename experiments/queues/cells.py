@@ -11,7 +11,7 @@ from typing import Any
 import longfat.paper
 import pandas as pd
 from longfat.paper import MissingResults
-from longfat.result import Result
+from longfat.results.result import Result
 
 QUEUES = ("droptail", "red", "codel")
 STEPS = ((0, 100e6), (50, 10e6), (100, 1e6), (150, 50e6), (200, 1e6), (250, 100e6))

@@ -8,7 +8,7 @@ from statistics import mean
 
 from longfat.paper import Agreement, Answer, Layout, Measured, Paper, Row, load_published
 from longfat.plot import Axis, Plot, Rule, Series
-from longfat.repeats import spread
+from longfat.results.repeats import spread
 
 from .cells import BACKGROUNDS, BUILDS, CEILING, FLOWS, MBIT, QUEUE, STEMS, Cells, window_limit
 from .cells import bdp as delay_bandwidth

@@ -12,7 +12,7 @@ from statistics import mean, median
 
 from longfat.paper import Answer, Measured, Paper, Row
 from longfat.plot import Axis, Plot, Rule, Series
-from longfat.repeats import spread
+from longfat.results.repeats import spread
 
 from .cells import BUFFERS, COUNTS, LINK_MBPS, PARTS, POLICIES, RATES, SIZES, SOME_BUFFERS, WINDOWS, Cells
 

@@ -11,7 +11,7 @@ from statistics import mean
 
 from longfat.paper import Measured, load_published
 from longfat.plot import Axis, Plot, Rule, Series
-from longfat.repeats import spread
+from longfat.results.repeats import spread
 
 from .cells import FAST, FIGURES, MIXES, PACKET, QUEUES, SECONDS, SENSITIVE, SLOW, WINDOWS, WINDOWS_1G, net
 from .study import FOLDER, cells, paper

@@ -19,7 +19,7 @@ import pandas as pd
 from longfat import theory
 from longfat.paper import MissingResults
 from longfat.probe import Probe, probe
-from longfat.result import Result
+from longfat.results.result import Result
 
 # The channel as the paper names it; what it and Gigabit Ethernet leave for the payload of full TCP segments, 1448 of 1528 and of 1538
 # bytes, at 599.04 and 1000 Mb/s of frames.

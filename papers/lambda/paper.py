@@ -14,7 +14,7 @@ from longfat import theory
 from longfat.paper import Answer, Measured, Paper, Row, Table
 from longfat.plot import Axis, Plot, Series, speed, time_sequence
 from longfat.plot.sequence import PARTS
-from longfat.result import Result
+from longfat.results.result import Result
 
 from .cells import MEMORY, RECEIVERS, SENDERS, SENT, Cells
 

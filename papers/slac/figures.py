@@ -12,7 +12,7 @@ from statistics import mean
 
 from longfat.paper import Measured, Table
 from longfat.plot import Axis, Plot, Rule, Series
-from longfat.repeats import spread
+from longfat.results.repeats import spread
 
 from . import extra
 from .cells import LONG_QUEUE_PATHS, PATHS, SIZES, STACKS, WINDOWS, Cells

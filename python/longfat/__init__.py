@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from longfat.control import Promise, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, StorageError
     from longfat.experiment import Experiment, load, load_results
-    from longfat.result import Result
-    from longfat.results import Results
+    from longfat.results.result import Result
+    from longfat.results.results import Results
+    from longfat.results.warning import RunWarning
     from longfat.simulation import Observation, Simulation
-    from longfat.warned import RunWarning
 
 __all__ = [
     "Ack",
@@ -60,10 +60,10 @@ _HOMES = {
     "longfat.control": ("Promise", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),
-    "longfat.result": ("Result",),
-    "longfat.results": ("Results",),
+    "longfat.results.result": ("Result",),
+    "longfat.results.results": ("Results",),
     "longfat.simulation": ("Observation", "Simulation"),
-    "longfat.warned": ("RunWarning",),
+    "longfat.results.warning": ("RunWarning",),
 }
 
 

@@ -24,10 +24,10 @@ def main() -> None:
     if heeded:
         _signal.signal(_signal.SIGINT, _leave)
         sys.unraisablehook = _unraisable
-    from longfat import output
+    from longfat.cli import output
 
     output.guard()
-    from longfat.cli import main as command
+    from longfat.cli.app import main as command
 
     try:
         if heeded:

@@ -26,3 +26,7 @@ class DamagedError(StorageError):
 
 class CaptureError(LongfatError):
     """A capture cannot be read or made: no such file or place, no capture at all, nothing recorded."""
+
+
+class Stopped(LongfatError):
+    """Ctrl-C, with what was kept and how to go on."""

@@ -12,20 +12,20 @@ from typing import TypeAlias
 
 from longfat._longfat import Document, Run, Trace, read_text
 from longfat.cores import default_jobs
-from longfat.decide import Decider, Known, Wanted
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
 from longfat.executors import coordinate, shards
 from longfat.executors.chunks import Task
 from longfat.locate import sources
-from longfat.planned import Items, Plan
-from longfat.provenance import provenance, spans
-from longfat.result import Result, from_trace
-from longfat.results import Results
+from longfat.results.provenance import provenance, spans
+from longfat.results.result import Result, from_trace
+from longfat.results.results import Results
+from longfat.results.warning import RunWarning, merged
 from longfat.store import Location, Store, finished_in, labelled, location
-from longfat.sweep import Work, execute, perform
+from longfat.sweep.adaptive import Decider, Known, Wanted
+from longfat.sweep.plan import Items, Plan
+from longfat.sweep.totals import Totals
+from longfat.sweep.work import Work, execute, perform
 from longfat.text import encodable
-from longfat.totals import Totals
-from longfat.warned import RunWarning, merged
 
 Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 """Values of an axis, or each by its label."""
@@ -109,7 +109,7 @@ class Experiment:
         return self
 
     def _repr_html_(self) -> str:
-        from longfat.rich_display import of_experiment
+        from longfat.report.notebook import of_experiment
 
         return of_experiment(self)
 

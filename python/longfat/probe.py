@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from longfat._longfat import student_t
-from longfat.repeats import LEVEL
+from longfat.results.repeats import LEVEL
 
 Place = Literal["network", "receiver", "unknown"]
 _Floats = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from longfat import _longfat
 from longfat._longfat import Run, quantity
 from longfat.errors import ExperimentError, LongfatError
-from longfat.result import Result, changed, from_trace
+from longfat.results.result import Result, changed, from_trace
 
 if TYPE_CHECKING:
     from longfat._longfat import FlowEntry, QueueEntry

@@ -11,8 +11,9 @@ from typing import Any
 
 import longfat
 import pandas as pd
-from longfat import LongfatError, prune
-from longfat.result import SERIES
+from longfat import LongfatError
+from longfat.cli import prune
+from longfat.results.result import SERIES
 from longfat.store import Store
 
 SMALL = """\

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from longfat._longfat import HAS_BPF, cc_list
-from longfat.testbed import permitted
+from longfat.cli.testbed import permitted
 
 from torture.stop import start
 

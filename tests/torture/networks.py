@@ -10,7 +10,7 @@ import longfat
 from longfat import ExperimentError, Result
 from longfat._longfat import registries
 from longfat.store import Store
-from longfat.sweep import execute
+from longfat.sweep.work import execute
 
 SLACK = 1 + 1e-9
 BOUNDS = {entry["name"]: entry["bound"] for entry in registries()["metrics"] if "bound" in entry}

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from random import Random
 
-from longfat import script
+from longfat.cli import script
 
 from torture.mutate import mutate
 

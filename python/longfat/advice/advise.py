@@ -15,7 +15,7 @@ from longfat.advice.question import UNKNOWN, read
 from longfat.advice.rounds import Rounds
 from longfat.advice.verdict import Verdict, verdict
 from longfat.experiment import Experiment
-from longfat.results import Results
+from longfat.results.results import Results
 
 if TYPE_CHECKING:
     import pandas as pd

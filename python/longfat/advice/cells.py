@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from longfat.advice.plan import Plan
-from longfat.repeats import half_width
-from longfat.result import Result
+from longfat.results.repeats import half_width
+from longfat.results.result import Result
 
 DELAYS = (("rtt_p95_s", "p95 RTT"), ("rtt_mean_s", "mean RTT"))
 """Columns of flows for what a candidate's round trips are, and what to call them: the first that there is."""

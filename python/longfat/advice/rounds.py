@@ -15,7 +15,7 @@ from longfat.advice.cells import Cell, cell_of
 from longfat.advice.plan import Plan
 from longfat.advice.ranking import Cells, Key
 from longfat.experiment import Experiment
-from longfat.result import Result
+from longfat.results.result import Result
 
 
 def wanted(plan: Plan, cells: Cells) -> list[Key]:

@@ -19,7 +19,7 @@ from longfat.advice.plan import WINDOW_LIMIT, Plan
 from longfat.advice.ranking import is_whole, kept, worst_case
 from longfat.advice.verdict import rate
 from longfat.plot.units import with_unit
-from longfat.results import Results
+from longfat.results.results import Results
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,8 +112,8 @@ def traps(plan: Plan, results: Results) -> list[str]:
 
 def print_advice(console: Console, advice: Advice) -> None:
     """The answer first."""
-    from longfat.columns import Column, print_columns
-    from longfat.terminal import escape
+    from longfat.report.columns import Column, print_columns
+    from longfat.report.terminal import escape
 
     def say(text: str, style: str = "") -> None:
         console.print(f"[{style}]{escape(text)}[/]" if style else escape(text), soft_wrap=True)
@@ -140,7 +140,7 @@ def print_advice(console: Console, advice: Advice) -> None:
 
 
 def _print_lines(console: Console, lines: list[linux.Line]) -> None:
-    from longfat.terminal import escape
+    from longfat.report.terminal import escape
 
     if not lines:
         console.print("  Nothing: it is what Linux does by itself.")
@@ -151,7 +151,7 @@ def _print_lines(console: Console, lines: list[linux.Line]) -> None:
 
 def text(advice: Advice) -> str:
     """As `longfat advise` prints it."""
-    from longfat.terminal import ENDLESS, Terminal
+    from longfat.report.terminal import ENDLESS, Terminal
 
     file = io.StringIO()
     print_advice(Terminal(file=file, width=ENDLESS, highlight=False), advice)

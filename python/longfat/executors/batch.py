@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from longfat import terminal
 from longfat.errors import LongfatError
+from longfat.report import terminal
 from longfat.text import check_name
 
 MOST_TASKS = 1000

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 from longfat._longfat import CODE, Document, __version__
 from longfat.errors import DamagedError, LongfatError
-from longfat.planned import Item
 from longfat.store import Store
-from longfat.sweep import timed
+from longfat.sweep.plan import Item
+from longfat.sweep.work import timed
 
 LOOK_S = 2.0
 """How often a worker looks what others have finished."""

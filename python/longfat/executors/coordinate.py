@@ -19,9 +19,9 @@ import numpy as np
 from longfat.cores import default_jobs
 from longfat.errors import LongfatError
 from longfat.executors.chunks import Done, Task, do
-from longfat.planned import Item
 from longfat.store import Store
-from longfat.sweep import Work
+from longfat.sweep.plan import Item
+from longfat.sweep.work import Work
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from longfat.errors import LongfatError
-from longfat.planned import Items
+from longfat.sweep.plan import Items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -41,7 +41,7 @@ A paper is a folder `papers/NAME/` that holds
       def figure1(measured: Measured) -> Plot: ...
 
   `measured["flows-68ms"].runs` is the DataFrame of `papers/NAME/flows-68ms.toml`, `measured["beyond/server"].runs` that of
-  `papers/NAME/beyond/server.toml` (see `longfat.results`): a small paper needs neither `cells.py` nor `claims.csv`.
+  `papers/NAME/beyond/server.toml` (see `longfat.results.results`): a small paper needs neither `cells.py` nor `claims.csv`.
 
 The rule of judgement is one for all (there is no tolerance by cell): a number holds within the larger of 10 % of the
 published value and the paper's own stated uncertainty; a claim holds when all of its checks do. A number that the paper gives as

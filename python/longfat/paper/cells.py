@@ -19,7 +19,7 @@ from longfat.paper.measured import Measured, MissingResults
 if TYPE_CHECKING:
     from typing import Self
 
-    from longfat.results import Results
+    from longfat.results.results import Results
 
 
 class Cells:

@@ -12,7 +12,7 @@ from longfat.locate import how_to_run
 from longfat.store import Location, Store
 
 if TYPE_CHECKING:
-    from longfat.results import Results
+    from longfat.results.results import Results
 
 Made = TypeVar("Made")
 

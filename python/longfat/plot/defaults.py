@@ -5,8 +5,8 @@ from __future__ import annotations
 from longfat.plot.over_time import time_plots
 from longfat.plot.spec import Plot
 from longfat.plot.sweeps import headline, sweep_plots
-from longfat.result import Result
-from longfat.results import Results
+from longfat.results.result import Result
+from longfat.results.results import Results
 
 __all__ = ["default_plots", "headline", "runs_to_show", "sweep_plots", "time_plots"]
 

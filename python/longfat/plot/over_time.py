@@ -16,7 +16,7 @@ import pandas as pd
 from longfat.plot.sequence import speed, time_sequence
 from longfat.plot.spec import Axis, Plot, Series, floats
 from longfat.plot.units import Unit, scaled
-from longfat.result import Result, thinned
+from longfat.results.result import Result, thinned
 
 MOST_LINES = 10
 """Lines of one plot that can still be told apart; more make another plot."""

@@ -21,7 +21,7 @@ import pandas as pd
 from longfat._longfat import quantity
 from longfat.plot.spec import Axis, Plot, Series, floats
 from longfat.plot.units import scaled
-from longfat.result import Result
+from longfat.results.result import Result
 
 Part = Literal["segments", "retransmissions", "acks", "window", "sack", "drops", "marks"]
 PARTS: tuple[Part, ...] = ("window", "segments", "sack", "retransmissions", "acks", "drops", "marks")

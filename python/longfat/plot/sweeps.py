@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from longfat.errors import LongfatError
-from longfat.frames import check_metric
 from longfat.plot.over_time import MOST_LINES
 from longfat.plot.spec import Axis, Heat, Plot, Series, floats
 from longfat.plot.units import Unit, scaled
-from longfat.repeats import half_width
-from longfat.results import Results, quantities
+from longfat.results.frames import check_metric
+from longfat.results.repeats import half_width
+from longfat.results.results import Results, quantities
 
 MOST_MULTIPLES = 8
 """Plots of one metric, one for each value of a further axis."""

@@ -9,7 +9,7 @@ comes later has values for runs that were there before. The tables at the top ar
 metrics have changed.
 
 Any number of processes write at once, each to a journal of its own, and a kill costs the run that is being written. What is finished is
-never written over or removed; `longfat.prune` does that, when asked. `place` is where all this is kept.
+never written over or removed; `longfat.cli.prune` does that, when asked. `place` is where all this is kept.
 
 What is read is checked. A damaged table at the top is made anew from the runs; a damaged run is put aside, and made again the next time the
 experiment is run; anything else is a DamagedError. `docs/results.md` describes the files.

@@ -23,15 +23,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longfat.result import Result
-from longfat.results import Results, axis_quantity, in_order
+from longfat.results.result import Result
+from longfat.results.results import Results, axis_quantity, in_order
 from longfat.store.place import UNFINISHED
 from longfat.store.top import TABLES
-from longfat.totals import Told, Totals
+from longfat.sweep.totals import Told, Totals
 
 if TYPE_CHECKING:
+    from longfat.results.warning import RunWarning
     from longfat.store.many import Shown
-    from longfat.warned import RunWarning
 
 STRETCH = 10_000
 """Runs of a stretch, at the most. What stands together in the shards and not in the sweep is read again for each stretch."""

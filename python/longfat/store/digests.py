@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from longfat.hashes import BYTES, digests_of
+from longfat.sweep.hashes import BYTES, digests_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

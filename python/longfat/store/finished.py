@@ -19,11 +19,11 @@ import pyarrow as pa
 
 from longfat._longfat import Trace
 from longfat.errors import DamagedError
-from longfat.provenance import of_run
-from longfat.result import SERIES
+from longfat.results.provenance import of_run
+from longfat.results.result import SERIES
+from longfat.results.warning import of_facts
+from longfat.store.arrow import FORMS, NONE, from_arrow, from_plain
 from longfat.store.files import FORMAT_VERSION
-from longfat.stored import FORMS, NONE, from_arrow, from_plain
-from longfat.warned import of_facts
 
 if TYPE_CHECKING:
     from longfat._longfat import Run, Table

@@ -26,9 +26,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from longfat.errors import DamagedError
+from longfat.store.checksums import sync
 from longfat.store.finished import LAYOUTS, Finished, Part, unstacked
 from longfat.store.place import machine, new_name
-from longfat.sums import sync
 
 FOLDER = "journals"
 ENDING = ".journal"

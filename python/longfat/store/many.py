@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from longfat._longfat import check_all, tables_of_all
+from longfat.results.warning import RunWarning
+from longfat.store.arrow import EMPTY, FORMS, NONE
 from longfat.store.finished import LARGE, TRACE_TABLES, around_resolved
-from longfat.stored import EMPTY, FORMS, NONE
-from longfat.warned import RunWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,8 +28,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from longfat import sums
 from longfat.errors import StorageError
+from longfat.store import checksums
 
 SCHEMES = {"s3": "s3", "gs": "gs", "az": "abfs"}
 """What a URL begins with, and what pyarrow calls it."""
@@ -176,11 +176,11 @@ class Folder:
                     unfinished[name].write_bytes(content)
                 else:
                     content.replace(unfinished[name])
-                sums.sync(unfinished[name])
+                checksums.sync(unfinished[name])
             for name, path in paths.items():
                 unfinished[name].replace(path)
             for folder in {path.parent for path in paths.values()}:
-                sums.sync(folder)
+                checksums.sync(folder)
         except BaseException:
             for path in unfinished.values():
                 with suppress(OSError):

@@ -18,8 +18,8 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from longfat._longfat import Trace, columns
 from longfat.errors import DamagedError, ExperimentError, StorageError
-from longfat.hashes import Hashes
-from longfat.result import Result, of_trace
+from longfat.results.result import Result, of_trace
+from longfat.results.warning import RunWarning
 from longfat.store import journal, locks
 from longfat.store.files import reason
 from longfat.store.finished import MADE_BY, Finished
@@ -30,7 +30,7 @@ from longfat.store.shard import UNREADABLE
 from longfat.store.shards import Shards
 from longfat.store.top import AGAIN, Top
 from longfat.store.writer import Writer
-from longfat.warned import RunWarning
+from longfat.sweep.hashes import Hashes
 
 if TYPE_CHECKING:
     from longfat._longfat import Document, Tables

@@ -34,11 +34,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from longfat.errors import DamagedError
-from longfat.hashes import FORM, Hashes
 from longfat.store import index
 from longfat.store.digests import all_digests, digests_in
 from longfat.store.finished import IN_JSON, LARGE, TRACE_TABLES, Finished
 from longfat.store.place import Place, is_refused, patiently
+from longfat.sweep.hashes import FORM, Hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,13 +20,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from longfat.hashes import Hashes
 from longfat.store import index
 from longfat.store.digests import digests_in
 from longfat.store.files import FORMAT_VERSION
 from longfat.store.finished import FACTS, TRACE_TABLES, Finished, stacked
 from longfat.store.place import UNFINISHED, Place, new_name
 from longfat.store.shard import FOLDER, Shard, passing_over_damage
+from longfat.sweep.hashes import Hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

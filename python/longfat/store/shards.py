@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 
 from longfat.errors import DamagedError
-from longfat.hashes import Hashes, in_hexadecimal
 from longfat.store import journal
 from longfat.store.finished import TRACE_TABLES, Finished
 from longfat.store.journal import Journal
@@ -31,6 +30,7 @@ from longfat.store.many import read as read_together
 from longfat.store.place import UNFINISHED, Place, is_refused
 from longfat.store.shard import FILES, FOLDER, UNREADABLE, GoneError, Shard
 from longfat.store.shard_writer import ShardWriter, announce_again, rows_of, tables_of
+from longfat.sweep.hashes import Hashes, in_hexadecimal
 
 ASIDE = f"{FOLDER}/aside"
 """Files whose names say which run of which shard is damaged."""

@@ -17,21 +17,20 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
-from longfat import sums
 from longfat._longfat import METRICS, Document, Run
-from longfat.decide import Decider
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
-from longfat.planned import Named, Plan
-from longfat.result import WITHOUT_SERIES, Result, changed
-from longfat.results import Results
-from longfat.store import locks
+from longfat.results.result import WITHOUT_SERIES, Result, changed
+from longfat.results.results import Results
+from longfat.store import checksums, locks
 from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined, Row
 from longfat.store.files import FORMAT_VERSION, read_opened
 from longfat.store.many import Shown
 from longfat.store.place import Folder
 from longfat.store.runs import NO_NUMBERS, Runs
 from longfat.store.top import PROVENANCE, SWEEP, TABLES
-from longfat.totals import Totals
+from longfat.sweep.adaptive import Decider
+from longfat.sweep.plan import Named, Plan
+from longfat.sweep.totals import Totals
 
 
 class Store(Runs):
@@ -190,7 +189,7 @@ class Store(Runs):
         found: list[str] = []
         for name in (SWEEP, PROVENANCE):
             try:
-                found.append(sums.of_bytes(self.place.read(name)))
+                found.append(checksums.of_bytes(self.place.read(name)))
             except OSError:
                 found.append("")
         return found

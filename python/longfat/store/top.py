@@ -3,7 +3,7 @@
 experiment.toml         the experiment as it was given
 provenance.json         how, where and by what code it was run; format_version
 sweep.json              while a sweep is under way, or was stopped: what it is of
-runs.parquet            one row a run; see longfat.results for the columns of each table
+runs.parquet            one row a run; see longfat.results.results for the columns of each table
 flows.parquet links.parquet hosts.parquet
 SHA256SUMS              what these files were when they were written
 """
@@ -21,9 +21,9 @@ from typing import Any
 
 import pandas as pd
 
-from longfat import sums
 from longfat._longfat import Document, read_text
 from longfat.errors import DamagedError, ExperimentError, StorageError
+from longfat.store import checksums
 from longfat.store.files import FORMAT_VERSION, json_bytes, read_json, read_table, reason, version_of
 from longfat.store.place import Folder, Place
 
@@ -82,9 +82,9 @@ class Top:
     def provenance(self) -> dict[str, Any]:
         """The parsed provenance.json; empty where there is none. DamagedError where it is not what was written."""
         try:
-            known = sums.read(self.place)
+            known = checksums.read(self.place)
             facts = read_json(self.place, PROVENANCE, "title", "axes")
-            sums.check(self.place, [PROVENANCE], known)
+            checksums.check(self.place, [PROVENANCE], known)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -102,7 +102,7 @@ class Top:
     def text(self) -> str:
         """The experiment as it was given. DamagedError where that is not what was written."""
         try:
-            sums.check(self.place, [EXPERIMENT], sums.read(self.place))
+            checksums.check(self.place, [EXPERIMENT], checksums.read(self.place))
             return self.place.read(EXPERIMENT).decode("utf-8")
         except DamagedError as error:
             raise DamagedError(f"{error}; {AGAIN}") from error
@@ -119,14 +119,14 @@ class Top:
             raise StorageError(f"cannot read {self.place.where / SWEEP}: {reason(error)}") from error
         except DamagedError as error:
             raise DamagedError(f"{error}; {AGAIN}") from error
-        if facts.pop(DIGEST, None) != sums.of_bytes(json_bytes(facts)):
+        if facts.pop(DIGEST, None) != checksums.of_bytes(json_bytes(facts)):
             raise DamagedError(f"{self.place.where / SWEEP} is damaged: it is not what was written; {AGAIN}")
         return facts
 
     def begin(self, facts: Mapping[str, Any]) -> None:
         """Notes what a sweep is of that starts."""
         facts = {"format_version": FORMAT_VERSION, **facts}
-        self.place.put(SWEEP, json_bytes(facts | {DIGEST: sums.of_bytes(json_bytes(facts))}))
+        self.place.put(SWEEP, json_bytes(facts | {DIGEST: checksums.of_bytes(json_bytes(facts))}))
 
     def end(self) -> None:
         """The sweep is done."""
@@ -136,7 +136,7 @@ class Top:
         """A table. DamagedError where it is not what was written."""
         file = f"{name}.parquet"
         try:
-            sums.check(self.place, [file], sums.read(self.place))
+            checksums.check(self.place, [file], checksums.read(self.place))
             return read_table(self.place, file)
         except DamagedError:
             raise
@@ -151,10 +151,12 @@ class Top:
         files[PROVENANCE] = json_bytes(provenance)
         digests = {}
         with suppress(DamagedError):
-            digests = sums.read(self.place)
+            digests = checksums.read(self.place)
         if text is not None:
             files[EXPERIMENT] = text.encode()
         for name, content in files.items():
-            digests[name] = sums.of_bytes(content) if isinstance(content, bytes) else sums.digest(Folder(content.parent), content.name)
-        files[sums.NAME] = sums.text(digests).encode("ascii")
+            digests[name] = (
+                checksums.of_bytes(content) if isinstance(content, bytes) else checksums.digest(Folder(content.parent), content.name)
+            )
+        files[checksums.NAME] = checksums.text(digests).encode("ascii")
         self.place.put_all(files)

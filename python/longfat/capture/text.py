@@ -1,0 +1,201 @@
+"""What `longfat trace` prints. Whatever comes out of a capture is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from longfat.capture.compare import Row
+from longfat.capture.experiment import lost
+from longfat.report.terminal import ENDLESS, clean, count, escape, number
+
+KINDS = {"fast": "fast", "timeout": "timeout", "tail_probe": "tail probe", "unknown": "unexplained"}
+UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def scaled(value: float | None, unit: str) -> str:
+    """`1.5 Mb/s`."""
+    if value is None:
+        return "–"
+    for size, prefix in UNITS:
+        if value >= size:
+            return f"{value / size:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def milliseconds(value: float | None) -> str:
+    """A time in ms."""
+    return "–" if value is None else f"{number(1e3 * value)} ms"
+
+
+COLUMNS = ["", "from", "to", "at", "payload", "goodput", "rtt min", "mean", "flight", "bottleneck", "retrans", "cause"]
+WIDE = 132
+"""Columns from which the table shows all of a connection; in fewer its ends and its cause stand below alone."""
+BELOW = ("from", "to", "at", "cause")
+
+
+def connection_row(one: dict[str, Any]) -> list[str]:
+    """A connection in the columns of `COLUMNS`."""
+    data: dict[str, Any] = one["data"]
+    rtt: dict[str, float] = one["rtt"] or {}
+    bottleneck: dict[str, Any] = one["bottleneck"] or {}
+    least = "≥ " if bottleneck.get("is_lower_bound") else ""
+    verdict = one["verdict"]
+    return [
+        str(one["number"]),
+        clean(one["from"]),
+        clean(one["to"]),
+        clean(one["capture_point"]),
+        scaled(data["bytes_acked"], "B"),
+        scaled(data["goodput_bps"], "b/s"),
+        milliseconds(rtt.get("min_s")),
+        milliseconds(rtt.get("mean_s")),
+        scaled(data["flight_max_bytes"], "B"),
+        least + scaled(bottleneck.get("rate_bps"), "b/s"),
+        f"{data['retransmitted']['segments']:,}",
+        clean(f"{' or '.join([verdict['cause'], *verdict['cannot_tell_from']])} ({100 * verdict['confidence']:.0f} %)"),
+    ]
+
+
+def print_trace(console: Console, found: dict[str, Any], most: int) -> None:
+    """A table of the connections with the most data, and the lines on each below it."""
+    connections = found["connections"]
+    shown = sorted(connections, key=lambda one: -one["data"]["bytes_acked"])[:most]
+    columns = [name for name in COLUMNS if console.width >= WIDE or name not in BELOW]
+    if connections:
+        _print_table(console, columns, [dict(zip(COLUMNS, connection_row(one), strict=True)) for one in shown])
+    for one in shown:
+        ends = f"[bold]{one['number']}[/] {_text(one['from'])} → {_text(one['to'])}, at: {_text(one['capture_point'])}"
+        console.print(ends, soft_wrap=console.width >= ENDLESS)
+        for line in details(one):
+            _print_line(console, line)
+    hidden = len(connections) - len(shown) + found["left_out"]
+    if hidden:
+        console.print(f"and {count(hidden, 'connection')} more (--most)")
+    if not connections:
+        console.print("no TCP connection in it")
+
+
+def _print_table(console: Console, columns: Sequence[str], rows: Sequence[dict[str, str]]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1) if console.width >= WIDE else (0, 1, 0, 0))
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("from", "to", "at", "cause", "simulation") else "right")
+    for row in rows:
+        table.add_row(*(escape(row[name]) for name in columns))
+    console.print(table)
+
+
+def _print_line(console: Console, line: str) -> None:
+    """A line under a connection, cut between words where the terminal ends."""
+    console.print(
+        Padding(escape(line), (0, 0, 0, 2), expand=False) if console.width < ENDLESS else f"  {escape(line)}",
+        soft_wrap=console.width >= ENDLESS,
+    )
+
+
+def details(one: dict[str, Any]) -> list[str]:
+    """The verdict on a connection, the next step, and what else it shows, a line each."""
+    again, reordered, receiver = one["data"]["retransmitted"], one["data"]["reordered"], one["receiver"]
+    verdict, control = one["verdict"], one["control"]
+    cause: str = f"{verdict['cause']}, {100 * verdict['confidence']:.0f} %"
+    if alike := verdict["cannot_tell_from"]:
+        cause += f" (cannot tell from: {'; '.join(alike)})"
+    lines = [f"{cause}: {verdict['why']}", f"next: {verdict['next']}", *verdict["limits"]]
+    if control["name"]:
+        lines.append(f"congestion control: {control['name']} ({100 * control['confidence']:.0f} %): {control['why']}")
+    if bottleneck := one["bottleneck"]:
+        lines += _bottleneck(bottleneck)
+    if again["segments"]:
+        said = ", ".join(f"{again[key]:,} {name}" for key, name in KINDS.items() if again[key])
+        needless = f"; {again['needless']:,} of them needless" if again["needless"] else ""
+        lines.append(f"retransmissions: {said}, in {count(one['data']['episodes'], 'episode')}{needless}")
+        share, low, high = lost(one)
+        if again["segments"] > again["needless"]:
+            lines.append(f"lost: {percent(share)} of the segments ({percent(low)} to {percent(high)}, if losses are independent)")
+    for name in ("SYN", "FIN"):
+        if times := one[f"{name.lower()}s_retransmitted"]:
+            lines.append(f"{name} retransmissions: {times:,}")
+    if moved := reordered["before_capture"] + reordered["behind_capture"]:
+        lines.append(f"{count(moved, 'segment')} overtaken, and not lost")
+    if receiver["zero_windows"]:
+        lines.append(f"window closed {receiver['zero_windows']:,} times, {number(receiver['zero_window_s'])} s in all")
+    return [clean(line) for line in [*lines, *one["notes"]]]
+
+
+def percent(share: float) -> str:
+    """`0.34 %`."""
+    return f"{100 * share:.2g} %"
+
+
+def _bottleneck(found: dict[str, Any]) -> list[str]:
+    rates = [scaled(found[key], "b/s") for key in ("rate_bps", "rate_low_bps", "rate_high_bps")]
+    rate = f"at least {rates[0]} of IP packets" if found["is_lower_bound"] else f"{rates[0]} of IP packets ({rates[1]} to {rates[2]})"
+    lines = [f"bottleneck: {rate}, by {found['trains']:,} trains of {found['rate_by']}"]
+    if held := found["queue_at_losses_bytes"]:
+        low, middle, high = (scaled(held[key], "B") for key in ("low", "median", "high"))
+        lines.append(f"queue at losses: {middle} ({low} to {high})")
+    burst = found["burst"]
+    if burst and burst["at_first_loss_bytes"] is not None:
+        passed, lost = scaled(burst["passed_bytes"], "B"), scaled(burst["at_first_loss_bytes"], "B")
+        lines.append(f"burst tolerance: {passed} ahead of the bottleneck passed; the first loss came at {lost}")
+    elif burst:
+        lines.append(f"burst tolerance: at least {scaled(burst['passed_bytes'], 'B')} ahead of the bottleneck passed")
+    return lines
+
+
+BESIDE_COLUMNS = ["simulation", "goodput", "±", "gain", "rtt min", "mean", "flight", "retrans", "share"]
+BESIDE_BELOW = ("rtt min", "flight", "retrans")
+
+
+def beside_rows(rows: Sequence[Row]) -> list[list[str]]:
+    """Rows of `longfat.capture.beside` in the columns of `BESIDE_COLUMNS`, unsorted: repeats may turn an order by goodput."""
+    return [
+        [
+            row.name,
+            scaled(row.goodput_bps, "b/s"),
+            scaled(row.goodput_bps_half, "b/s") if row.goodput_bps_half is not None else "",
+            _gain(row),
+            milliseconds(row.rtt_min_s),
+            milliseconds(row.rtt_mean_s),
+            scaled(row.flight_max_bytes, "B"),
+            f"{row.retransmitted:,}",
+            f"{100 * row.lost_share:.2f} %",
+        ]
+        for row in rows
+    ]
+
+
+def _gain(row: Row) -> str:
+    """`+12 ± 3 %`, or a word where the interval has zero in it."""
+    if row.gain is None:
+        return ""
+    if row.gain_half is None:
+        return f"{100 * row.gain:+.0f} %, one run"
+    return f"{100 * row.gain:+.0f} ± {100 * row.gain_half:.0f} %" if row.differs else "none seen"
+
+
+def print_beside(console: Console, rows: Sequence[Row]) -> None:
+    """The capture beside the simulation."""
+    columns = [name for name in BESIDE_COLUMNS if console.width >= WIDE or name not in BESIDE_BELOW]
+    _print_table(console, columns, [dict(zip(BESIDE_COLUMNS, cells, strict=True)) for cells in beside_rows(rows)])
+    if repeats := max((row.repeats for row in rows), default=1):
+        said = (
+            f"means of {count(repeats, 'repeat')} with 95 % intervals (Student's t); gain: over the simulation as captured, by equal seeds"
+        )
+        console.print(said, soft_wrap=console.width >= ENDLESS)
+
+
+def print_notes(console: Console, found: dict[str, Any]) -> None:
+    """What is wrong with the files."""
+    for file in found["files"]:
+        for note in file["notes"]:
+            console.print(f"[yellow]{_text(file['name'])}:[/] {_text(note)}", soft_wrap=True)
+
+
+def _text(value: str) -> str:
+    return escape(clean(value))

@@ -1,0 +1,32 @@
+"""`longfat capture`: a run as a packet capture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longfat.capture.writer import SNAP, write_capture
+from longfat.cli.options import RESULTS, QuickOption, ResultsOption, results_of
+from longfat.locate import results_home
+from longfat.report import terminal
+from longfat.store import location
+
+out = terminal.console()
+
+
+def capture_command(
+    what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
+    at: Annotated[str, typer.Option("--at", metavar="HOST|LINK", help="Where: a host, a router, a link, or one way of a link (`NAME>`).")],
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The capture to write (pcapng).")],
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="HASH", help="Which run, where there are several: how its hash begins.")
+    ] = None,
+    snap: Annotated[int, typer.Option("--snap", min=20, max=65535, help="Bytes of each packet that are written.")] = SNAP,
+    results: ResultsOption = RESULTS,
+    quick: QuickOption = False,
+) -> None:
+    """Write what a host or a link of a run would have captured, for Wireshark and the like."""
+    count = write_capture(results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
+    out.print(f"{terminal.count(count, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)

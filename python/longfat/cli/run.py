@@ -1,0 +1,136 @@
+"""`longfat run`: runs of experiments, here, on workers or as one shard."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, NoReturn
+
+import typer
+
+from longfat.cli.compare import print_comparison
+from longfat.cli.options import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, WhatArgument, chosen
+from longfat.cli.submit import gather_with
+from longfat.cores import default_jobs
+from longfat.errors import LongfatError, Stopped
+from longfat.executors import shards
+from longfat.executors.named import named
+from longfat.executors.named import where as named_where
+from longfat.experiment import Experiment
+from longfat.locate import Source, results_home
+from longfat.report import terminal
+from longfat.report.terminal import progress_bar
+from longfat.results import Results
+from longfat.results.warning import new_ones
+from longfat.store import Store, location
+from longfat.sweep.plan import NOTHING, Plan
+from longfat.sweep.work import Work, measure_speed
+
+out = terminal.console()
+err = terminal.console(stderr=True)
+SAMPLE = 32
+"""Runs by which the cost of a sweep too large to start is estimated."""
+
+
+def run_command(
+    what: WhatArgument,
+    results: ResultsOption = RESULTS,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
+    changes: SetOption = None,
+    quick: ShortOption = False,
+    backend: BackendOption = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|ADDRESS", help="Whose workers run them: processes, dask (a cluster of its own), or tcp://SCHEDULER:8786."
+        ),
+    ] = None,
+    shard: Annotated[str | None, typer.Option(metavar="N/COUNT", help="Only part N of so many; `longfat gather` makes the tables.")] = None,
+    max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
+) -> None:
+    """Run experiments; what is already finished is not run again."""
+    if executor is not None and shard is not None:
+        raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
+    part = shards.read(shard) if shard is not None else None
+    # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
+    asked = chosen(what, results, changes, quick=quick, backend=backend)
+    with named(executor, jobs) as workers:
+        where = named_where(workers, executor) if workers and executor else terminal.count(jobs or default_jobs(), "core")
+        # Runs that cannot be done are named before anything runs.
+        plans = [_checked(one, part, jobs or default_jobs(), None if yes else max_runs) for one in asked]
+        for one, plan in zip(asked, plans, strict=True):
+            if part:
+                _run(one, f"{where}, of {one.experiment.run_count:,} in {part[1]:,} shards", plan, partial(_run_shard, one, part, jobs))
+            else:
+                _run(one, where, plan, partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers))
+    if part and len(asked) == 1:
+        line = gather_with(what[0], part[1], results, changes, quick=quick, backend=backend)
+        out.print(f"  when all {part[1]:,} shards have ended, make the tables:\n    {terminal.escape(line)}", soft_wrap=True)
+    of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
+    for folder, count in of_papers.items():
+        # What was changed is not what the paper did.
+        if count > 1 and not (changes or backend or part):
+            print_comparison(out, folder, results_home(location(results), quick=quick))
+
+
+def _checked(one: Chosen, part: tuple[int, int] | None, jobs: int, max_runs: int | None) -> Plan:
+    """Plan of the runs that are left, each of which can be run here."""
+    store = Store(one.folder)
+    store.check_format()
+    store.check_source(one.experiment.file)
+    if max_runs is not None and one.experiment.most_runs > max_runs:
+        _refuse(one.source, one.experiment, jobs, max_runs)
+    plan = one.experiment.plan_shard(*part) if part else one.experiment.plan(store)
+    one.experiment.check(plan.items.without(store.finished()) if plan.items.alone.any() else NOTHING)
+    return plan
+
+
+def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | None]) -> None:
+    """Runs what is planned by `sweep`, and says so; it gives the results of all runs of the experiment, or none."""
+    store, folder, items, known = Store(one.folder), one.folder, plan.items, plan.warnings
+    missing = len(items.without(store.finished()))
+    have = len(items) - missing
+    out.print(f"[bold]{terminal.escape(one.source.name)}[/] {terminal.escape(one.experiment.title)}", soft_wrap=True)
+    if missing:
+        already = f" ({have:,} finished before)" if have else ""
+        more = ", then those that their results ask for" if one.experiment.decides else ""
+        out.print(f"  {terminal.count(missing, 'run')} on {where}{already}{more}", soft_wrap=True)
+    else:
+        out.print(f"  all {len(items):,} runs are finished already")
+    terminal.print_warnings(err, known)
+    with progress_bar(err, missing) as tick:
+        try:
+            made = sweep(tick=tick)
+        except KeyboardInterrupt:
+            done = len(items) - len(items.without(store.finished()))
+            kept = f"Stopped: {done:,} of {len(items):,} runs are finished and kept in {folder}. To go on:"
+            raise Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
+    if made is not None:
+        terminal.print_warnings(err, new_ones(made.warnings, known))
+        terminal.print_decided(out, made)
+    out.print(f"  results in {terminal.escape(str(folder))}", soft_wrap=True)
+
+
+def _run_shard(one: Chosen, part: tuple[int, int], jobs: int | None, tick: Callable[[Work], object]) -> None:
+    one.experiment.sweep_shard(one.folder, *part, jobs=jobs, tick=tick)
+
+
+def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
+    count = experiment.most_runs
+    # A sweep too large to start is too large to go through: a few runs, evenly spaced, stand for it.
+    sample = (
+        [experiment.resolve(index * experiment.run_count // SAMPLE) for index in range(SAMPLE)]
+        if count > SAMPLE
+        else experiment.resolve_all()
+    )
+    cost = sum(run.cost for run in sample) / len(sample) * count
+    seconds = cost / measure_speed(min(sample, key=lambda run: run.cost)) / jobs
+    raise LongfatError(
+        f"{source.name} is a sweep of {terminal.count(count, 'run')}, about {terminal.duration(seconds)} on "
+        f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. "
+        f"To start it all the same, say --yes or --max-runs {count}"
+    )

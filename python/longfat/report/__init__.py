@@ -1,0 +1,1 @@
+"""Results for people: a page (`page`), a terminal (`terminal`), a notebook (`notebook`)."""

@@ -1,0 +1,200 @@
+"""The answer of a sweep: its best and its worst settings, and up to three sentences made from the tables."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from longfat.plot.sweeps import headline, mean_rtt
+from longfat.plot.units import Unit, with_unit
+from longfat.results.result import Result
+from longfat.results.results import Results
+
+MOST_SETTINGS = 3
+"""Settings at each end of the table."""
+BUSY = 0.95
+"""Share of the time in which a link is transmitting, from which on it is what limits."""
+ALIKE = 0.01
+"""Throughputs closer than this are the same."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the first screen says."""
+
+    sentences: list[str]
+    columns: list[str]
+    rows: list[list[str]]
+    """Settings, the best first."""
+    left_out: int
+    """Settings between the best and the worst that are not listed."""
+    cut: int
+    """After how many rows they would stand."""
+
+
+def answer(results: Results) -> Answer:
+    """What came out, in short. Repeats of a setting are averaged."""
+    column = headline(results)[0]
+    table = _settings(results, column)
+    varied = [axis for axis in results.axes if results.runs[axis].nunique() > 1]
+    shown = table if len(table) <= 2 * MOST_SETTINGS else pd.concat([table.head(MOST_SETTINGS), table.tail(MOST_SETTINGS)])
+    metrics = [name for name in METRICS if name == column or (name in table and name not in HEADLINES)]
+    metrics = [name for name in metrics if table[name].notna().any()]
+    rows = [[*(str(row[axis]) for axis in varied), *(said(name, row[name]) for name in metrics)] for row in shown.to_dict("records")]
+    return Answer(
+        sentences=_sentences(results, table, varied, column),
+        columns=[*varied, *(METRICS[name][0] for name in metrics)],
+        rows=rows,
+        left_out=len(table) - len(shown),
+        cut=MOST_SETTINGS if len(table) > len(shown) else len(shown),
+    )
+
+
+METRICS: Mapping[str, tuple[str, Unit | None]] = {
+    "ttcp_utilization_bps": ("throughput", "bit/s"),
+    "goodput_total_bps": ("throughput", "bit/s"),
+    "bottleneck_utilization": ("bottleneck busy", None),
+    "rtt_mean_s": ("mean RTT", "s"),
+    "flow_rtt_p95_s": ("RTT, 95th percentile", "s"),
+    "bottleneck_queue_delay_mean_s": ("mean queueing delay", "s"),
+    "retransmission_rate": ("sent again", None),
+    "jain_index": ("Jain's index", "1"),
+}
+"""What the table of settings has, by column: what to call it, and its unit; without one it is a share."""
+HEADLINES = ("ttcp_utilization_bps", "goodput_total_bps")
+
+
+def said(name: str, value: float) -> str:
+    """A metric for people: `9.2 Mbit/s`, `96 %`."""
+    unit = METRICS[name][1]
+    if value != value:
+        return "–"
+    return with_unit(value, unit) if unit else f"{100 * value:.3g} %"
+
+
+def _settings(results: Results, column: str) -> pd.DataFrame:
+    """A row a setting, the highest throughput first."""
+    runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
+    # One flow is fair.
+    if (results.flows.groupby("run", sort=False).size() <= 1).all():
+        runs = runs.drop(columns="jain_index")
+    names = [name for name in METRICS if name in runs]
+    if results.axes:
+        runs = runs.groupby(results.axes, sort=False, dropna=False)[names].mean().reset_index()
+    return runs.sort_values(column, ascending=False, kind="stable", na_position="last").reset_index(drop=True)
+
+
+def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], column: str) -> list[str]:
+    real = table[table[column].notna()]
+    if not len(real):
+        return ["No run has a throughput."]
+    best, worst = real.iloc[0], real.iloc[-1]
+    made: list[str] = []
+    if not varied or len(real) == 1:
+        made.append(f"The throughput is {_rate(best[column])}.")
+    elif best[column] <= (1 + ALIKE) * worst[column]:
+        made.append(f"All {len(real)} settings give the same throughput: {_rate(worst[column])} to {_rate(best[column])}.")
+    else:
+        near = int((real[column] >= (1 - ALIKE) * best[column]).sum())
+        others = f" ({near} of the {len(real)} settings come within 1 % of it)" if near > 1 else ""
+        times = f": {best[column] / worst[column]:.3g} times the lowest" if worst[column] > 0 else "; the lowest"
+        made.append(
+            f"The highest throughput is {_rate(best[column])}, with {_setting(best, varied)}{others}{times}, "
+            f"{_rate(worst[column])}, with {_setting(worst, varied)}."
+        )
+        told = _what_matters(real, varied, column)
+        if told:
+            made.append(told)
+    made += _limit(results, column)
+    return made[:3]
+
+
+def _rate(value: float) -> str:
+    return with_unit(float(value), "bit/s")
+
+
+def _setting(row: Any, varied: Sequence[str]) -> str:
+    return ", ".join(f"{axis} {row[axis]}" for axis in varied)
+
+
+def _what_matters(table: pd.DataFrame, varied: Sequence[str], column: str) -> str:
+    """The axis whose values' means explain most of the variance, where there are several."""
+    if len(varied) < 2:
+        return ""
+    total = float(((table[column] - table[column].mean()) ** 2).sum())
+    parts: dict[str, float] = {}
+    for axis in varied:
+        means = table.groupby(axis)[column].transform("mean")
+        parts[axis] = float(((means - table[column].mean()) ** 2).sum()) / total if total else 0.0
+    axis = max(parts, key=lambda name: parts[name])
+    means = table.groupby(axis)[column].mean().sort_values()
+    (low, *_, high), (least, *_, most) = list(means.index), list(means)
+    return (
+        f"Most depends on {axis}, which explains {100 * parts[axis]:.0f} % of the variance: "
+        f"on average {_rate(most)} with {high}, {_rate(least)} with {low}."
+    )
+
+
+def _limit(results: Results, column: str) -> list[str]:
+    """What limits the best run, as far as its counters tell."""
+    values = results.runs[column]
+    run = results.runs["run"].iloc[int(values.argmax())] if values.notna().any() else results.runs["run"].iloc[0]
+    result = results.open(run)
+    words = limit(result.links, result.flows, result)
+    if not words:
+        return []
+    return [f"In the best run {words}" if len(results) > 1 else words[:1].upper() + words[1:]]
+
+
+def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
+    """What limits a run: a busy link, what its senders mostly wait for, or losses; empty where it has no links."""
+    if links.empty:
+        return ""
+    neck, busiest = links[links["bottleneck"] == 1], links.iloc[int(links["utilization"].fillna(0).argmax())]
+    if float(busiest["utilization"]) >= BUSY:
+        which = "the link" if len(neck) and bool(busiest["bottleneck"]) else "not the bottleneck but the link"
+        return f"{which} {busiest['name']} limits: it is busy {100 * float(busiest['utilization']):.3g} % of the time."
+    busy = f"{100 * float(neck['utilization'].max()):.3g} %" if len(neck) else "–"
+    tcp = flows[flows["in_flight_max_bytes"] > 0]
+    waits = _waits(tcp, result.end_s)
+    if waits:
+        column, share = max(waits.items(), key=lambda wait: wait[1])
+        if column in LIMITS and share > 0:
+            return f"{LIMITS[column]}: senders wait for it {100 * share:.3g} % of the time, and the bottleneck is busy {busy} of it."
+    lost = int(tcp["segments_retransmitted"].sum())
+    if lost:
+        again = lost / max(1, int(tcp["segments_sent"].sum()))
+        timeouts = int(tcp["timeouts"].sum())
+        also = f", with {timeouts} timeout{'s' if timeouts != 1 else ''}" if timeouts else ""
+        return f"losses limit: {100 * again:.2g} % of the segments are sent again{also}, and the bottleneck is busy {busy} of the time."
+    return f"the congestion window limits, without losses: the bottleneck is busy {busy} of the time."
+
+
+LIMITS: Mapping[str, str] = {
+    "rwnd_limited_s": "the receiver's window limits",
+    "sndbuf_limited_s": "the send buffer limits",
+    "pacing_limited_s": "pacing limits",
+    "host_limited_s": "the sender's own interface limits",
+    "application_limited_s": "the application limits",
+}
+"""What may hold a sender back, by the column of the time it did, but for its congestion window."""
+
+
+def _waits(flows: pd.DataFrame, end_s: float) -> dict[str, float]:
+    """The shares of the time of all flows that each limit has; of none where that was not recorded."""
+    columns = ["cwnd_limited_s", *(column for column in LIMITS if column != "application_limited_s")]
+    if not set(columns) <= set(flows):
+        return {}
+    # What is not TCP, or was never established, waits for nothing.
+    flows = flows.dropna(subset=[*columns, "established_s"])
+    lives = float((flows["acked_all_s"].fillna(end_s) - flows["established_s"]).clip(lower=0).sum())
+    if not lives:
+        return {}
+    shares = {column: float(flows[column].sum()) / lives for column in columns}
+    return {**shares, "application_limited_s": max(0.0, 1 - sum(shares.values()))}

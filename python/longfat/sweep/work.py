@@ -1,0 +1,134 @@
+"""Runs the runs of an experiment on all cores; whatever ends it early, what is finished stays."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+
+from longfat._longfat import Run, Trace
+from longfat.results.result import Result, from_trace
+from longfat.sweep.plan import NOTHING, Item, Items
+
+Report = Callable[[float], object]
+Keep = Callable[[Run, str, Trace, float, float], object]
+"""Takes a finished run: its title, what it left, and how long it took on the clock and of a core."""
+
+
+class _Stopped(Exception):
+    """Raised inside a run to end it."""
+
+
+@dataclass
+class Work:
+    """The runs of a sweep that are still to be done (`begin` says which), and how far they are, in units of `Run.cost`."""
+
+    title: str
+    items: Items = field(default_factory=lambda: NOTHING)
+    done: int = 0
+    finished_cost: float = 0.0
+    total_cost: float = 0.0
+    """Cost of all runs."""
+    planned: int = 0
+    """How many runs there are, as far as that is known."""
+    shares: dict[str, float] = field(default_factory=dict[str, float])
+
+    def begin(self, items: Items) -> None:
+        """These are to be done now; those before are."""
+        self.items = items
+        self.planned = self.done + len(items)
+        self.total_cost = self.finished_cost + items.cost
+
+    @property
+    def current_cost(self) -> float:
+        """Cost of what is done so far, runs in flight counted in part."""
+        return self.finished_cost + sum(self.shares.copy().values())
+
+
+def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Result, Trace]:
+    """One run, here and now, and the trace its results are from. Ctrl-C ends it when called in the main thread."""
+    trace, wall_s, cpu_s = timed(run, progress)
+    return from_trace(run, title, trace, wall_s, cpu_s), trace
+
+
+def timed(run: Run, progress: Report | None = None) -> tuple[Trace, float, float]:
+    """What one run left, and how long it took on the clock and of a core. As `execute`."""
+    wall, cpu = time.perf_counter(), time.thread_time()
+    trace = run.execute(progress)
+    return trace, time.perf_counter() - wall, time.thread_time() - cpu
+
+
+def perform(
+    work: Work,
+    resolve: Callable[[int], Run],
+    keep: Keep,
+    jobs: int,
+    tick: Callable[[Work], object] = lambda _: None,
+) -> None:
+    """Does `work` on `jobs` threads, the longest runs first; calls `tick` ten times a second, `keep` with each finished run.
+
+    Runs in real time come after the others, one at a time.
+
+    An exception (Ctrl-C among them) stops the runs in flight within a fraction of a second, then goes on its way.
+    """
+    stop = threading.Event()
+
+    def one(item: Item) -> None:
+        def progress(share: float) -> None:
+            if stop.is_set():
+                raise _Stopped
+            work.shares[item.hash] = share * item.cost
+
+        if stop.is_set():
+            return
+        try:
+            run = resolve(item.number)
+            keep(run, work.title, *timed(run, progress))
+        except _Stopped:
+            work.shares.pop(item.hash, None)
+
+    def some(items: Items, threads: int) -> None:
+        # The longest first: the cores then fall idle together.
+        queue = items.each_longest_first()
+        futures: dict[Future[None], Item] = {}
+        with ThreadPoolExecutor(threads, thread_name_prefix="longfat") as pool:
+            try:
+                # Some wait for a thread, so that none waits for a run; all of them would be long to look through at each end of a run.
+                futures |= {pool.submit(one, item): item for item in islice(queue, 4 * threads)}
+                while futures:
+                    finished, _ = wait(futures, timeout=0.1, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        item = futures.pop(future)
+                        future.result()
+                        work.shares.pop(item.hash, None)
+                        work.finished_cost += item.cost
+                        work.done += 1
+                    futures |= {pool.submit(one, item): item for item in islice(queue, len(finished))}
+                    tick(work)
+            except BaseException:
+                stop.set()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    some(work.items.those(~work.items.alone), jobs)
+    some(work.items.those(work.items.alone), 1)
+
+
+def measure_speed(run: Run, seconds: float = 1.0) -> float:
+    """How much `Run.cost` one core does in a second, from at most `seconds` of `run`."""
+    start = time.perf_counter()
+    share = 1.0
+
+    def progress(done: float) -> None:
+        nonlocal share
+        if time.perf_counter() - start > seconds:
+            share = done
+            raise _Stopped
+
+    with suppress(_Stopped):
+        run.execute(progress)
+    return share * run.cost / (time.perf_counter() - start)
