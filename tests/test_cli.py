@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import longfat
 import pytest
+import typer
 from conftest import LONG_SWEEP, SWEEP, command
+from longfat.cli.app import VERBS
 from longfat.store import Store
 
 pytestmark = pytest.mark.slow
@@ -144,6 +147,12 @@ def test_list_names_everything() -> None:
     detailed = command("list", "queues")
     assert "default" in detailed.stdout
     assert "ACM CCR 24(5), 1994, section 4.2 and Table 1" in detailed.stdout
+
+
+def test_every_verb_has_a_page() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in Path(__file__).parents[1].glob("docs/**/*.md"))
+    names = [name for name, verb in VERBS.items() if not isinstance(verb, typer.Typer)]
+    assert [name for name in names if not re.search(rf"\blongfat {name}\b", pages)] == []
 
 
 def test_schema_is_json() -> None:

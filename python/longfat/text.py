@@ -1,4 +1,4 @@
-"""Text that other people wrote: titles, names, paths."""
+"""Text: titles, names and paths that other people wrote; counts and times in words."""
 
 from __future__ import annotations
 
@@ -27,3 +27,18 @@ def check_name(what: str, name: str) -> str:
 def encodable(name: str) -> str:
     """A file's name for a message, with question marks for bytes that are no text."""
     return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def duration(seconds: float) -> str:
+    """A time in words, as exact as an estimate is."""
+    if seconds < 1:
+        return "a second"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            return count(round(seconds / size), unit)
+    raise AssertionError(seconds)
+
+
+def count(number: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from longfat.capture.compare import Row
 from longfat.capture.experiment import lost
-from longfat.report.terminal import ENDLESS, clean, count, escape, number
+from longfat.report.terminal import ENDLESS, clean, escape, number
+from longfat.text import count
 
 KINDS = {"fast": "fast", "timeout": "timeout", "tail_probe": "tail probe", "unknown": "unexplained"}
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

@@ -12,6 +12,7 @@ from longfat.cli.options import RESULTS, QuickOption, ResultsOption, results_of
 from longfat.locate import results_home
 from longfat.report import terminal
 from longfat.store import location
+from longfat.text import count
 
 out = terminal.console()
 
@@ -28,5 +29,5 @@ def capture_command(
     quick: QuickOption = False,
 ) -> None:
     """Write what a host or a link of a run would have captured, for Wireshark and the like."""
-    count = write_capture(results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
-    out.print(f"{terminal.count(count, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)
+    packets = write_capture(results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
+    out.print(f"{count(packets, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)

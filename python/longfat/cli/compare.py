@@ -17,6 +17,7 @@ from longfat.locate import paper_folder, results_home
 from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published, null
 from longfat.report import agreement, terminal
 from longfat.store import Location, location
+from longfat.text import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,7 +74,7 @@ def _compare_backends(out: Console, err: Console, folder: Location, figures: Pat
         agreement.show(out, both)
     if figures is not None:
         files = agreement.draw(both, figures)
-        said.print(f"{terminal.count(len(files), 'file')} in {terminal.escape(str(figures))}", soft_wrap=True)
+        said.print(f"{count(len(files), 'file')} in {terminal.escape(str(figures))}", soft_wrap=True)
 
 
 def print_comparison(

@@ -19,6 +19,7 @@ from longfat.locate import results_home
 from longfat.report import terminal
 from longfat.report.columns import Column, print_columns
 from longfat.store import Location, Store, location
+from longfat.text import count
 
 Kind = Literal["current", "version", "gone", "damaged"]
 """Of the experiment as it is now; of another results version; no longer in the experiment; not what was written."""
@@ -150,7 +151,7 @@ def print_kept(console: Console, kept: Sequence[Kept]) -> None:
 
 def kept_summary(kept: Sequence[Kept]) -> str:
     """How many runs, and how large."""
-    return f"{terminal.count(len(kept), 'run')} ({terminal.size(sum(one.size for one in kept))})"
+    return f"{count(len(kept), 'run')} ({terminal.size(sum(one.size for one in kept))})"
 
 
 def _what_kept(one: Kept) -> tuple[str, str]:

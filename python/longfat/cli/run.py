@@ -28,6 +28,7 @@ from longfat.results.warning import new_ones
 from longfat.store import Store, location
 from longfat.sweep.plan import NOTHING, Plan
 from longfat.sweep.work import Work, measure_speed
+from longfat.text import count, duration
 
 out = terminal.console()
 err = terminal.console(stderr=True)
@@ -59,7 +60,7 @@ def run_command(
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
     asked = chosen(what, results, changes, quick=quick, backend=backend)
     with named(executor, jobs) as workers:
-        where = named_where(workers, executor) if workers and executor else terminal.count(jobs or default_jobs(), "core")
+        where = named_where(workers, executor) if workers and executor else count(jobs or default_jobs(), "core")
         # Runs that cannot be done are named before anything runs.
         plans = [_checked(one, part, jobs or default_jobs(), None if yes else max_runs) for one in asked]
         for one, plan in zip(asked, plans, strict=True):
@@ -71,9 +72,9 @@ def run_command(
         line = gather_with(what[0], part[1], results, changes, quick=quick, backend=backend)
         out.print(f"  when all {part[1]:,} shards have ended, make the tables:\n    {terminal.escape(line)}", soft_wrap=True)
     of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
-    for folder, count in of_papers.items():
+    for folder, asked_of in of_papers.items():
         # What was changed is not what the paper did.
-        if count > 1 and not (changes or backend or part):
+        if asked_of > 1 and not (changes or backend or part):
             print_comparison(out, folder, results_home(location(results), quick=quick))
 
 
@@ -98,7 +99,7 @@ def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | Non
     if missing:
         already = f" ({have:,} finished before)" if have else ""
         more = ", then those that their results ask for" if one.experiment.decides else ""
-        out.print(f"  {terminal.count(missing, 'run')} on {where}{already}{more}", soft_wrap=True)
+        out.print(f"  {count(missing, 'run')} on {where}{already}{more}", soft_wrap=True)
     else:
         out.print(f"  all {len(items):,} runs are finished already")
     terminal.print_warnings(err, known)
@@ -120,17 +121,17 @@ def _run_shard(one: Chosen, part: tuple[int, int], jobs: int | None, tick: Calla
 
 
 def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
-    count = experiment.most_runs
+    most = experiment.most_runs
     # A sweep too large to start is too large to go through: a few runs, evenly spaced, stand for it.
     sample = (
         [experiment.resolve(index * experiment.run_count // SAMPLE) for index in range(SAMPLE)]
-        if count > SAMPLE
+        if most > SAMPLE
         else experiment.resolve_all()
     )
-    cost = sum(run.cost for run in sample) / len(sample) * count
+    cost = sum(run.cost for run in sample) / len(sample) * most
     seconds = cost / measure_speed(min(sample, key=lambda run: run.cost)) / jobs
     raise LongfatError(
-        f"{source.name} is a sweep of {terminal.count(count, 'run')}, about {terminal.duration(seconds)} on "
-        f"{terminal.count(jobs, 'core')}; the limit is {max_runs:,}. "
-        f"To start it all the same, say --yes or --max-runs {count}"
+        f"{source.name} is a sweep of {count(most, 'run')}, about {duration(seconds)} on "
+        f"{count(jobs, 'core')}; the limit is {max_runs:,}. "
+        f"To start it all the same, say --yes or --max-runs {most}"
     )

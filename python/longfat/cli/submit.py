@@ -15,6 +15,7 @@ from longfat.executors import batch, shards
 from longfat.report import terminal
 from longfat.sweep.plan import Item, Items
 from longfat.sweep.work import measure_speed
+from longfat.text import count, duration
 
 OneArgument = Annotated[str, typer.Argument(metavar="FILE|NAME", help="An experiment, or a name from `longfat list`.")]
 SHOWN = 5
@@ -40,7 +41,7 @@ def gather_command(
         if not len(missing := one.experiment.missing(one.folder)):
             raise
     else:
-        out.print(f"{terminal.count(made.provenance['runs'], 'run')} in {terminal.escape(str(one.folder))}", soft_wrap=True)
+        out.print(f"{count(made.provenance['runs'], 'run')} in {terminal.escape(str(one.folder))}", soft_wrap=True)
         return
     lines = [f"{len(missing):,} of {len(one.experiment.plan().items):,} runs are missing in {one.folder}:"]
     lines += [f"  {_labels(one, item)}" for item in missing.first(SHOWN)]
@@ -92,10 +93,10 @@ def submit_command(
     items = one.experiment.plan().items
     speed = _speed(one, items) * cores
     total = items.cost / speed
-    count = min(tasks or max(1, round(total / (60 * minutes))), len(items), batch.MOST_TASKS)
-    longest = max(part.cost for part in one.experiment.shards(count)) / speed
+    parts = min(tasks or max(1, round(total / (60 * minutes))), len(items), batch.MOST_TASKS)
+    longest = max(part.cost for part in one.experiment.shards(parts)) / speed
     rest = _arguments(what, results, changes, quick=quick, backend=backend)
-    job = batch.Job(one.source.name, ["run", *rest, "--yes"], count, longest, cores, Path.cwd(), image or "", claim or "")
+    job = batch.Job(one.source.name, ["run", *rest, "--yes"], parts, longest, cores, Path.cwd(), image or "", claim or "")
     path = file or Path(f"{batch.plain(one.source.name)}.{batch.SUFFIX[system]}")
     try:
         with path.open("x", encoding="utf-8") as script:
@@ -104,13 +105,13 @@ def submit_command(
         raise LongfatError(f"{path} is there already, and you may have changed it: remove it, or say --out FILE") from None
     except OSError as error:
         raise LongfatError(f"cannot write {path}: {error.strerror}") from error
-    each = f"about {terminal.duration(longest)} each" if count > 1 else f"about {terminal.duration(longest)}"
+    each = f"about {duration(longest)} each" if parts > 1 else f"about {duration(longest)}"
     say = [
-        f"{path}: {terminal.count(len(items), 'run')} in {terminal.count(count, 'task')} of {terminal.count(cores, 'core')}, {each}",
+        f"{path}: {count(len(items), 'run')} in {count(parts, 'task')} of {count(cores, 'core')}, {each}",
         "Submit it:",
         f"  {batch.SUBMIT[system]} {shlex.quote(str(path))}",
         "When its tasks have ended, make the tables:",
-        f"  {gather_with(what, count, results, changes, quick=quick, backend=backend)}",
+        f"  {gather_with(what, parts, results, changes, quick=quick, backend=backend)}",
     ]
     for line in say:
         out.print(terminal.escape(line), soft_wrap=True)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longfat.errors import LongfatError
-from longfat.report import terminal
-from longfat.text import check_name
+from longfat.text import check_name, count, duration
 
 MOST_TASKS = 1000
 """Of one array: Slurm refuses more unless its MaxArraySize (1001 by default) says otherwise."""
@@ -50,8 +49,8 @@ class Job:
     @property
     def says(self) -> str:
         """A line for the head of the file."""
-        counts = f"{terminal.count(self.tasks, 'task')} of {terminal.count(self.cores, 'core')}"
-        return f"{self.name}: {counts}, the longest about {terminal.duration(self.longest_s)}"
+        counts = f"{count(self.tasks, 'task')} of {count(self.cores, 'core')}"
+        return f"{self.name}: {counts}, the longest about {duration(self.longest_s)}"
 
     @property
     def limit_s(self) -> int:

@@ -37,10 +37,11 @@ from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.report.answer import answer
 from longfat.report.drawing import path_drawing
 from longfat.report.runs import runs_of
-from longfat.report.terminal import count, difference, duration, host_table, number, run_table, short, summary
+from longfat.report.terminal import difference, host_table, number, run_table, short, summary
 from longfat.results.results import Results
 from longfat.results.warning import RunWarning
 from longfat.store import Location, Store
+from longfat.text import count, duration
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""

@@ -28,7 +28,7 @@ from longfat.results import repeats
 from longfat.results.results import Results, quantities
 from longfat.results.warning import RunWarning
 from longfat.sweep.work import Work
-from longfat.text import clean
+from longfat.text import clean, count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 __all__ = [
     "clean",
     "console",
-    "count",
-    "duration",
     "escape",
     "print_comparison",
     "print_entries",
@@ -82,21 +80,6 @@ def share_bar(console: Console, what: str) -> Generator[Callable[[float], object
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
-
-
-def duration(seconds: float) -> str:
-    """A time in words, as exact as an estimate is."""
-    if seconds < 1:
-        return "a second"
-    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
-        if seconds >= size:
-            return count(round(seconds / size), unit)
-    raise AssertionError(seconds)
-
-
-def count(number: int, what: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def number(value: float | str | None) -> str:
