@@ -14,8 +14,8 @@ use longfat_core::time::{Duration, Time};
 use longfat_experiment::{Experiment, Network, NodeKind};
 
 use super::{Input, World};
+use crate::engine::route::{END, RouteTable};
 use crate::ledger::LinkLog;
-use crate::route::{END, RouteTable};
 
 /// Every output port.
 #[derive(Default)]

@@ -12,13 +12,13 @@ use longfat_experiment::{Experiment, Memory, OnFull};
 
 use super::World;
 use super::ends::way_of;
-use crate::cpu::{Job, Next, Processor};
-use crate::endpoint::{Agent, Endpoint};
-use crate::interface::Interface;
 use crate::ledger::LinkLog;
-use crate::memory::Pool;
-use crate::nic::Nic;
-use crate::overhead::Overhead;
+use crate::stage::endpoint::{Agent, Endpoint};
+use crate::stage::host::interface::Interface;
+use crate::stage::host::memory::Pool;
+use crate::stage::host::nic::Nic;
+use crate::stage::host::overhead::Overhead;
+use crate::stage::host::processor::{Job, Next, Processor};
 
 /// The transmit queues at which TCP waits, the processors, the overheads and the interfaces that interrupt, each a source of events, in this order; and the memory.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use longfat_core::time::{Duration, Time};
 use super::ends::outlet;
 use super::units::NONE;
 use super::{Input, Stage, World};
+use crate::engine::merge::Arrival;
 use crate::ledger::LinkLog;
-use crate::merge::Arrival;
 
 /// Where ties between links are broken at random: the ranks of what comes by one input. Each instant has a rank of its own, drawn from the
 /// input's own stream, so that it does not depend on how much is done at once.

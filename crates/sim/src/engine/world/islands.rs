@@ -4,7 +4,7 @@
 use longfat_core::time::Time;
 
 use super::World;
-use crate::due::Due;
+use crate::engine::due::Due;
 
 /// One island.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! A stage is a link with the queue before it, an output port of a switch, an endpoint, an *island* (the endpoints of a host that share
 //! something without delay, with what they share), or a router, with all links that lead from it, where their queues share a memory. What
 //! comes to a stage comes by its [`Input`]s, and a stage takes it in order of time. How far each stage may live before the next has its
-//! turn is in the [`Plan`](crate::plan).
+//! turn is in the [`Plan`](crate::engine::plan).
 //!
 //! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
 //! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
@@ -28,11 +28,11 @@ use longfat_core::time::{Duration, Time};
 use longfat_experiment::Experiment;
 
 use crate::Error;
-use crate::due::Due;
-use crate::endpoint::Endpoint;
+use crate::engine::due::Due;
 use crate::ledger::Ledger;
+use crate::stage::endpoint::Endpoint;
 
-use crate::merge::Batch;
+use crate::engine::merge::Batch;
 use detours::Detours;
 use hosts::Hosts;
 use islands::Island;

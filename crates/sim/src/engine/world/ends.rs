@@ -6,8 +6,8 @@ use longfat_core::time::Time;
 use longfat_experiment::trace::{Event, EventKind};
 
 use super::World;
-use crate::endpoint::{Agent, Endpoint, Milestone};
 use crate::ledger::sent_so_far;
+use crate::stage::endpoint::{Agent, Endpoint, Milestone};
 
 impl World {
     /// The endpoint lives up to and including `until`, or until it has had its turn; when it next has something to do.

@@ -9,10 +9,10 @@ use super::detours::Detours;
 use super::hosts::Hosts;
 use super::links::Told;
 use super::ports::Ports;
-use crate::endpoint::Endpoint;
-use crate::memory;
-use crate::plan::Graph;
-use crate::route::{END, RouteTable};
+use crate::engine::plan::Graph;
+use crate::engine::route::{END, RouteTable};
+use crate::stage::endpoint::Endpoint;
+use crate::stage::host::memory;
 
 /// In place of a number: there is none.
 pub(super) const NONE: u32 = u32::MAX;

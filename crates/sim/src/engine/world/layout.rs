@@ -19,11 +19,11 @@ use super::routers::Router;
 use super::units::{NONE, Units, graph};
 use super::{Input, Milestones, Stage, Turns, World, volumes};
 use crate::Error;
-use crate::due::Due;
-use crate::endpoint::{Endpoint, personality};
+use crate::engine::due::Due;
+use crate::engine::merge::Batch;
+use crate::engine::route::{END, RouteTable};
 use crate::ledger::Ledger;
-use crate::merge::Batch;
-use crate::route::{END, RouteTable};
+use crate::stage::endpoint::{Endpoint, personality};
 
 /// The world of `experiment` at time zero.
 pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {

@@ -4,7 +4,7 @@ use longfat_core::packet::PacketId;
 use longfat_core::time::Time;
 
 use super::World;
-use crate::interface::Clump;
+use crate::stage::host::interface::Clump;
 
 impl World {
     /// The endpoint sends the packet `id` by its first link, where small queues may be kept.
