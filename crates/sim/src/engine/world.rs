@@ -34,8 +34,10 @@ use crate::stage::endpoint::Endpoint;
 
 use crate::engine::merge::Batch;
 use detours::Detours;
+use ends::Cause;
 use hosts::Hosts;
 use islands::Island;
+pub use islands::Spot;
 use links::{Tie, Told};
 pub use ports::CellTotals;
 use ports::Ports;
@@ -147,8 +149,8 @@ pub struct World {
     is_single: bool,
     islands: Vec<Island>,
     pub routers: Vec<Router>,
-    /// For each endpoint, and then for each source of events of a host, its island and its place in the agenda there. Empty without islands.
-    places: Vec<(u32, u32)>,
+    /// For each endpoint its spot, if it lives on an island. Empty without islands.
+    spots: Vec<Option<Spot>>,
     pub hosts: Hosts,
     pub ports: Ports,
     pub ledger: Ledger,
@@ -162,8 +164,8 @@ pub struct World {
     has_delivered_all: bool,
     /// Taken when the last volume was delivered.
     pub all_delivered: Option<Snapshot>,
-    /// Whether what is being done was set off by a packet that came (0), or by an endpoint that woke (1).
-    cause: u32,
+    /// Trigger of what is being done.
+    cause: Cause,
     /// For each link those who are told what its flow control says. Empty where nobody has any.
     pauses: Vec<Vec<Told>>,
     /// For each link its place in the order of a sweep, or that of its island.
@@ -338,7 +340,7 @@ impl World {
     /// For each link the packets that are on their way by it.
     pub fn on_wires(&self) -> Vec<u64> {
         let mut on_wires: Vec<u64> = self.links.iter().map(Link::keeps).collect();
-        let sent = self.endpoints.len()..ends::outlet(self.endpoints.len(), self.endpoints.len()) as usize;
+        let sent = self.endpoints.len()..ends::first_from_links(self.endpoints.len());
         for (i, input) in self.inputs.iter().enumerate() {
             if sent.contains(&i) {
                 assert!(input.line.is_empty(), "what an endpoint has sent has not come to its link");

@@ -2,7 +2,7 @@
 //! receive takes the processor's time, or what they send is held for a while; what they hold takes memory; or the application takes
 //! its time to read. Endpoints on other hosts never come here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
@@ -11,7 +11,8 @@ use longfat_core::time::Time;
 use longfat_experiment::{Experiment, Memory, OnFull};
 
 use super::World;
-use super::ends::way_of;
+use super::ends::{Cause, way_of};
+use super::islands::Spot;
 use crate::ledger::LinkLog;
 use crate::stage::endpoint::{Agent, Endpoint};
 use crate::stage::host::interface::Interface;
@@ -20,7 +21,18 @@ use crate::stage::host::nic::Nic;
 use crate::stage::host::overhead::Overhead;
 use crate::stage::host::processor::{Job, Next, Processor};
 
-/// The transmit queues at which TCP waits, the processors, the overheads and the interfaces that interrupt, each a source of events, in this order; and the memory.
+/// Part of a host that acts by itself: the one of this number. Parts that are due at one time act in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// A transmit queue at which TCP waits.
+    Nic(usize),
+    Processor(usize),
+    Overhead(usize),
+    /// A receiving interface that interrupts.
+    Interface(usize),
+}
+
+/// The parts of all hosts: each [`Source`], and the memory, which is looked at when all stages have come to the same time.
 #[derive(Debug, Default)]
 pub struct Hosts {
     pub nics: Vec<Nic>,
@@ -74,9 +86,15 @@ impl Hosts {
         hosts
     }
 
-    /// How many sources of events there are besides the memory: it is looked at when all stages have come to the same time.
-    pub fn sources(&self) -> usize {
-        self.nics.len() + self.processors.len() + self.overheads.len() + self.interfaces.len()
+    /// The spot of `source`; `None` where no endpoint uses it.
+    #[inline]
+    pub fn spot_mut(&mut self, source: Source) -> &mut Option<Spot> {
+        match source {
+            Source::Nic(number) => &mut self.nics[number].spot,
+            Source::Processor(number) => &mut self.processors[number].spot,
+            Source::Overhead(number) => &mut self.overheads[number].spot,
+            Source::Interface(number) => &mut self.interfaces[number].spot,
+        }
     }
 
     /// When the next of the memories is looked at.
@@ -87,27 +105,14 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// The numbers of the sources of events that these endpoints share, in order.
-    pub fn sources_of<'a>(&self, endpoints: impl Iterator<Item = &'a Endpoint>) -> BTreeSet<usize> {
-        let (processors, overheads) = (self.nics.len(), self.nics.len() + self.processors.len());
-        let interfaces = overheads + self.overheads.len();
-        let of = |endpoint: &Endpoint| {
-            let processor = endpoint.processor().map(|n| processors + n);
-            [endpoint.nic(), processor, endpoint.overhead().map(|n| overheads + n), endpoint.interface().map(|n| interfaces + n)]
-        };
-        endpoints.flat_map(of).flatten().collect()
-    }
-
     /// The endpoints that live together: for each, all that share something with it without delay, and those that send by the same links.
-    pub fn islands(&self, endpoints: &[Endpoint]) -> Vec<Vec<u32>> {
+    pub fn islands(endpoints: &[Endpoint]) -> Vec<Vec<u32>> {
         let mut island_of = vec![usize::MAX; endpoints.len()];
         let mut islands: Vec<Vec<u32>> = Vec::new();
-        // Whoever has the same key lives together: a source, a memory, a link.
-        let mut holders: BTreeMap<(u8, usize), Vec<u32>> = BTreeMap::new();
+        let mut holders: BTreeMap<Shared, Vec<u32>> = BTreeMap::new();
         let keys = |endpoint: &Endpoint| {
-            let sources = self.sources_of([endpoint].into_iter()).into_iter().map(|source| (0, source));
-            let memory = endpoint.memory().map(|(pool, _)| (1, pool));
-            sources.chain(memory).chain([(2, endpoint.first_link as usize)]).collect::<Vec<_>>()
+            let memory = endpoint.memory().map(|(pool, _)| Shared::Memory(pool));
+            sources_of(endpoint).map(Shared::Source).chain(memory).chain([Shared::Link(endpoint.first_link)]).collect::<Vec<_>>()
         };
         for (i, endpoint) in endpoints.iter().enumerate() {
             keys(endpoint).into_iter().for_each(|key| holders.entry(key).or_default().push(i as u32));
@@ -132,6 +137,20 @@ impl Hosts {
         }
         islands
     }
+}
+
+/// The parts of its host that the endpoint uses.
+pub fn sources_of(endpoint: &Endpoint) -> impl Iterator<Item = Source> {
+    let (nic, processor) = (endpoint.nic().map(Source::Nic), endpoint.processor().map(Source::Processor));
+    [nic, processor, endpoint.overhead().map(Source::Overhead), endpoint.interface().map(Source::Interface)].into_iter().flatten()
+}
+
+/// Endpoints that have one of these in common live together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Shared {
+    Source(Source),
+    Memory(usize),
+    Link(u32),
 }
 
 /// The places in `nodes` at which each node is.
@@ -211,7 +230,7 @@ impl World {
 
     /// The memories whose time has come look at all their connections. Every stage has come to now.
     pub(super) fn look(&mut self) {
-        self.cause = 1;
+        self.cause = Cause::Timer;
         for pool in 0..self.hosts.pools.len() {
             if self.hosts.pools[pool].next_look() <= self.now {
                 self.look_at(pool);
@@ -269,16 +288,14 @@ impl World {
         }
     }
 
-    /// The event of source `number` of the hosts has come.
+    /// The event of `source` has come.
     #[cold]
-    pub(super) fn host_event(&mut self, number: usize) {
-        match number.checked_sub(self.hosts.nics.len()) {
-            None => self.nic_event(number),
-            Some(n) if n < self.hosts.processors.len() => self.processor_event(n),
-            Some(n) => match (n - self.hosts.processors.len()).checked_sub(self.hosts.overheads.len()) {
-                None => self.overhead_event(n - self.hosts.processors.len()),
-                Some(interface) => self.interface_event(interface),
-            },
+    pub(super) fn host_event(&mut self, source: Source) {
+        match source {
+            Source::Nic(number) => self.nic_event(number),
+            Source::Processor(number) => self.processor_event(number),
+            Source::Overhead(number) => self.overhead_event(number),
+            Source::Interface(number) => self.interface_event(number),
         }
     }
 
@@ -303,8 +320,7 @@ impl World {
     }
 
     fn set_overhead(&mut self, overhead: usize) {
-        let source = self.endpoints.len() + self.hosts.nics.len() + self.hosts.processors.len() + overhead;
-        self.set_source(source, self.hosts.overheads[overhead].next());
+        self.set_source(Source::Overhead(overhead), self.hosts.overheads[overhead].next());
     }
 
     /// The next packet the endpoint sends, if there is room for it.
@@ -416,8 +432,7 @@ impl World {
                 }
             }
         }
-        let source = self.endpoints.len() + self.hosts.nics.len() + processor;
-        self.set_source(source, self.hosts.processors[processor].wakes());
+        self.set_source(Source::Processor(processor), self.hosts.processors[processor].wakes());
     }
 
     /// What the host could not keep up with is lost.

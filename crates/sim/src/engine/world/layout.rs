@@ -10,9 +10,9 @@ use longfat_experiment::made::{self, Made};
 use longfat_experiment::{Experiment, Ties};
 
 use super::detours::Detours;
-use super::ends::outlet;
-use super::hosts::Hosts;
-use super::islands::{Event, Island};
+use super::ends::{Cause, outlet};
+use super::hosts::{Hosts, Source, sources_of};
+use super::islands::{Event, Island, Spot};
 use super::links::{Tie, Told};
 use super::ports::Ports;
 use super::routers::Router;
@@ -32,7 +32,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let Made { mut links, memories } = made::links(experiment);
     let pauses = pauses(experiment, &table, &mut links);
     let mut ports = Ports::new(experiment, &table);
-    let hosts = Hosts::new(experiment, &mut endpoints);
+    let mut hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
     let mut detours = Detours::new(experiment);
     for (i, &start) in table.starts.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         }
         detours.moves.tell(&mut links, table.route(i), start, &party);
     }
-    let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports, &detours);
+    let units = Units::new(experiment, &mut endpoints, &table, &ports, &detours);
     let lag = |link: u32| match ports.in_front_of(link as usize) {
         Some(port) => port.lag(links[link as usize].delay()),
         None => links[link as usize].lag(),
@@ -54,7 +54,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     ports.leave_waiting(longest);
     let mut layout = Layout::new(&units, &endpoints, &plan.order, &plan.behind, &ports);
     layout.join(&units, &endpoints, &table, links.len(), &mut detours);
-    let places = layout.settle_islands(&units, &endpoints, &hosts, links.len());
+    let spots = layout.settle_islands(&units, &endpoints, &mut hosts, links.len());
     let mut due = Due::new(layout.stages.len());
     for (place, stage) in layout.stages.iter().enumerate() {
         let first = match *stage {
@@ -104,7 +104,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         is_single: false,
         islands: layout.islands,
         routers: units.routers.iter().map(|(_, node, links)| Router::new(links, memories[node].clone())).collect(),
-        places,
+        spots,
         hosts,
         ports,
         milestones: vec![Milestones::default(); experiment.flows.len()],
@@ -115,7 +115,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         unsent: volumes.into_iter().filter(|(flow, _)| experiment.flows[*flow as usize].stop.is_none()).collect(),
         has_delivered_all: false,
         all_delivered: None,
-        cause: 0,
+        cause: Cause::Arrival,
         endpoints,
         batch: Batch::default(),
         onward: Vec::new(),
@@ -278,7 +278,7 @@ impl Layout {
         }
         for (endpoint, start) in table.starts.iter().enumerate() {
             let (first, came_by) = (table.links[*start as usize], self.inputs[endpoint].rank);
-            debug_assert_eq!(self.inputs.len() as u32, outlet(endpoints.len(), endpoint));
+            debug_assert_eq!(self.inputs.len() as u32, outlet(endpoints.len(), endpoint, Cause::Arrival));
             self.input(self.of_link[first as usize], first, came_by);
             self.input(self.of_link[first as usize], first, (links + endpoint) as u32);
         }
@@ -318,12 +318,12 @@ impl Layout {
         }
     }
 
-    /// What can happen on each island. For each endpoint, and then for each source of a host, its island and its place there.
-    fn settle_islands(&mut self, units: &Units, endpoints: &[Endpoint], hosts: &Hosts, links: usize) -> Vec<(u32, u32)> {
+    /// What can happen on each island. Tells each part of a host its spot, and gives back those of the endpoints.
+    fn settle_islands(&mut self, units: &Units, endpoints: &[Endpoint], hosts: &mut Hosts, links: usize) -> Vec<Option<Spot>> {
         if self.islands.is_empty() {
             return Vec::new();
         }
-        let mut places = vec![(NONE, NONE); endpoints.len() + hosts.sources()];
+        let mut spots = vec![None; endpoints.len()];
         let mut all_arrivals = vec![Vec::new(); self.islands.len()];
         for (i, input) in self.inputs.iter().enumerate().filter(|(_, input)| (input.rank as usize) < links) {
             if let Some(Stage::Island(island)) = self.stages.get(input.to as usize) {
@@ -336,7 +336,7 @@ impl Layout {
         }
         for (number, (mut arrivals, members)) in all_arrivals.into_iter().zip(all_members).enumerate() {
             arrivals.sort_by_key(|input| self.inputs[*input].rank);
-            let sources = hosts.sources_of(members.iter().map(|endpoint| &endpoints[*endpoint]));
+            let sources: BTreeSet<Source> = members.iter().flat_map(|endpoint| sources_of(&endpoints[*endpoint])).collect();
             let island = &mut self.islands[number];
             island.agenda = Due::new(arrivals.len() + members.len() + sources.len());
             for input in arrivals {
@@ -344,15 +344,15 @@ impl Layout {
                 island.events.push(Event::Arrival(input as u32));
             }
             for endpoint in members {
-                places[endpoint] = (number as u32, island.events.len() as u32);
+                spots[endpoint] = Some(Spot { island: number as u32, place: island.events.len() as u32 });
                 island.agenda.set(island.events.len(), endpoints[endpoint].wake);
                 island.events.push(Event::Wake(endpoint as u32));
             }
             for source in sources {
-                places[endpoints.len() + source] = (number as u32, island.events.len() as u32);
-                island.events.push(Event::Host(source as u32));
+                *hosts.spot_mut(source) = Some(Spot { island: number as u32, place: island.events.len() as u32 });
+                island.events.push(Event::Host(source));
             }
         }
-        places
+        spots
     }
 }
