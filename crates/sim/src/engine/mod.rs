@@ -4,4 +4,5 @@ pub mod due;
 pub mod merge;
 pub mod plan;
 pub mod route;
+pub mod schedule;
 pub mod world;

@@ -24,11 +24,11 @@ mod units;
 use longfat_core::atm::port::Run;
 use longfat_core::link::Link;
 use longfat_core::packet::{Line, PacketId, Packets};
-use longfat_core::time::{Duration, Time};
+use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 
 use crate::Error;
-use crate::engine::due::Due;
+use crate::engine::schedule::Schedule;
 use crate::ledger::Ledger;
 use crate::stage::endpoint::Endpoint;
 
@@ -131,22 +131,10 @@ pub struct World {
     waiting: Vec<Vec<u32>>,
     /// In the order of a sweep.
     stages: Vec<Stage>,
-    /// How far behind the front each stage stays.
-    behind: Vec<Duration>,
-    /// When each stage has something to do, and how far it is behind: the front of the first sweep in which it has its turn.
-    due: Due,
-    period: Duration,
+    schedule: Schedule,
     pub turns: Turns,
-    /// How far the last is behind the front.
-    spread: Duration,
-    /// No stage has lived beyond it.
-    front: Time,
-    /// Every stage has lived up to and including it; at first, none has.
-    reached: Option<Time>,
-    /// When all are to come together, once the end may come: see `is_single`.
+    /// When all are to come together, once the end may come.
     hold: Time,
-    /// Whether all live together, one instant after the other: the end may come at any of them.
-    is_single: bool,
     islands: Vec<Island>,
     pub routers: Vec<Router>,
     /// For each endpoint its spot, if it lives on an island. Empty without islands.
@@ -188,20 +176,21 @@ impl World {
         let enough = self.steps.saturating_add(steps);
         loop {
             if self.unfinished == 0 && self.undelivered == 0 {
-                assert!(self.is_single, "a run ended before it could");
+                assert!(self.schedule.is_single(), "a run ended before it could");
                 return Pause::Done;
             }
             let look = self.hosts.next_look();
             let stop = until.min(look).min(self.hold());
-            if self.reached < Some(stop) {
+            if self.schedule.reached() < Some(stop) {
                 if self.steps >= enough {
-                    self.now = self.reached.unwrap_or(Time::ZERO);
+                    self.now = self.schedule.reached().unwrap_or(Time::ZERO);
                     return Pause::Steps;
                 }
                 self.sweep(stop);
                 continue;
             }
-            (self.now, self.front) = (stop, stop);
+            self.now = stop;
+            self.schedule.meet(stop);
             if look == stop {
                 self.look();
             } else if stop < until {
@@ -216,9 +205,9 @@ impl World {
     /// has been sent and has crossed the network, so as long as one has not been sent all may go on by another period (the plan sees to
     /// that).
     fn hold(&mut self) -> Time {
-        while self.hold == Time::MAX && !self.is_single && self.undelivered > 0 {
+        while self.hold == Time::MAX && !self.schedule.is_single() && self.undelivered > 0 {
             let Some(&(flow, volume)) = self.unsent.last() else {
-                self.hold = self.front;
+                self.hold = self.schedule.front();
                 break;
             };
             let stats = self.endpoints[2 * flow as usize].agent.stats();
@@ -232,33 +221,18 @@ impl World {
 
     /// From here on all live together.
     pub fn be_single(&mut self) {
-        (self.is_single, self.hold) = (true, Time::MAX);
-        for place in 0..self.stages.len() {
-            let due = self.due_at(place);
-            self.due.set(place, due);
-        }
-        self.behind.fill(Duration::ZERO);
-        self.spread = Duration::ZERO;
+        self.hold = Time::MAX;
+        self.schedule.be_single();
     }
 
     /// Every stage that has something to do has its turn, but nobody lives beyond `stop`.
     fn sweep(&mut self, stop: Time) {
-        let next = self.due.first();
-        if self.is_single {
-            // One instant, the next at which anything happens.
-            self.front = next.min(stop);
-        } else {
-            // A sweep takes it that everybody has lived through the last front, less what it is behind. Before the first sweep nobody has
-            // lived through time zero itself.
-            let unlived = Duration::from_ps(u64::from(self.steps == 0));
-            // Nothing at all happens before: skip it.
-            self.front = (self.front + (self.period - unlived)).max(next).min(stop.saturating_add(self.spread));
-        }
+        self.schedule.begin(stop, self.steps == 0);
         self.turns.enough = self.steps.saturating_add(self.turns.sweep);
         let mut place = 0;
-        while let Some(found) = self.due.next(place, self.front) {
-            let until = Time::from_ps(self.front.as_ps() - self.behind[found].as_ps()).min(stop).min(self.hosts.next_look());
-            if self.due_at(found) <= until {
+        while let Some(found) = self.schedule.next(place) {
+            let until = self.schedule.until(found).min(self.hosts.next_look());
+            if self.schedule.due_at(found) <= until {
                 self.steps += 1;
                 let next = match self.stages[found] {
                     Stage::Endpoint(endpoint) => self.endpoint_turn(endpoint as usize, until),
@@ -268,20 +242,18 @@ impl World {
                     Stage::Router(router) => self.router_turn(router as usize, until),
                 };
                 if next <= until {
-                    // It has done all before `next`, and that is enough for one turn: nobody goes further in this sweep.
-                    self.front = Time::from_ps(next.as_ps() - 1 + self.behind[found].as_ps());
+                    self.schedule.cut(found, next);
                 }
-                self.due.set(found, next.saturating_add(self.behind[found]));
+                self.schedule.set(found, next);
             }
             place = found + 1;
         }
-        let last = self.front.as_ps().checked_sub(self.spread.as_ps()).map(Time::from_ps);
-        self.reached = self.reached.max(last.map(|last| last.min(stop).min(self.hosts.next_look())));
-        if self.is_single {
-            self.now = self.front;
+        self.schedule.end(self.hosts.next_look());
+        if self.schedule.is_single() {
+            self.now = self.schedule.front();
         }
         if std::mem::take(&mut self.has_delivered_all) {
-            assert!(self.is_single, "volumes were delivered before they could be");
+            assert!(self.schedule.is_single(), "volumes were delivered before they could be");
             self.all_delivered = Some(self.snapshot());
         }
     }
@@ -289,13 +261,6 @@ impl World {
     /// How many events there may be when the stage that has its turn now leaves what is at a later instant for its next.
     fn turn_ends(&self) -> u64 {
         self.turns.enough.max(self.steps.saturating_add(self.turns.stage))
-    }
-
-    /// When the stage at `place` has something to do.
-    #[inline]
-    fn due_at(&self, place: usize) -> Time {
-        let due = self.due.at(place);
-        if due == Time::MAX { due } else { Time::from_ps(due.as_ps() - self.behind[place].as_ps()) }
     }
 
     /// The packet `id` will come by this input when its stamp says.
@@ -320,7 +285,7 @@ impl World {
             Stage::Island(island) => self.islands[island as usize].agenda.lower(at as usize, comes),
             Stage::Router(router) => self.routers[router as usize].waiting.push(number),
         }
-        self.due.lower(to as usize, comes.saturating_add(self.behind[to as usize]));
+        self.schedule.lower(to as usize, comes);
     }
 
     /// Does what has happened at every queue and port up to now, which every stage has reached.

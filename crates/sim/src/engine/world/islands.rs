@@ -89,7 +89,7 @@ impl World {
         for number in 0..self.islands.len() {
             let next = self.leave_island(number, self.now);
             let place = self.islands[number].stage;
-            self.due.set(place, next.saturating_add(self.behind[place]));
+            self.schedule.set(place, next);
         }
     }
 

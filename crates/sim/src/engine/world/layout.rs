@@ -22,6 +22,7 @@ use crate::Error;
 use crate::engine::due::Due;
 use crate::engine::merge::Batch;
 use crate::engine::route::{END, RouteTable};
+use crate::engine::schedule::Schedule;
 use crate::ledger::Ledger;
 use crate::stage::endpoint::{Endpoint, personality};
 
@@ -52,17 +53,17 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let longest = longest(experiment, &links, &table);
     let plan = graph.plan(longest);
     ports.leave_waiting(longest);
-    let mut layout = Layout::new(&units, &endpoints, &plan.order, &plan.behind, &ports);
+    let mut layout = Layout::new(&units, &endpoints, &plan.order, &ports);
     layout.join(&units, &endpoints, &table, links.len(), &mut detours);
     let spots = layout.settle_islands(&units, &endpoints, &mut hosts, links.len());
-    let mut due = Due::new(layout.stages.len());
+    let mut schedule = Schedule::new(&plan, layout.units.iter().copied());
     for (place, stage) in layout.stages.iter().enumerate() {
         let first = match *stage {
             Stage::Endpoint(endpoint) => endpoints[endpoint as usize].wake,
             Stage::Island(island) => layout.islands[island as usize].agenda.first(),
             Stage::Link(_) | Stage::Port(_) | Stage::Router(_) => Time::MAX,
         };
-        due.set(place, first.saturating_add(layout.behind[place]));
+        schedule.set(place, first);
     }
     let place_of_link = layout.places_of_links(&units);
     // A stream is named after the links that it orders: the rest of the network has no say in it.
@@ -92,16 +93,10 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         place_of_link,
         ties: layout.inputs.iter().filter(|_| is_random).map(ties).collect(),
         inputs: layout.inputs,
-        due,
+        schedule,
         stages: layout.stages,
-        spread: layout.behind.iter().copied().max().unwrap_or(Duration::ZERO),
-        behind: layout.behind,
-        period: plan.period,
         turns: Turns::USUAL,
-        front: Time::ZERO,
-        reached: None,
         hold: Time::MAX,
-        is_single: false,
         islands: layout.islands,
         routers: units.routers.iter().map(|(_, node, links)| Router::new(links, memories[node].clone())).collect(),
         spots,
@@ -185,7 +180,8 @@ fn longest(experiment: &Experiment, links: &[Link], table: &RouteTable) -> Durat
 /// Stages in the order of a sweep, and their inputs.
 struct Layout {
     stages: Vec<Stage>,
-    behind: Vec<Duration>,
+    /// For each stage its unit.
+    units: Vec<usize>,
     hops: Vec<u32>,
     inputs: Vec<Input>,
     islands: Vec<Island>,
@@ -195,7 +191,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(units: &Units, endpoints: &[Endpoint], order: &[usize], behind: &[Duration], ports: &Ports) -> Self {
+    fn new(units: &Units, endpoints: &[Endpoint], order: &[usize], ports: &Ports) -> Self {
         let mut members = vec![Vec::new(); units.count];
         for (number, stages) in members.iter_mut().enumerate().take(units.islands.len()) {
             stages.push(Stage::Island(number as u32));
@@ -216,7 +212,7 @@ impl Layout {
         }
         let mut layout = Layout {
             stages: Vec::new(),
-            behind: Vec::new(),
+            units: Vec::new(),
             hops: Vec::new(),
             inputs: Vec::new(),
             islands: Vec::new(),
@@ -243,7 +239,7 @@ impl Layout {
                     }
                 }
                 layout.stages.push(stage);
-                layout.behind.push(behind[unit]);
+                layout.units.push(unit);
             }
         }
         layout

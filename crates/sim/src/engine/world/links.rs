@@ -203,7 +203,7 @@ impl World {
             self.set_source(Source::Nic(nic), starts);
             due = due.min(starts);
         }
-        self.due.lower(place, due.saturating_add(self.behind[place]));
+        self.schedule.lower(place, due);
     }
 
     /// The packet `id` comes to the link now.
