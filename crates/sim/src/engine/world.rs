@@ -16,6 +16,7 @@ mod islands;
 mod layout;
 mod links;
 mod offload;
+mod parts;
 mod ports;
 mod routers;
 mod snapshot;
@@ -28,17 +29,18 @@ use longfat_core::time::Time;
 use longfat_experiment::Experiment;
 
 use crate::Error;
+use crate::engine::ending::Ending;
 use crate::engine::schedule::Schedule;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, sent_so_far};
 use crate::stage::endpoint::Endpoint;
 
 use crate::engine::merge::Batch;
 use detours::Detours;
 use ends::Cause;
-use hosts::Hosts;
 use islands::Island;
 pub use islands::Spot;
 use links::{Tie, Told};
+use parts::Hosts;
 pub use ports::CellTotals;
 use ports::Ports;
 use routers::Router;
@@ -133,8 +135,6 @@ pub struct World {
     stages: Vec<Stage>,
     schedule: Schedule,
     pub turns: Turns,
-    /// When all are to come together, once the end may come.
-    hold: Time,
     islands: Vec<Island>,
     pub routers: Vec<Router>,
     /// For each endpoint its spot, if it lives on an island. Empty without islands.
@@ -143,13 +143,7 @@ pub struct World {
     pub ports: Ports,
     pub ledger: Ledger,
     pub milestones: Vec<Milestones>,
-    /// Volumes not yet delivered, and volumes not yet known to be delivered.
-    undelivered: usize,
-    unfinished: usize,
-    /// The flows with a volume of which some may not have been sent even once, and the volume.
-    unsent: Vec<(u32, u64)>,
-    /// The last volume was delivered in this sweep.
-    has_delivered_all: bool,
+    ending: Ending,
     /// Taken when the last volume was delivered.
     pub all_delivered: Option<Snapshot>,
     /// Trigger of what is being done.
@@ -175,7 +169,7 @@ impl World {
     pub fn run(&mut self, until: Time, steps: u64) -> Pause {
         let enough = self.steps.saturating_add(steps);
         loop {
-            if self.unfinished == 0 && self.undelivered == 0 {
+            if self.ending.is_reached() {
                 assert!(self.schedule.is_single(), "a run ended before it could");
                 return Pause::Done;
             }
@@ -201,27 +195,17 @@ impl World {
         }
     }
 
-    /// Nobody may live beyond this time by a sweep: the run may end at any instant after it. A volume is not delivered before its last byte
-    /// has been sent and has crossed the network, so as long as one has not been sent all may go on by another period (the plan sees to
-    /// that).
+    /// Nobody lives beyond this time by a sweep.
     fn hold(&mut self) -> Time {
-        while self.hold == Time::MAX && !self.schedule.is_single() && self.undelivered > 0 {
-            let Some(&(flow, volume)) = self.unsent.last() else {
-                self.hold = self.schedule.front();
-                break;
-            };
-            let stats = self.endpoints[2 * flow as usize].agent.stats();
-            if stats.bytes_sent - stats.bytes_retransmitted < volume {
-                break;
-            }
-            self.unsent.pop();
+        let World { ending, schedule, endpoints, .. } = self;
+        if schedule.is_single() {
+            return Time::MAX;
         }
-        self.hold
+        ending.hold(schedule.front(), |flow| sent_so_far(&endpoints[2 * flow as usize].agent.stats()))
     }
 
     /// From here on all live together.
     pub fn be_single(&mut self) {
-        self.hold = Time::MAX;
         self.schedule.be_single();
     }
 
@@ -252,7 +236,7 @@ impl World {
         if self.schedule.is_single() {
             self.now = self.schedule.front();
         }
-        if std::mem::take(&mut self.has_delivered_all) {
+        if self.ending.take_delivery() {
             assert!(self.schedule.is_single(), "volumes were delivered before they could be");
             self.all_delivered = Some(self.snapshot());
         }

@@ -204,15 +204,14 @@ impl World {
             Milestone::Established => flow.established = now,
             Milestone::AllAcked => {
                 flow.acked_all = now;
-                self.unfinished -= 1;
+                self.ending.acknowledged();
             }
             Milestone::EndOfStream => {
                 flow.delivered_all = now;
                 self.endpoints[number].close();
                 // The sender of a flow comes before its receiver.
                 if self.endpoints[number - 1].has_volume {
-                    self.undelivered -= 1;
-                    self.has_delivered_all = self.undelivered == 0;
+                    self.ending.delivered();
                 }
             }
             Milestone::Acked => {

@@ -11,15 +11,16 @@ use longfat_experiment::{Experiment, Ties};
 
 use super::detours::Detours;
 use super::ends::{Cause, outlet};
-use super::hosts::{Hosts, Source, sources_of};
 use super::islands::{Event, Island, Spot};
 use super::links::{Tie, Told};
+use super::parts::{Hosts, Source, sources_of};
 use super::ports::Ports;
 use super::routers::Router;
 use super::units::{NONE, Units, graph};
 use super::{Input, Milestones, Stage, Turns, World, volumes};
 use crate::Error;
 use crate::engine::due::Due;
+use crate::engine::ending::Ending;
 use crate::engine::merge::Batch;
 use crate::engine::route::{END, RouteTable};
 use crate::engine::schedule::Schedule;
@@ -77,6 +78,8 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     };
     let is_random = experiment.ties == Ties::Random;
     let leads_to = layout.leads_to(links.len());
+    // Whoever stops early may be done before its volume is sent.
+    let unsent = volumes.iter().copied().filter(|(flow, _)| experiment.flows[*flow as usize].stop.is_none()).collect();
     Ok(World {
         now: Time::ZERO,
         steps: 0,
@@ -96,19 +99,13 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         schedule,
         stages: layout.stages,
         turns: Turns::USUAL,
-        hold: Time::MAX,
         islands: layout.islands,
         routers: units.routers.iter().map(|(_, node, links)| Router::new(links, memories[node].clone())).collect(),
         spots,
         hosts,
         ports,
         milestones: vec![Milestones::default(); experiment.flows.len()],
-        undelivered: volumes.len(),
-        // A run without a volume lasts its whole duration: it waits for something that never comes.
-        unfinished: if volumes.is_empty() { usize::MAX } else { volumes.len() },
-        // Whoever stops early may be done before its volume is sent.
-        unsent: volumes.into_iter().filter(|(flow, _)| experiment.flows[*flow as usize].stop.is_none()).collect(),
-        has_delivered_all: false,
+        ending: Ending::new(volumes.len(), unsent),
         all_delivered: None,
         cause: Cause::Arrival,
         endpoints,

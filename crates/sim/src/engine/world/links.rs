@@ -5,7 +5,7 @@ use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 
 use super::ends::first_from_links;
-use super::hosts::Source;
+use super::parts::Source;
 use super::units::NONE;
 use super::{Input, Stage, World};
 use crate::engine::merge::Arrival;

@@ -4,7 +4,7 @@ use longfat_core::packet::PacketId;
 use longfat_core::time::Time;
 
 use super::World;
-use super::hosts::Source;
+use super::parts::Source;
 use crate::stage::host::interface::Clump;
 
 impl World {

@@ -6,8 +6,8 @@ use longfat_core::time::Duration;
 use longfat_experiment::Experiment;
 
 use super::detours::Detours;
-use super::hosts::Hosts;
 use super::links::Told;
+use super::parts::Hosts;
 use super::ports::Ports;
 use crate::engine::plan::Graph;
 use crate::engine::route::{END, RouteTable};
