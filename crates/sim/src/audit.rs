@@ -5,12 +5,12 @@ use longfat_core::packet::{Packet, PacketId, Packets};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 
-use crate::cpu::Processor;
-use crate::endpoint::Agent;
-use crate::interface::Interface;
+use crate::engine::world::World;
 use crate::ledger::Tally;
-use crate::overhead::Overhead;
-use crate::world::World;
+use crate::stage::endpoint::Agent;
+use crate::stage::host::interface::Interface;
+use crate::stage::host::overhead::Overhead;
+use crate::stage::host::processor::Processor;
 
 /// Counts what is still in the network, by flow.
 pub struct Census<'a> {

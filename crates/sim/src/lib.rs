@@ -1,24 +1,15 @@
 //! The virtual-time driver: runs an experiment over longfat's own TCP, queues and links.
 //!
-//! The network is cut into stages ([`world`]): links, ports of switches, endpoints, and islands of what shares something without delay. A
-//! [`plan`] says how far each may live by itself before the next has its turn. [`measure`] writes down what is asked for, and [`audit`]
+//! The network is cut into stages ([`engine`]): links, ports of switches, endpoints, and islands of what shares something without delay. A
+//! [plan](engine::plan) says how far each may live by itself before the next has its turn. [`measure`] writes down what is asked for, and [`audit`]
 //! checks at the end that no packet was lost from the books.
 
 mod audit;
-mod cpu;
-mod due;
-mod endpoint;
-mod interface;
+mod engine;
 mod ledger;
 mod measure;
-mod memory;
-mod merge;
-mod nic;
-mod overhead;
-mod plan;
-mod route;
 mod simulation;
-mod world;
+mod stage;
 
 #[cfg(test)]
 mod tests;
@@ -29,9 +20,9 @@ use longfat_core::time::Time;
 use longfat_model::Experiment;
 use longfat_record::trace::Trace;
 
+use engine::world::World;
 use measure::Recorder;
 pub use simulation::{FlowState, Progress, Simulation};
-use world::World;
 
 /// Why there is no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

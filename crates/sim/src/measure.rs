@@ -10,9 +10,9 @@ use longfat_record::trace::{
 };
 
 use crate::Error;
-use crate::endpoint::Agent;
-use crate::memory::Gauge;
-use crate::world::{self, Snapshot, World};
+use crate::engine::world::{self, Snapshot, World};
+use crate::stage::endpoint::Agent;
+use crate::stage::host::memory::Gauge;
 
 /// Watches a world: stops it at the instants where something is to be written down.
 #[derive(Debug)]

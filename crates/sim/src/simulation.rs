@@ -11,9 +11,9 @@ use longfat_tcp::congestion::held::{Held, Hold};
 
 use crate::Error;
 use crate::audit;
-use crate::endpoint::Agent;
+use crate::engine::world::{Pause, World};
 use crate::measure::{Recorder, flow_sample, link_sample};
-use crate::world::{Pause, World};
+use crate::stage::endpoint::Agent;
 
 /// Events between two calls of a progress callback: some milliseconds.
 const STEPS_PER_CALL: u64 = 20_000;

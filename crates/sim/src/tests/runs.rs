@@ -11,8 +11,8 @@ use longfat_core::units::{Capacity, Rate};
 use longfat_model::{Experiment, Link, Node, NodeKind};
 use longfat_record::trace::{EventKind, Series, Trace};
 
+use crate::engine::world::World;
 use crate::run;
-use crate::world::World;
 use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// A volume of 2 MB for each of `pairs` flows over 10 Mb/s and 20 ms.

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::random;
 use crate::drive;
-use crate::world::World;
+use crate::engine::world::World;
 use longfat_model::dumbbell::Dumbbell;
 
 /// In sweeps as the plan has them, or one instant after the other from the start.
@@ -121,7 +121,7 @@ fn a_run_can_be_stopped_however_fast_a_flow_is() {
     let mut before = 0;
     for _ in 0..20 {
         let pause = world.run(Time::MAX, 20_000);
-        assert_eq!(pause, crate::world::Pause::Steps);
+        assert_eq!(pause, crate::engine::world::Pause::Steps);
         assert!(world.steps - before < 100_000, "{} steps in one go", world.steps - before);
         before = world.steps;
     }

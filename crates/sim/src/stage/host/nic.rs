@@ -4,9 +4,13 @@ use std::collections::VecDeque;
 
 use longfat_model::OnFull;
 
+use crate::engine::world::Spot;
+
 /// The interface between a host and one of its links.
 #[derive(Debug)]
 pub struct Nic {
+    /// Its place in the agenda of its island; `None` where no endpoint uses it.
+    pub spot: Option<Spot>,
     /// The link it feeds.
     pub link: u32,
     txqueuelen: u64,
@@ -28,6 +32,7 @@ impl Nic {
     /// Of a host whose segments do not simply get lost when the queue is full.
     pub fn new(link: u32, txqueuelen: u64, on_full: OnFull) -> Self {
         Nic {
+            spot: None,
             link,
             txqueuelen,
             stalls: on_full == OnFull::Stall,

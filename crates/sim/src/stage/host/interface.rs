@@ -7,9 +7,13 @@ use longfat_core::packet::{Ecn, Packet, PacketId, Segment, flags};
 use longfat_core::time::Time;
 use longfat_model::Interrupts;
 
+use crate::engine::world::Spot;
+
 /// What waits at one interface.
 #[derive(Debug)]
 pub struct Interface {
+    /// Its place in the agenda of its island; `None` where no endpoint uses it.
+    pub spot: Option<Spot>,
     how: Interrupts,
     ring: VecDeque<PacketId>,
     /// When it interrupts; [`Time::MAX`]: nothing waits.
@@ -18,7 +22,7 @@ pub struct Interface {
 
 impl Interface {
     pub fn new(how: Interrupts) -> Self {
-        Interface { how, ring: VecDeque::new(), at: Time::MAX }
+        Interface { spot: None, how, ring: VecDeque::new(), at: Time::MAX }
     }
 
     /// A packet has come: whether there is room for it.

@@ -6,8 +6,8 @@ use longfat_core::time::Time;
 use longfat_record::trace::{Event, EventKind};
 
 use super::World;
-use crate::endpoint::{Agent, Endpoint, Milestone};
 use crate::ledger::sent_so_far;
+use crate::stage::endpoint::{Agent, Endpoint, Milestone};
 
 impl World {
     /// The endpoint lives up to and including `until`, or until it has had its turn; when it next has something to do.
@@ -27,10 +27,10 @@ impl World {
             // What comes by a link is first.
             if comes <= wakes {
                 let id = line.pop(&self.packets).expect("there is a first");
-                self.cause = 0;
+                self.cause = Cause::Arrival;
                 self.deliver(number, id);
             } else {
-                self.cause = 1;
+                self.cause = Cause::Timer;
                 self.wake(number);
             }
         };
@@ -111,7 +111,7 @@ impl World {
         }
         let wake = self.endpoints[number].wake;
         assert!(wake > self.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
-        self.set_source(number, wake);
+        self.set_wake(number, wake);
     }
 
     /// After anything that happened at an endpoint: notes it, sends what it has to send, sets its timer.
@@ -143,7 +143,7 @@ impl World {
         if endpoint.is_on_island | endpoint.has_link {
             self.offer(endpoint.first_link as usize, id);
         } else {
-            self.put(outlet(self.endpoints.len(), number) + self.cause, id);
+            self.put(outlet(self.endpoints.len(), number, self.cause), id);
         }
     }
 
@@ -174,7 +174,7 @@ impl World {
         if time < endpoint.wake {
             endpoint.wake = time;
             if endpoint.is_on_island {
-                self.set_source(number, time);
+                self.set_wake(number, time);
             }
         }
     }
@@ -204,15 +204,14 @@ impl World {
             Milestone::Established => flow.established = now,
             Milestone::AllAcked => {
                 flow.acked_all = now;
-                self.unfinished -= 1;
+                self.ending.acknowledged();
             }
             Milestone::EndOfStream => {
                 flow.delivered_all = now;
                 self.endpoints[number].close();
                 // The sender of a flow comes before its receiver.
                 if self.endpoints[number - 1].has_volume {
-                    self.undelivered -= 1;
-                    self.has_delivered_all = self.undelivered == 0;
+                    self.ending.delivered();
                 }
             }
             Milestone::Acked => {
@@ -235,11 +234,26 @@ impl World {
     }
 }
 
-/// The first of the two inputs by which what the endpoint `number`, of so many, sends comes to its first link: what a packet set off. By the
-/// next one comes what it sends when it wakes. Each is in order of time then.
+/// Trigger of what an endpoint does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// A packet came.
+    Arrival,
+    /// The endpoint woke, or its host looked at its memory.
+    Timer,
+}
+
+/// Input by which the packets of the endpoint `number`, of so many endpoints, come to its first link: one per [`Cause`], since each is in
+/// order of time then.
 #[inline]
-pub(super) const fn outlet(endpoints: usize, number: usize) -> u32 {
-    (endpoints + 2 * number) as u32
+pub(super) const fn outlet(endpoints: usize, number: usize, cause: Cause) -> u32 {
+    (endpoints + 2 * number) as u32 + cause as u32
+}
+
+/// First input by which packets come from a link to a link: the inputs of the endpoints and their outlets stand before it.
+#[inline]
+pub(super) const fn first_from_links(endpoints: usize) -> usize {
+    outlet(endpoints, endpoints, Cause::Arrival) as usize
 }
 
 /// The way of what the endpoint `number` sends.

@@ -10,9 +10,13 @@ use longfat_core::packet::PacketId;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 
+use crate::engine::world::Spot;
+
 /// The packets that one host holds.
 #[derive(Debug)]
 pub struct Overhead {
+    /// Its place in the agenda of its island; `None` where no endpoint uses it.
+    pub spot: Option<Spot>,
     most: Duration,
     rng: Rng,
     /// When each leaves, to which link.
@@ -23,7 +27,7 @@ pub struct Overhead {
 impl Overhead {
     /// Up to `most` for each packet.
     pub fn new(most: Duration, rng: Rng) -> Self {
-        Overhead { most, rng, held: VecDeque::new(), last: Time::ZERO }
+        Overhead { spot: None, most, rng, held: VecDeque::new(), last: Time::ZERO }
     }
 
     /// Holds the packet `id`, which goes to `link`.

@@ -4,7 +4,15 @@
 use longfat_core::time::Time;
 
 use super::World;
-use crate::due::Due;
+use super::parts::Source;
+use crate::engine::due::Due;
+
+/// Place in the agenda of an island.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    pub island: u32,
+    pub place: u32,
+}
 
 /// One island.
 #[derive(Debug)]
@@ -27,8 +35,8 @@ pub enum Event {
     Arrival(u32),
     /// This endpoint wakes.
     Wake(u32),
-    /// The source of this number of the hosts acts.
-    Host(u32),
+    /// A part of the host acts.
+    Host(Source),
 }
 
 impl World {
@@ -50,7 +58,7 @@ impl World {
             match events[place] {
                 Event::Arrival(inlet) => self.arrive_on_island(number, place, inlet as usize),
                 Event::Wake(endpoint) => self.wake(endpoint as usize),
-                Event::Host(source) => self.host_event(source as usize),
+                Event::Host(source) => self.host_event(source),
             }
         }
     }
@@ -81,17 +89,28 @@ impl World {
         for number in 0..self.islands.len() {
             let next = self.leave_island(number, self.now);
             let place = self.islands[number].stage;
-            self.due.set(place, next.saturating_add(self.behind[place]));
+            self.schedule.set(place, next);
         }
     }
 
-    /// The endpoint of this number, or after the endpoints the source of a host, is due at `time`, if it lives on an island.
+    /// The endpoint `number` is due at `time`, if it lives on an island.
     #[inline]
-    pub(super) fn set_source(&mut self, number: usize, time: Time) {
-        if let Some(&(island, place)) = self.places.get(number)
-            && let Some(island) = self.islands.get_mut(island as usize)
-        {
-            island.agenda.set(place as usize, time);
+    pub(super) fn set_wake(&mut self, number: usize, time: Time) {
+        if let Some(&Some(spot)) = self.spots.get(number) {
+            self.set_spot(spot, time);
         }
+    }
+
+    /// The part `source` of a host is due at `time`.
+    #[inline]
+    pub(super) fn set_source(&mut self, source: Source, time: Time) {
+        if let Some(spot) = *self.hosts.spot_mut(source) {
+            self.set_spot(spot, time);
+        }
+    }
+
+    #[inline]
+    fn set_spot(&mut self, spot: Spot, time: Time) {
+        self.islands[spot.island as usize].agenda.set(spot.place as usize, time);
     }
 }

@@ -7,7 +7,7 @@ use longfat_record::trace::{self, FlowCounts};
 use longfat_tcp::LimitedBy;
 
 use super::{CellTotals, World};
-use crate::endpoint::Endpoint;
+use crate::stage::endpoint::Endpoint;
 
 /// Counts of each flow now, in the order of the experiment.
 pub fn counts(world: &World) -> Vec<FlowCounts> {

@@ -2,160 +2,15 @@
 //! receive takes the processor's time, or what they send is held for a while; what they hold takes memory; or the application takes
 //! its time to read. Endpoints on other hosts never come here.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::queue::DropReason;
-use longfat_core::rng::Rng;
-use longfat_core::time::Time;
-use longfat_model::{Experiment, Memory, OnFull};
 
 use super::World;
-use super::ends::way_of;
-use crate::cpu::{Job, Next, Processor};
-use crate::endpoint::{Agent, Endpoint};
-use crate::interface::Interface;
+use super::ends::{Cause, way_of};
+use super::parts::Source;
 use crate::ledger::LinkLog;
-use crate::memory::Pool;
-use crate::nic::Nic;
-use crate::overhead::Overhead;
-
-/// The transmit queues at which TCP waits, the processors, the overheads and the interfaces that interrupt, each a source of events, in this order; and the memory.
-#[derive(Debug, Default)]
-pub struct Hosts {
-    pub nics: Vec<Nic>,
-    pub processors: Vec<Processor>,
-    pub overheads: Vec<Overhead>,
-    pub interfaces: Vec<Interface>,
-    pub pools: Vec<Pool>,
-}
-
-impl Hosts {
-    /// Those of `experiment`; tells each of its endpoints.
-    pub fn new(experiment: &Experiment, endpoints: &mut [Endpoint]) -> Self {
-        let mut hosts = Hosts::default();
-        // For each node the endpoints that are there, and the links that lead from it.
-        let ends = gathered(experiment.flows.iter().flat_map(|flow| [flow.from, flow.to]));
-        let outgoing = gathered(experiment.network.links.iter().map(|link| link.from));
-        for host in &experiment.hosts {
-            let ends = ends.get(&host.node).map_or(&[][..], Vec::as_slice);
-            let processor = host.cpu.as_ref().map(|cpu| {
-                hosts.processors.push(Processor::new(cpu));
-                hosts.processors.len() - 1
-            });
-            let overhead = host.overhead.map(|most| {
-                let name = format!("{} overhead", experiment.network.nodes[host.node].name);
-                hosts.overheads.push(Overhead::new(most, Rng::named(experiment.seed, &name)));
-                hosts.overheads.len() - 1
-            });
-            let interface = host.interrupts.map(|how| {
-                hosts.interfaces.push(Interface::new(how));
-                hosts.interfaces.len() - 1
-            });
-            let first_nic = hosts.nics.len();
-            // Lost when the queue is full: that is what the link's queue does by itself.
-            if let Some(nic) = host.nic.filter(|nic| nic.on_full != OnFull::Drop) {
-                let links = outgoing.get(&host.node).into_iter().flatten();
-                hosts.nics.extend(links.map(|i| Nic::new(*i as u32, nic.txqueuelen, nic.on_full)));
-            }
-            if host.offload.is_some_and(|offload| offload.limit_output_bytes.is_some()) {
-                hosts.nics[first_nic..].iter_mut().for_each(Nic::keep_small);
-            }
-            for &end in ends {
-                let endpoint = &mut endpoints[end];
-                let nic = hosts.nics[first_nic..].iter().position(|nic| nic.link == endpoint.first_link);
-                endpoint.place(nic.map(|i| first_nic + i), processor, overhead);
-                endpoint.offload(host.offload, interface);
-            }
-            if let Some(memory) = host.memory {
-                hosts.pools.push(pool(experiment, endpoints, ends, &memory, hosts.pools.len()));
-            }
-        }
-        hosts
-    }
-
-    /// How many sources of events there are besides the memory: it is looked at when all stages have come to the same time.
-    pub fn sources(&self) -> usize {
-        self.nics.len() + self.processors.len() + self.overheads.len() + self.interfaces.len()
-    }
-
-    /// When the next of the memories is looked at.
-    #[inline]
-    pub fn next_look(&self) -> Time {
-        self.pools.iter().map(Pool::next_look).min().unwrap_or(Time::MAX)
-    }
-}
-
-impl Hosts {
-    /// The numbers of the sources of events that these endpoints share, in order.
-    pub fn sources_of<'a>(&self, endpoints: impl Iterator<Item = &'a Endpoint>) -> BTreeSet<usize> {
-        let (processors, overheads) = (self.nics.len(), self.nics.len() + self.processors.len());
-        let interfaces = overheads + self.overheads.len();
-        let of = |endpoint: &Endpoint| {
-            let processor = endpoint.processor().map(|n| processors + n);
-            [endpoint.nic(), processor, endpoint.overhead().map(|n| overheads + n), endpoint.interface().map(|n| interfaces + n)]
-        };
-        endpoints.flat_map(of).flatten().collect()
-    }
-
-    /// The endpoints that live together: for each, all that share something with it without delay, and those that send by the same links.
-    pub fn islands(&self, endpoints: &[Endpoint]) -> Vec<Vec<u32>> {
-        let mut island_of = vec![usize::MAX; endpoints.len()];
-        let mut islands: Vec<Vec<u32>> = Vec::new();
-        // Whoever has the same key lives together: a source, a memory, a link.
-        let mut holders: BTreeMap<(u8, usize), Vec<u32>> = BTreeMap::new();
-        let keys = |endpoint: &Endpoint| {
-            let sources = self.sources_of([endpoint].into_iter()).into_iter().map(|source| (0, source));
-            let memory = endpoint.memory().map(|(pool, _)| (1, pool));
-            sources.chain(memory).chain([(2, endpoint.first_link as usize)]).collect::<Vec<_>>()
-        };
-        for (i, endpoint) in endpoints.iter().enumerate() {
-            keys(endpoint).into_iter().for_each(|key| holders.entry(key).or_default().push(i as u32));
-        }
-        for start in 0..endpoints.len() {
-            if island_of[start] != usize::MAX || !endpoints[start].shares() {
-                continue;
-            }
-            let (mut members, mut next) = (vec![start as u32], 0);
-            island_of[start] = islands.len();
-            while let Some(&member) = members.get(next) {
-                next += 1;
-                for other in keys(&endpoints[member as usize]).into_iter().flat_map(|key| &holders[&key]) {
-                    if island_of[*other as usize] == usize::MAX {
-                        island_of[*other as usize] = islands.len();
-                        members.push(*other);
-                    }
-                }
-            }
-            members.sort_unstable();
-            islands.push(members);
-        }
-        islands
-    }
-}
-
-/// The places in `nodes` at which each node is.
-fn gathered(nodes: impl Iterator<Item = usize>) -> BTreeMap<usize, Vec<usize>> {
-    let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (place, node) in nodes.enumerate() {
-        places.entry(node).or_default().push(place);
-    }
-    places
-}
-
-/// The memory of the host `node`, number `number` of all, with a share for each TCP connection that ends there.
-fn pool(experiment: &Experiment, endpoints: &mut [Endpoint], ends: &[usize], memory: &Memory, number: usize) -> Pool {
-    let mut pool = Pool::new(memory.bytes);
-    for &i in ends {
-        let flow = &experiment.flows[i / 2];
-        let config = if i % 2 == 0 { &flow.sender } else { &flow.receiver };
-        if let Agent::Tcp(tcp) = &mut endpoints[i].agent {
-            let share = pool.join(i, tcp, memory.least(config));
-            endpoints[i].share(number, share);
-        }
-    }
-    pool
-}
+use crate::stage::endpoint::Agent;
+use crate::stage::host::processor::{Job, Next};
 
 impl World {
     /// After anything that happened at an endpoint of such a host.
@@ -211,7 +66,7 @@ impl World {
 
     /// The memories whose time has come look at all their connections. Every stage has come to now.
     pub(super) fn look(&mut self) {
-        self.cause = 1;
+        self.cause = Cause::Timer;
         for pool in 0..self.hosts.pools.len() {
             if self.hosts.pools[pool].next_look() <= self.now {
                 self.look_at(pool);
@@ -269,16 +124,14 @@ impl World {
         }
     }
 
-    /// The event of source `number` of the hosts has come.
+    /// The event of `source` has come.
     #[cold]
-    pub(super) fn host_event(&mut self, number: usize) {
-        match number.checked_sub(self.hosts.nics.len()) {
-            None => self.nic_event(number),
-            Some(n) if n < self.hosts.processors.len() => self.processor_event(n),
-            Some(n) => match (n - self.hosts.processors.len()).checked_sub(self.hosts.overheads.len()) {
-                None => self.overhead_event(n - self.hosts.processors.len()),
-                Some(interface) => self.interface_event(interface),
-            },
+    pub(super) fn host_event(&mut self, source: Source) {
+        match source {
+            Source::Nic(number) => self.nic_event(number),
+            Source::Processor(number) => self.processor_event(number),
+            Source::Overhead(number) => self.overhead_event(number),
+            Source::Interface(number) => self.interface_event(number),
         }
     }
 
@@ -303,8 +156,7 @@ impl World {
     }
 
     fn set_overhead(&mut self, overhead: usize) {
-        let source = self.endpoints.len() + self.hosts.nics.len() + self.hosts.processors.len() + overhead;
-        self.set_source(source, self.hosts.overheads[overhead].next());
+        self.set_source(Source::Overhead(overhead), self.hosts.overheads[overhead].next());
     }
 
     /// The next packet the endpoint sends, if there is room for it.
@@ -416,8 +268,7 @@ impl World {
                 }
             }
         }
-        let source = self.endpoints.len() + self.hosts.nics.len() + processor;
-        self.set_source(source, self.hosts.processors[processor].wakes());
+        self.set_source(Source::Processor(processor), self.hosts.processors[processor].wakes());
     }
 
     /// What the host could not keep up with is lost.

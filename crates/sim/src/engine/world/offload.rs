@@ -4,7 +4,8 @@ use longfat_core::packet::PacketId;
 use longfat_core::time::Time;
 
 use super::World;
-use crate::interface::Clump;
+use super::parts::Source;
+use crate::stage::host::interface::Clump;
 
 impl World {
     /// The endpoint sends the packet `id` by its first link, where small queues may be kept.
@@ -49,7 +50,7 @@ impl World {
             (true, true) => self.links[nic.link as usize].next_start(),
             (true, false) => Time::MAX,
         };
-        self.set_source(self.endpoints.len() + place, at);
+        self.set_source(Source::Nic(place), at);
     }
 
     /// An interface interrupts: all that waits there comes to TCP, one after the other or in clumps.
@@ -86,8 +87,6 @@ impl World {
     }
 
     pub(super) fn set_interface(&mut self, interface: usize) {
-        let hosts = &self.hosts;
-        let before = hosts.nics.len() + hosts.processors.len() + hosts.overheads.len();
-        self.set_source(self.endpoints.len() + before + interface, hosts.interfaces[interface].next());
+        self.set_source(Source::Interface(interface), self.hosts.interfaces[interface].next());
     }
 }

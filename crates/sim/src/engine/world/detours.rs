@@ -7,7 +7,7 @@ use longfat_core::time::Time;
 use longfat_model::Experiment;
 use longfat_model::made::Moves;
 
-use crate::route::END;
+use crate::engine::route::END;
 
 /// What moves when, and by which inputs it then comes.
 #[derive(Debug, Default)]

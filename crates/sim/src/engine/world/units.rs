@@ -6,13 +6,13 @@ use longfat_core::time::Duration;
 use longfat_model::Experiment;
 
 use super::detours::Detours;
-use super::hosts::Hosts;
 use super::links::Told;
+use super::parts::Hosts;
 use super::ports::Ports;
-use crate::endpoint::Endpoint;
-use crate::memory;
-use crate::plan::Graph;
-use crate::route::{END, RouteTable};
+use crate::engine::plan::Graph;
+use crate::engine::route::{END, RouteTable};
+use crate::stage::endpoint::Endpoint;
+use crate::stage::host::memory;
 
 /// In place of a number: there is none.
 pub(super) const NONE: u32 = u32::MAX;
@@ -33,14 +33,7 @@ pub(super) struct Units {
 
 impl Units {
     /// Of this network; tells the endpoints on islands.
-    pub fn new(
-        experiment: &Experiment,
-        endpoints: &mut [Endpoint],
-        hosts: &Hosts,
-        table: &RouteTable,
-        ports: &Ports,
-        detours: &Detours,
-    ) -> Self {
+    pub fn new(experiment: &Experiment, endpoints: &mut [Endpoint], table: &RouteTable, ports: &Ports, detours: &Detours) -> Self {
         let links = &experiment.network.links;
         let mut units = Units {
             count: 0,
@@ -50,7 +43,7 @@ impl Units {
             islands: Vec::new(),
             routers: Vec::new(),
         };
-        for members in hosts.islands(endpoints) {
+        for members in Hosts::islands(endpoints) {
             let unit = units.next();
             let mut links: Vec<u32> = members.iter().map(|endpoint| endpoints[*endpoint as usize].first_link).collect();
             links.sort_unstable();

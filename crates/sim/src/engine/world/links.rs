@@ -4,11 +4,12 @@ use longfat_core::packet::PacketId;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 
-use super::ends::outlet;
+use super::ends::first_from_links;
+use super::parts::Source;
 use super::units::NONE;
 use super::{Input, Stage, World};
+use crate::engine::merge::Arrival;
 use crate::ledger::LinkLog;
-use crate::merge::Arrival;
 
 /// Where ties between links are broken at random: the ranks of what comes by one input. Each instant has a rank of its own, drawn from the
 /// input's own stream, so that it does not depend on how much is done at once.
@@ -47,7 +48,7 @@ pub(super) struct Told {
 
 /// Whether packets come by the input of this number from a link, and not from one of so many endpoints.
 fn is_from_link(input: usize, endpoints: usize) -> bool {
-    input >= outlet(endpoints, endpoints) as usize
+    input >= first_from_links(endpoints)
 }
 
 impl World {
@@ -199,10 +200,10 @@ impl World {
         let mut due = due;
         if let (Some(nic), Stage::Island(_)) = (nic, self.stages[place]) {
             let starts = self.links[link as usize].next_start();
-            self.set_source(self.endpoints.len() + nic, starts);
+            self.set_source(Source::Nic(nic), starts);
             due = due.min(starts);
         }
-        self.due.lower(place, due.saturating_add(self.behind[place]));
+        self.schedule.lower(place, due);
     }
 
     /// The packet `id` comes to the link now.

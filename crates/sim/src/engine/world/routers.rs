@@ -7,9 +7,9 @@ use longfat_core::queue::shared::SharedBuffer;
 use longfat_core::time::Time;
 
 use super::World;
-use crate::due::Due;
+use crate::engine::due::Due;
+use crate::engine::merge::Arrival;
 use crate::ledger::LinkLog;
-use crate::merge::Arrival;
 
 /// One router.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! A stage is a link with the queue before it, an output port of a switch, an endpoint, an *island* (the endpoints of a host that share
 //! something without delay, with what they share), or a router, with all links that lead from it, where their queues share a memory. What
 //! comes to a stage comes by its [`Input`]s, and a stage takes it in order of time. How far each stage may live before the next has its
-//! turn is in the [`Plan`](crate::plan).
+//! turn is in the [`Plan`](crate::engine::plan).
 //!
 //! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
 //! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
@@ -16,6 +16,7 @@ mod islands;
 mod layout;
 mod links;
 mod offload;
+mod parts;
 mod ports;
 mod routers;
 mod snapshot;
@@ -24,19 +25,22 @@ mod units;
 use longfat_core::atm::port::Run;
 use longfat_core::link::Link;
 use longfat_core::packet::{Line, PacketId, Packets};
-use longfat_core::time::{Duration, Time};
+use longfat_core::time::Time;
 use longfat_model::Experiment;
 
 use crate::Error;
-use crate::due::Due;
-use crate::endpoint::Endpoint;
-use crate::ledger::Ledger;
+use crate::engine::ending::Ending;
+use crate::engine::schedule::Schedule;
+use crate::ledger::{Ledger, sent_so_far};
+use crate::stage::endpoint::Endpoint;
 
-use crate::merge::Batch;
+use crate::engine::merge::Batch;
 use detours::Detours;
-use hosts::Hosts;
+use ends::Cause;
 use islands::Island;
+pub use islands::Spot;
 use links::{Tie, Told};
+use parts::Hosts;
 pub use ports::CellTotals;
 use ports::Ports;
 use routers::Router;
@@ -129,41 +133,21 @@ pub struct World {
     waiting: Vec<Vec<u32>>,
     /// In the order of a sweep.
     stages: Vec<Stage>,
-    /// How far behind the front each stage stays.
-    behind: Vec<Duration>,
-    /// When each stage has something to do, and how far it is behind: the front of the first sweep in which it has its turn.
-    due: Due,
-    period: Duration,
+    schedule: Schedule,
     pub turns: Turns,
-    /// How far the last is behind the front.
-    spread: Duration,
-    /// No stage has lived beyond it.
-    front: Time,
-    /// Every stage has lived up to and including it; at first, none has.
-    reached: Option<Time>,
-    /// When all are to come together, once the end may come: see `is_single`.
-    hold: Time,
-    /// Whether all live together, one instant after the other: the end may come at any of them.
-    is_single: bool,
     islands: Vec<Island>,
     pub routers: Vec<Router>,
-    /// For each endpoint, and then for each source of events of a host, its island and its place in the agenda there. Empty without islands.
-    places: Vec<(u32, u32)>,
+    /// For each endpoint its spot, if it lives on an island. Empty without islands.
+    spots: Vec<Option<Spot>>,
     pub hosts: Hosts,
     pub ports: Ports,
     pub ledger: Ledger,
     pub milestones: Vec<Milestones>,
-    /// Volumes not yet delivered, and volumes not yet known to be delivered.
-    undelivered: usize,
-    unfinished: usize,
-    /// The flows with a volume of which some may not have been sent even once, and the volume.
-    unsent: Vec<(u32, u64)>,
-    /// The last volume was delivered in this sweep.
-    has_delivered_all: bool,
+    ending: Ending,
     /// Taken when the last volume was delivered.
     pub all_delivered: Option<Snapshot>,
-    /// Whether what is being done was set off by a packet that came (0), or by an endpoint that woke (1).
-    cause: u32,
+    /// Trigger of what is being done.
+    cause: Cause,
     /// For each link those who are told what its flow control says. Empty where nobody has any.
     pauses: Vec<Vec<Told>>,
     /// For each link its place in the order of a sweep, or that of its island.
@@ -185,21 +169,22 @@ impl World {
     pub fn run(&mut self, until: Time, steps: u64) -> Pause {
         let enough = self.steps.saturating_add(steps);
         loop {
-            if self.unfinished == 0 && self.undelivered == 0 {
-                assert!(self.is_single, "a run ended before it could");
+            if self.ending.is_reached() {
+                assert!(self.schedule.is_single(), "a run ended before it could");
                 return Pause::Done;
             }
             let look = self.hosts.next_look();
             let stop = until.min(look).min(self.hold());
-            if self.reached < Some(stop) {
+            if self.schedule.reached() < Some(stop) {
                 if self.steps >= enough {
-                    self.now = self.reached.unwrap_or(Time::ZERO);
+                    self.now = self.schedule.reached().unwrap_or(Time::ZERO);
                     return Pause::Steps;
                 }
                 self.sweep(stop);
                 continue;
             }
-            (self.now, self.front) = (stop, stop);
+            self.now = stop;
+            self.schedule.meet(stop);
             if look == stop {
                 self.look();
             } else if stop < until {
@@ -210,53 +195,28 @@ impl World {
         }
     }
 
-    /// Nobody may live beyond this time by a sweep: the run may end at any instant after it. A volume is not delivered before its last byte
-    /// has been sent and has crossed the network, so as long as one has not been sent all may go on by another period (the plan sees to
-    /// that).
+    /// Nobody lives beyond this time by a sweep.
     fn hold(&mut self) -> Time {
-        while self.hold == Time::MAX && !self.is_single && self.undelivered > 0 {
-            let Some(&(flow, volume)) = self.unsent.last() else {
-                self.hold = self.front;
-                break;
-            };
-            let stats = self.endpoints[2 * flow as usize].agent.stats();
-            if stats.bytes_sent - stats.bytes_retransmitted < volume {
-                break;
-            }
-            self.unsent.pop();
+        let World { ending, schedule, endpoints, .. } = self;
+        if schedule.is_single() {
+            return Time::MAX;
         }
-        self.hold
+        ending.hold(schedule.front(), |flow| sent_so_far(&endpoints[2 * flow as usize].agent.stats()))
     }
 
     /// From here on all live together.
     pub fn be_single(&mut self) {
-        (self.is_single, self.hold) = (true, Time::MAX);
-        for place in 0..self.stages.len() {
-            let due = self.due_at(place);
-            self.due.set(place, due);
-        }
-        self.behind.fill(Duration::ZERO);
-        self.spread = Duration::ZERO;
+        self.schedule.be_single();
     }
 
     /// Every stage that has something to do has its turn, but nobody lives beyond `stop`.
     fn sweep(&mut self, stop: Time) {
-        let next = self.due.first();
-        if self.is_single {
-            // One instant, the next at which anything happens.
-            self.front = next.min(stop);
-        } else {
-            // A sweep takes it that everybody has lived through the last front, less what it is behind. Before the first sweep nobody has
-            // lived through time zero itself.
-            let unlived = Duration::from_ps(u64::from(self.steps == 0));
-            // Nothing at all happens before: skip it.
-            self.front = (self.front + (self.period - unlived)).max(next).min(stop.saturating_add(self.spread));
-        }
+        self.schedule.begin(stop, self.steps == 0);
         self.turns.enough = self.steps.saturating_add(self.turns.sweep);
         let mut place = 0;
-        while let Some(found) = self.due.next(place, self.front) {
-            let until = Time::from_ps(self.front.as_ps() - self.behind[found].as_ps()).min(stop).min(self.hosts.next_look());
-            if self.due_at(found) <= until {
+        while let Some(found) = self.schedule.next(place) {
+            let until = self.schedule.until(found).min(self.hosts.next_look());
+            if self.schedule.due_at(found) <= until {
                 self.steps += 1;
                 let next = match self.stages[found] {
                     Stage::Endpoint(endpoint) => self.endpoint_turn(endpoint as usize, until),
@@ -266,20 +226,18 @@ impl World {
                     Stage::Router(router) => self.router_turn(router as usize, until),
                 };
                 if next <= until {
-                    // It has done all before `next`, and that is enough for one turn: nobody goes further in this sweep.
-                    self.front = Time::from_ps(next.as_ps() - 1 + self.behind[found].as_ps());
+                    self.schedule.cut(found, next);
                 }
-                self.due.set(found, next.saturating_add(self.behind[found]));
+                self.schedule.set(found, next);
             }
             place = found + 1;
         }
-        let last = self.front.as_ps().checked_sub(self.spread.as_ps()).map(Time::from_ps);
-        self.reached = self.reached.max(last.map(|last| last.min(stop).min(self.hosts.next_look())));
-        if self.is_single {
-            self.now = self.front;
+        self.schedule.end(self.hosts.next_look());
+        if self.schedule.is_single() {
+            self.now = self.schedule.front();
         }
-        if std::mem::take(&mut self.has_delivered_all) {
-            assert!(self.is_single, "volumes were delivered before they could be");
+        if self.ending.take_delivery() {
+            assert!(self.schedule.is_single(), "volumes were delivered before they could be");
             self.all_delivered = Some(self.snapshot());
         }
     }
@@ -287,13 +245,6 @@ impl World {
     /// How many events there may be when the stage that has its turn now leaves what is at a later instant for its next.
     fn turn_ends(&self) -> u64 {
         self.turns.enough.max(self.steps.saturating_add(self.turns.stage))
-    }
-
-    /// When the stage at `place` has something to do.
-    #[inline]
-    fn due_at(&self, place: usize) -> Time {
-        let due = self.due.at(place);
-        if due == Time::MAX { due } else { Time::from_ps(due.as_ps() - self.behind[place].as_ps()) }
     }
 
     /// The packet `id` will come by this input when its stamp says.
@@ -318,7 +269,7 @@ impl World {
             Stage::Island(island) => self.islands[island as usize].agenda.lower(at as usize, comes),
             Stage::Router(router) => self.routers[router as usize].waiting.push(number),
         }
-        self.due.lower(to as usize, comes.saturating_add(self.behind[to as usize]));
+        self.schedule.lower(to as usize, comes);
     }
 
     /// Does what has happened at every queue and port up to now, which every stage has reached.
@@ -338,7 +289,7 @@ impl World {
     /// For each link the packets that are on their way by it.
     pub fn on_wires(&self) -> Vec<u64> {
         let mut on_wires: Vec<u64> = self.links.iter().map(Link::keeps).collect();
-        let sent = self.endpoints.len()..ends::outlet(self.endpoints.len(), self.endpoints.len()) as usize;
+        let sent = self.endpoints.len()..ends::first_from_links(self.endpoints.len());
         for (i, input) in self.inputs.iter().enumerate() {
             if sent.contains(&i) {
                 assert!(input.line.is_empty(), "what an endpoint has sent has not come to its link");

@@ -10,20 +10,22 @@ use longfat_model::made::{self, Made};
 use longfat_model::{Experiment, Ties};
 
 use super::detours::Detours;
-use super::ends::outlet;
-use super::hosts::Hosts;
-use super::islands::{Event, Island};
+use super::ends::{Cause, outlet};
+use super::islands::{Event, Island, Spot};
 use super::links::{Tie, Told};
+use super::parts::{Hosts, Source, sources_of};
 use super::ports::Ports;
 use super::routers::Router;
 use super::units::{NONE, Units, graph};
 use super::{Input, Milestones, Stage, Turns, World, volumes};
 use crate::Error;
-use crate::due::Due;
-use crate::endpoint::{Endpoint, personality};
+use crate::engine::due::Due;
+use crate::engine::ending::Ending;
+use crate::engine::merge::Batch;
+use crate::engine::route::{END, RouteTable};
+use crate::engine::schedule::Schedule;
 use crate::ledger::Ledger;
-use crate::merge::Batch;
-use crate::route::{END, RouteTable};
+use crate::stage::endpoint::{Endpoint, personality};
 
 /// The world of `experiment` at time zero.
 pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
@@ -32,7 +34,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let Made { mut links, memories } = made::links(experiment);
     let pauses = pauses(experiment, &table, &mut links);
     let mut ports = Ports::new(experiment, &table);
-    let hosts = Hosts::new(experiment, &mut endpoints);
+    let mut hosts = Hosts::new(experiment, &mut endpoints);
     let volumes: Vec<(u32, u64)> = volumes(experiment).collect();
     let mut detours = Detours::new(experiment);
     for (i, &start) in table.starts.iter().enumerate() {
@@ -43,7 +45,7 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         }
         detours.moves.tell(&mut links, table.route(i), start, &party);
     }
-    let units = Units::new(experiment, &mut endpoints, &hosts, &table, &ports, &detours);
+    let units = Units::new(experiment, &mut endpoints, &table, &ports, &detours);
     let lag = |link: u32| match ports.in_front_of(link as usize) {
         Some(port) => port.lag(links[link as usize].delay()),
         None => links[link as usize].lag(),
@@ -52,17 +54,17 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     let longest = longest(experiment, &links, &table);
     let plan = graph.plan(longest);
     ports.leave_waiting(longest);
-    let mut layout = Layout::new(&units, &endpoints, &plan.order, &plan.behind, &ports);
+    let mut layout = Layout::new(&units, &endpoints, &plan.order, &ports);
     layout.join(&units, &endpoints, &table, links.len(), &mut detours);
-    let places = layout.settle_islands(&units, &endpoints, &hosts, links.len());
-    let mut due = Due::new(layout.stages.len());
+    let spots = layout.settle_islands(&units, &endpoints, &mut hosts, links.len());
+    let mut schedule = Schedule::new(&plan, layout.units.iter().copied());
     for (place, stage) in layout.stages.iter().enumerate() {
         let first = match *stage {
             Stage::Endpoint(endpoint) => endpoints[endpoint as usize].wake,
             Stage::Island(island) => layout.islands[island as usize].agenda.first(),
             Stage::Link(_) | Stage::Port(_) | Stage::Router(_) => Time::MAX,
         };
-        due.set(place, first.saturating_add(layout.behind[place]));
+        schedule.set(place, first);
     }
     let place_of_link = layout.places_of_links(&units);
     // A stream is named after the links that it orders: the rest of the network has no say in it.
@@ -76,6 +78,8 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
     };
     let is_random = experiment.ties == Ties::Random;
     let leads_to = layout.leads_to(links.len());
+    // Whoever stops early may be done before its volume is sent.
+    let unsent = volumes.iter().copied().filter(|(flow, _)| experiment.flows[*flow as usize].stop.is_none()).collect();
     Ok(World {
         now: Time::ZERO,
         steps: 0,
@@ -92,30 +96,18 @@ pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {
         place_of_link,
         ties: layout.inputs.iter().filter(|_| is_random).map(ties).collect(),
         inputs: layout.inputs,
-        due,
+        schedule,
         stages: layout.stages,
-        spread: layout.behind.iter().copied().max().unwrap_or(Duration::ZERO),
-        behind: layout.behind,
-        period: plan.period,
         turns: Turns::USUAL,
-        front: Time::ZERO,
-        reached: None,
-        hold: Time::MAX,
-        is_single: false,
         islands: layout.islands,
         routers: units.routers.iter().map(|(_, node, links)| Router::new(links, memories[node].clone())).collect(),
-        places,
+        spots,
         hosts,
         ports,
         milestones: vec![Milestones::default(); experiment.flows.len()],
-        undelivered: volumes.len(),
-        // A run without a volume lasts its whole duration: it waits for something that never comes.
-        unfinished: if volumes.is_empty() { usize::MAX } else { volumes.len() },
-        // Whoever stops early may be done before its volume is sent.
-        unsent: volumes.into_iter().filter(|(flow, _)| experiment.flows[*flow as usize].stop.is_none()).collect(),
-        has_delivered_all: false,
+        ending: Ending::new(volumes.len(), unsent),
         all_delivered: None,
-        cause: 0,
+        cause: Cause::Arrival,
         endpoints,
         batch: Batch::default(),
         onward: Vec::new(),
@@ -185,7 +177,8 @@ fn longest(experiment: &Experiment, links: &[Link], table: &RouteTable) -> Durat
 /// Stages in the order of a sweep, and their inputs.
 struct Layout {
     stages: Vec<Stage>,
-    behind: Vec<Duration>,
+    /// For each stage its unit.
+    units: Vec<usize>,
     hops: Vec<u32>,
     inputs: Vec<Input>,
     islands: Vec<Island>,
@@ -195,7 +188,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(units: &Units, endpoints: &[Endpoint], order: &[usize], behind: &[Duration], ports: &Ports) -> Self {
+    fn new(units: &Units, endpoints: &[Endpoint], order: &[usize], ports: &Ports) -> Self {
         let mut members = vec![Vec::new(); units.count];
         for (number, stages) in members.iter_mut().enumerate().take(units.islands.len()) {
             stages.push(Stage::Island(number as u32));
@@ -216,7 +209,7 @@ impl Layout {
         }
         let mut layout = Layout {
             stages: Vec::new(),
-            behind: Vec::new(),
+            units: Vec::new(),
             hops: Vec::new(),
             inputs: Vec::new(),
             islands: Vec::new(),
@@ -243,7 +236,7 @@ impl Layout {
                     }
                 }
                 layout.stages.push(stage);
-                layout.behind.push(behind[unit]);
+                layout.units.push(unit);
             }
         }
         layout
@@ -278,7 +271,7 @@ impl Layout {
         }
         for (endpoint, start) in table.starts.iter().enumerate() {
             let (first, came_by) = (table.links[*start as usize], self.inputs[endpoint].rank);
-            debug_assert_eq!(self.inputs.len() as u32, outlet(endpoints.len(), endpoint));
+            debug_assert_eq!(self.inputs.len() as u32, outlet(endpoints.len(), endpoint, Cause::Arrival));
             self.input(self.of_link[first as usize], first, came_by);
             self.input(self.of_link[first as usize], first, (links + endpoint) as u32);
         }
@@ -318,12 +311,12 @@ impl Layout {
         }
     }
 
-    /// What can happen on each island. For each endpoint, and then for each source of a host, its island and its place there.
-    fn settle_islands(&mut self, units: &Units, endpoints: &[Endpoint], hosts: &Hosts, links: usize) -> Vec<(u32, u32)> {
+    /// What can happen on each island. Tells each part of a host its spot, and gives back those of the endpoints.
+    fn settle_islands(&mut self, units: &Units, endpoints: &[Endpoint], hosts: &mut Hosts, links: usize) -> Vec<Option<Spot>> {
         if self.islands.is_empty() {
             return Vec::new();
         }
-        let mut places = vec![(NONE, NONE); endpoints.len() + hosts.sources()];
+        let mut spots = vec![None; endpoints.len()];
         let mut all_arrivals = vec![Vec::new(); self.islands.len()];
         for (i, input) in self.inputs.iter().enumerate().filter(|(_, input)| (input.rank as usize) < links) {
             if let Some(Stage::Island(island)) = self.stages.get(input.to as usize) {
@@ -336,7 +329,7 @@ impl Layout {
         }
         for (number, (mut arrivals, members)) in all_arrivals.into_iter().zip(all_members).enumerate() {
             arrivals.sort_by_key(|input| self.inputs[*input].rank);
-            let sources = hosts.sources_of(members.iter().map(|endpoint| &endpoints[*endpoint]));
+            let sources: BTreeSet<Source> = members.iter().flat_map(|endpoint| sources_of(&endpoints[*endpoint])).collect();
             let island = &mut self.islands[number];
             island.agenda = Due::new(arrivals.len() + members.len() + sources.len());
             for input in arrivals {
@@ -344,15 +337,15 @@ impl Layout {
                 island.events.push(Event::Arrival(input as u32));
             }
             for endpoint in members {
-                places[endpoint] = (number as u32, island.events.len() as u32);
+                spots[endpoint] = Some(Spot { island: number as u32, place: island.events.len() as u32 });
                 island.agenda.set(island.events.len(), endpoints[endpoint].wake);
                 island.events.push(Event::Wake(endpoint as u32));
             }
             for source in sources {
-                places[endpoints.len() + source] = (number as u32, island.events.len() as u32);
-                island.events.push(Event::Host(source as u32));
+                *hosts.spot_mut(source) = Some(Spot { island: number as u32, place: island.events.len() as u32 });
+                island.events.push(Event::Host(source));
             }
         }
-        places
+        spots
     }
 }

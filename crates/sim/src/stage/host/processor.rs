@@ -13,6 +13,8 @@ use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Cycles, Intake};
 
+use crate::engine::world::Spot;
+
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
@@ -53,6 +55,8 @@ pub enum Next {
 /// One processor.
 #[derive(Debug)]
 pub struct Processor {
+    /// Its place in the agenda of its island; `None` where no endpoint uses it.
+    pub spot: Option<Spot>,
     send: Cost,
     receive: Cost,
     job: Option<Job>,
@@ -79,6 +83,7 @@ impl Processor {
     /// An idle one.
     pub fn new(cpu: &longfat_model::Cpu) -> Self {
         Processor {
+            spot: None,
             send: Cost::new(cpu.send, cpu.mhz),
             receive: Cost::new(cpu.receive, cpu.mhz),
             job: None,

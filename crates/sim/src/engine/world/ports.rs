@@ -14,8 +14,8 @@ use longfat_core::time::{Duration, Time};
 use longfat_model::{Experiment, Network, NodeKind};
 
 use super::{Input, World};
+use crate::engine::route::{END, RouteTable};
 use crate::ledger::LinkLog;
-use crate::route::{END, RouteTable};
 
 /// Every output port.
 #[derive(Default)]
@@ -297,7 +297,7 @@ impl World {
             self.ports.list[next].arrive(ingress, Run { route, channel, arrives: run.arrives + delay, ..run });
             let next = &mut self.ports.list[next];
             let news = next.port.next_news();
-            self.due.lower(stage, next.due(news).saturating_add(self.behind[stage]));
+            self.schedule.lower(stage, next.due(news));
         }
         self.onward = runs;
     }

@@ -1,0 +1,61 @@
+//! The end of a run that waits for volumes, as a bound on how far stages may go before all go together.
+
+use longfat_core::time::Time;
+
+/// Volumes that the run waits for.
+#[derive(Debug)]
+pub struct Ending {
+    /// Volumes not yet delivered.
+    undelivered: usize,
+    /// Volumes of which the sender does not know yet that they are delivered; `None` in a run without volumes, which lasts its whole duration.
+    unfinished: Option<usize>,
+    /// Flows with a volume of which some may not have been sent even once, and the volume.
+    unsent: Vec<(u32, u64)>,
+    /// When all stages are to come together.
+    hold: Option<Time>,
+    /// The last volume was delivered since the last call of [`Ending::take_delivery`].
+    has_delivered_all: bool,
+}
+
+impl Ending {
+    /// The end of a run with so many volumes, of which those of the flows in `unsent` are sent whole.
+    pub fn new(volumes: usize, unsent: Vec<(u32, u64)>) -> Self {
+        let unfinished = (volumes > 0).then_some(volumes);
+        Ending { undelivered: volumes, unfinished, unsent, hold: None, has_delivered_all: false }
+    }
+
+    /// Whether every volume is delivered and acknowledged.
+    pub fn is_reached(&self) -> bool {
+        self.unfinished == Some(0) && self.undelivered == 0
+    }
+
+    /// Time beyond which no sweep goes: the run may end at any instant after it. A volume is not delivered before its last byte has been
+    /// sent and has crossed the network, so while one has not been sent, all may go on by another period (the plan sees to that). `front`
+    /// is how far the stages have come, `sent` says how many bytes a flow has sent once.
+    pub fn hold(&mut self, front: Time, sent: impl Fn(u32) -> u64) -> Time {
+        while self.hold.is_none() && self.undelivered > 0 {
+            match self.unsent.last() {
+                None => self.hold = Some(front),
+                Some(&(flow, volume)) if sent(flow) < volume => break,
+                Some(_) => _ = self.unsent.pop(),
+            }
+        }
+        self.hold.unwrap_or(Time::MAX)
+    }
+
+    /// One more volume is delivered.
+    pub fn delivered(&mut self) {
+        self.undelivered -= 1;
+        self.has_delivered_all = self.undelivered == 0;
+    }
+
+    /// One more sender of a volume knows that all of it is delivered.
+    pub fn acknowledged(&mut self) {
+        self.unfinished = self.unfinished.map(|left| left - 1);
+    }
+
+    /// Whether the last volume was delivered since the last call.
+    pub fn take_delivery(&mut self) -> bool {
+        std::mem::take(&mut self.has_delivered_all)
+    }
+}

@@ -1,0 +1,129 @@
+//! The schedule: when each stage has something to do, how far it may go in its turn, and how far all have come.
+
+use longfat_core::time::{Duration, Time};
+
+use super::due::Due;
+use super::plan::Plan;
+
+/// The turns of the stages, each by its place in the order of a sweep.
+#[derive(Debug)]
+pub struct Schedule {
+    /// When each stage has something to do, plus its lag behind the front: the front of the first sweep in which it has its turn.
+    due: Due,
+    /// How far behind the front each stage stays.
+    behind: Vec<Duration>,
+    period: Duration,
+    /// How far behind the front the last stage stays.
+    spread: Duration,
+    /// No stage has gone beyond it.
+    front: Time,
+    /// No stage goes beyond it in this sweep.
+    stop: Time,
+    /// Every stage has gone up to and including it; `None` before the first sweep.
+    reached: Option<Time>,
+    /// Whether all stages go together, one instant after the other: the run may end at any of them.
+    is_single: bool,
+}
+
+impl Schedule {
+    /// The schedule of `plan` at time zero; `units` says for each stage which unit of the plan it is, and nothing is due.
+    pub fn new(plan: &Plan, units: impl Iterator<Item = usize>) -> Self {
+        let behind: Vec<Duration> = units.map(|unit| plan.behind[unit]).collect();
+        Schedule {
+            due: Due::new(behind.len()),
+            period: plan.period,
+            spread: behind.iter().copied().max().unwrap_or(Duration::ZERO),
+            behind,
+            front: Time::ZERO,
+            stop: Time::ZERO,
+            reached: None,
+            is_single: false,
+        }
+    }
+
+    pub fn front(&self) -> Time {
+        self.front
+    }
+
+    pub fn reached(&self) -> Option<Time> {
+        self.reached
+    }
+
+    pub fn is_single(&self) -> bool {
+        self.is_single
+    }
+
+    /// All stages have come to `now`: the next sweep goes on from there.
+    pub fn meet(&mut self, now: Time) {
+        self.front = now;
+    }
+
+    /// All stages go together from here on.
+    pub fn be_single(&mut self) {
+        self.is_single = true;
+        for place in 0..self.behind.len() {
+            let due = self.due_at(place);
+            self.due.set(place, due);
+        }
+        self.behind.fill(Duration::ZERO);
+        self.spread = Duration::ZERO;
+    }
+
+    /// A sweep begins, in which no stage goes beyond `stop`: moves the front.
+    pub fn begin(&mut self, stop: Time, is_first: bool) {
+        self.stop = stop;
+        let next = self.due.first();
+        if self.is_single {
+            // One instant, the next at which anything happens.
+            self.front = next.min(stop);
+        } else {
+            // A sweep takes it that all stages have gone through the last front, less what they are behind. Before the first sweep no stage has
+            // gone through time zero itself.
+            let unlived = Duration::from_ps(u64::from(is_first));
+            // Nothing at all happens before: skip it.
+            self.front = (self.front + (self.period - unlived)).max(next).min(stop.saturating_add(self.spread));
+        }
+    }
+
+    /// The first stage from `place` on whose turn it is in this sweep.
+    #[inline]
+    pub fn next(&self, place: usize) -> Option<usize> {
+        self.due.next(place, self.front)
+    }
+
+    /// How far the stage at `place` may go in its turn.
+    #[inline]
+    pub fn until(&self, place: usize) -> Time {
+        Time::from_ps(self.front.as_ps() - self.behind[place].as_ps()).min(self.stop)
+    }
+
+    /// When the stage at `place` has something to do.
+    #[inline]
+    pub fn due_at(&self, place: usize) -> Time {
+        let due = self.due.at(place);
+        if due == Time::MAX { due } else { Time::from_ps(due.as_ps() - self.behind[place].as_ps()) }
+    }
+
+    /// The stage at `place` next has something to do at `time`.
+    #[inline]
+    pub fn set(&mut self, place: usize, time: Time) {
+        self.due.set(place, time.saturating_add(self.behind[place]));
+    }
+
+    /// The stage at `place` has something to do at `time`, if not earlier.
+    #[inline]
+    pub fn lower(&mut self, place: usize, time: Time) {
+        self.due.lower(place, time.saturating_add(self.behind[place]));
+    }
+
+    /// The stage at `place` has done all before `next`, and that is enough for one turn: no stage goes further in this sweep.
+    pub fn cut(&mut self, place: usize, next: Time) {
+        self.front = Time::from_ps(next.as_ps() - 1 + self.behind[place].as_ps());
+    }
+
+    /// The sweep is over; no stage has gone beyond `most`.
+    pub fn end(&mut self, most: Time) {
+        let last = self.front.as_ps().checked_sub(self.spread.as_ps()).map(Time::from_ps);
+        self.reached = self.reached.max(last.map(|last| last.min(self.stop).min(most)));
+    }
+}

@@ -1,0 +1,4 @@
+//! The parts of stages.
+
+pub mod endpoint;
+pub mod host;
