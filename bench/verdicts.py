@@ -1,6 +1,6 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--split dev|train|test|fresh|final|kernel] [--seed N] [--causes "A;B"] [--keep FOLDER]
+    python bench/verdicts.py [--split dev|train|test|fresh|final|fit|held|kernel] [--seed N] [--causes "A;B"] [--keep FOLDER]
         [--captures FOLDER] [--details]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
@@ -33,11 +33,32 @@ from longfat.capture import write_capture
 
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
 MANY = ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood")
-LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), "test": MANY, "fresh": MANY, "train": MANY, "final": MANY}
+SPLITS = ("test", "fresh", "train", "final", "fit", "held")
+LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), **dict.fromkeys(SPLITS, MANY)}
 EVERY = (*MANY, "bbr", "bbr3", "vegas", "compound", "yeah")
-ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": EVERY, "fresh": EVERY, "train": EVERY, "final": EVERY}
-RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75), "train": (8, 60), "final": (6, 28, 120), "kernel": (22, 60)}
-RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15), "train": (14, 20), "final": (10, 17, 24), "kernel": (8, 12)}
+ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), **dict.fromkeys(SPLITS, EVERY)}
+RTTS = {
+    "dev": (20, 100),
+    "test": (5, 50, 150),
+    "fresh": (10, 35, 75),
+    "train": (8, 60),
+    "final": (6, 28, 120),
+    "fit": (7, 18, 45, 90),
+    "held": (12, 30, 70, 130),
+    "kernel": (22, 60),
+}
+RATES = {
+    "dev": (30,),
+    "test": (12, 25, 60),
+    "fresh": (8, 15),
+    "train": (14, 20),
+    "final": (10, 17, 24),
+    "fit": (9, 16, 26),
+    "held": (6, 11, 20, 35),
+    "kernel": (8, 12),
+}
+ALONE = ("fit", "held")
+"""Splits in which every second flow has the path for itself."""
 
 Cause = dict[str, str]
 AQM = "active queue management"
@@ -86,15 +107,17 @@ stack = "linux"
 traffic = {traffic}
 {flow}
 
+{noise}{host}
+[measure]
+duration = "{seconds} s"
+packets = "main"
+"""
+NOISE = """
 [[flow]]
 name = "noise"
 from = "left2"
 to = "right2"
-traffic = {{ kind = "on_off", rate = "{noise} kbit/s", on = "200 ms", off = "300 ms" }}
-{host}
-[measure]
-duration = "{seconds} s"
-packets = "main"
+traffic = {{ kind = "on_off", rate = "{kbps} kbit/s", on = "200 ms", off = "300 ms" }}
 """
 # A host that is slower than the path, with a ring of 64: as a slow drop-tail queue, except for the blocks in which it is emptied.
 HOST = """
@@ -120,9 +143,17 @@ class Case:
 
 
 def text(
-    name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random.Random, slow_start: str = 'slow_start = "standard"\n'
+    name: str,
+    cause: Cause,
+    control: str,
+    rtt: int,
+    rate: int,
+    rng: random.Random,
+    *,
+    slow_start: str = 'slow_start = "standard"\n',
+    may_be_alone: bool = False,
 ) -> str:
-    """The experiment in which `name` limits a flow."""
+    """The experiment in which `name` limits a flow, beside others or alone."""
     bdp = rate * 1e6 / 8 * rtt / 1e3
     packets = bdp / 1500
     # Of its own, so that what was made with the others is made as it was.
@@ -147,6 +178,7 @@ def text(
         "target": f"{later.uniform(2.5, 10):.1f}",
         "max_p": f"{later.uniform(0.02, 0.2):.3f}",
     }
+    is_alone = may_be_alone and later.random() < 0.5
     # A packet takes 1000 cycles.
     mhz = max(1, round(rng.uniform(0.5, 0.7) * rate * 1e6 / 12_000 * 1000 / 1e6))
     return EXPERIMENT.format(
@@ -161,7 +193,7 @@ def text(
         control=control,
         traffic=cause.get("traffic", '"bulk"').format(**values),
         flow=cause.get("flow", "").format(**values),
-        noise=rate * 1000 // 20,
+        noise="" if is_alone else NOISE.format(kbps=rate * 1000 // 20),
         host=HOST.format(mhz=mhz) if "host" in cause else "",
         seconds=max(20, rtt // 3),
     )
@@ -178,7 +210,8 @@ def simulated(folder: Path, split: str, seed: int, causes: str) -> Iterator[Case
             if not facts.exists():
                 file = folder / f"{stem}.toml"
                 is_kernel = split == "kernel"
-                made = text(name, cause, control, rtt, rate, rng, "") if is_kernel else text(name, cause, control, rtt, rate, rng)
+                standard = "" if is_kernel else 'slow_start = "standard"\n'
+                made = text(name, cause, control, rtt, rate, rng, slow_start=standard, may_be_alone=split in ALONE)
                 file.write_text(made, encoding="utf-8")
                 experiment = longfat.load(str(file))
                 if is_kernel:
