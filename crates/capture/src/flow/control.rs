@@ -102,7 +102,7 @@ pub fn control(connection: &Connection, main: usize) -> Value {
     }
     let (kept, epochs) = epochs(way, &real, full);
     if kept.len() >= 3 {
-        let kept = super::verdict::quantile(&kept, 0.5).unwrap_or(0.0);
+        let kept = super::statistics::quantile(&kept, 0.5).unwrap_or(0.0);
         if kept > 0.93 {
             return said(Some("bbr"), 0.7, format!("{:.0} % of the window is left after a loss: losses do not govern it", 100.0 * kept));
         }
@@ -134,7 +134,7 @@ fn misfit(one: &Candidate, epochs: &[Epoch]) -> f64 {
             0.5 * (left * left).min(16.0) + 0.5 * (squares / epoch.samples.len() as f64).min(16.0)
         })
         .collect();
-    super::verdict::quantile(&each, 0.5).unwrap_or(f64::MAX)
+    super::statistics::quantile(&each, 0.5).unwrap_or(f64::MAX)
 }
 
 /// What shares of the window losses left, and the epochs in which growth can be seen.
@@ -145,8 +145,9 @@ fn epochs(way: &Way, episodes: &[&Episode], full: f64) -> (Vec<f64>, Vec<Epoch>)
     if !trips.is_known() || rtt <= 0.0 {
         return (kept, epochs);
     }
-    let highest =
-        |bins: &[(i64, &Bin)]| super::verdict::quantile(&bins.iter().map(|(_, bin)| bin.flight_max as f64 / full).collect::<Vec<_>>(), 0.5);
+    let highest = |bins: &[(i64, &Bin)]| {
+        super::statistics::quantile(&bins.iter().map(|(_, bin)| bin.flight_max as f64 / full).collect::<Vec<_>>(), 0.5)
+    };
     for (i, episode) in episodes.iter().enumerate() {
         let own = if episode.rtt > 0 { episode.rtt } else { trips.smoothed };
         // What was sent in the repair must be acknowledged.
@@ -189,7 +190,7 @@ fn epochs(way: &Way, episodes: &[&Episode], full: f64) -> (Vec<f64>, Vec<Epoch>)
 fn beyond(way: &Way, episodes: &[&Episode], full: f64) -> Option<f64> {
     let share = episodes.len() as f64 / way.counts.segments.max(1) as f64;
     let flights: Vec<f64> = way.series.bins.iter().filter(|bin| bin.flight_max > 0).map(|bin| bin.flight_max as f64 / full).collect();
-    let times = super::verdict::quantile(&flights, 0.5)? * share.sqrt() / 1.22;
+    let times = super::statistics::quantile(&flights, 0.5)? * share.sqrt() / 1.22;
     (episodes.len() >= 10 && share > 0.005 && times > 4.0).then_some(times)
 }
 
@@ -210,6 +211,6 @@ fn drained(way: &Way, episodes: &[&Episode]) -> Option<(f64, f64)> {
     }
     let later: Vec<f64> =
         bins.iter().filter(|(time, _)| *time > at + 3 * trip && *time < at + 15 * trip).map(|(_, bin)| bin.flight_max as f64).collect();
-    let settled = super::verdict::quantile(&later, 0.5).filter(|_| later.len() >= 8)?;
+    let settled = super::statistics::quantile(&later, 0.5).filter(|_| later.len() >= 8)?;
     (settled < 0.55 * peak as f64).then_some((peak as f64, settled))
 }

@@ -5,10 +5,12 @@ mod connection;
 mod control;
 mod copies;
 mod ranges;
+mod rate;
 mod report;
 mod rows;
 mod rtt;
 mod series;
+mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -19,3 +21,4 @@ pub use rows::rows;
 #[cfg(test)]
 pub use table::Table;
 pub use table::trace;
+pub use verdict::{FEATURES, Spec, thresholds};

@@ -1,20 +1,17 @@
 //! What is said of a connection and of a file, as JSON. Names end with their unit, as in results.
 
+use super::clock::time;
 use super::connection::{Connection, Point};
 use super::control::control;
+use super::rate::{carried, goodput};
 use super::rtt::Rtt;
-use super::verdict::{goodput, is_bound, verdict};
+use super::verdict::{features, is_bound, verdict};
 use super::way::{Again, Way};
 use crate::read::Input;
 use serde_json::{Value, json};
 
 fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
-}
-
-/// A time in words.
-pub fn time(ns: i64) -> String {
-    if ns < 1_000_000_000 { format!("{:.3} ms", 1e3 * seconds(ns)) } else { format!("{:.3} s", seconds(ns)) }
 }
 
 /// Round trips by a clock that is wrong by `uncertainty` ns: what is shorter is no number.
@@ -56,7 +53,8 @@ pub fn connection(connection: &Connection) -> Value {
         (false, true) => "acks only",
         (false, false) => "no data",
     };
-    let verdict = verdict(connection, main);
+    let features = features(connection, main);
+    let verdict = verdict(connection, main, &features);
     json!({
         "number": connection.number,
         "from": connection.ends[main].to_string(),
@@ -87,6 +85,7 @@ pub fn connection(connection: &Connection) -> Value {
         "bottleneck": bottleneck(connection, main, point, full, is_bound(&verdict)),
         "receiver": receiver(connection, main),
         "series": series(way),
+        "features": features.named().map(|(name, value)| (name.to_owned(), value.into())).collect::<serde_json::Map<_, _>>(),
         "verdict": verdict,
         "control": control(connection, main),
         "notes": notes(connection, main, point, captured),
@@ -112,19 +111,6 @@ fn ended(connection: &Connection) -> &'static str {
     } else {
         "open"
     }
-}
-
-/// Payload acknowledged (or, where no ACK was captured, sent) and the seconds it took, from the first segment on.
-pub fn carried(way: &Way) -> (u64, f64) {
-    let until = way.acked.min(way.stream_end.unwrap_or(u64::MAX));
-    let acked = way.acked_first.map_or(0, |first| until.saturating_sub(first));
-    let (bytes, end) = if acked > 0 {
-        (acked, way.last_acked_time)
-    } else {
-        (way.counts.bytes - way.counts.bytes_again.min(way.counts.bytes), way.last_data.unwrap_or(0))
-    };
-    let begin = way.first_data.unwrap_or(end);
-    (bytes, seconds((end - begin).max(0)))
 }
 
 fn data(connection: &Connection, main: usize) -> Value {
@@ -166,7 +152,7 @@ fn data(connection: &Connection, main: usize) -> Value {
 fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_bound: bool) -> Value {
     let way = &connection.ways[main];
     let counts = &way.counts;
-    let Some(found) = super::verdict::bottleneck(connection, main) else { return Value::Null };
+    let Some(found) = super::rate::bottleneck(connection, main) else { return Value::Null };
     let rate = found.rate;
     let ip = counts.ip_bytes as f64 / counts.bytes.max(1) as f64;
     let bits = |payload: f64| payload * ip * 8.0;

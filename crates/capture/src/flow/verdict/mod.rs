@@ -4,77 +4,28 @@
 //! this cause were right on captures whose cause was known, times its strength, less what a second one nearly as strong and an incomplete
 //! capture take from it. `bench/verdicts.py` measures both.
 
-mod facts;
+mod cause;
+mod features;
+mod measured;
 mod next;
 mod path;
+mod ramps;
 mod reliability;
 mod rules;
 
+use super::clock::time;
 use super::connection::{Connection, Point};
-use super::report::time;
-use facts::facts;
-pub use facts::{bottleneck, goodput, quantile};
+use super::statistics::no_chance;
+use cause::Cause;
+use features::{Feature, Features};
+pub use features::{REGISTRY as FEATURES, Spec};
+pub use measured::features;
 use next::next;
+use ramps::rise;
+pub use ramps::thresholds;
 use reliability::{alike, double, reliability};
-use rules::{causes, no_chance, ramp};
+use rules::causes;
 use serde_json::{Value, json};
-
-/// What can limit a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    ReceiveWindow,
-    ClosingWindow,
-    ReceiverRing,
-    SendBuffer,
-    Application,
-    Nagle,
-    CongestionLoss,
-    CongestionEcn,
-    ActiveQueue,
-    SmallBuffer,
-    RandomLoss,
-    Policer,
-    Reordering,
-    PathChange,
-    FullPath,
-    Growing,
-    TooShort,
-    Unknown,
-}
-
-impl Cause {
-    /// Its word in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Cause::ReceiveWindow => "receive window",
-            Cause::ClosingWindow => "closing window",
-            Cause::ReceiverRing => "receiver's ring",
-            Cause::SendBuffer => "send buffer",
-            Cause::Application => "application",
-            Cause::Nagle => "Nagle and delayed ACKs",
-            Cause::CongestionLoss => "congestion, by loss",
-            Cause::CongestionEcn => "congestion, by ECN",
-            Cause::ActiveQueue => "active queue management",
-            Cause::SmallBuffer => "bursts over a small buffer",
-            Cause::RandomLoss => "random loss",
-            Cause::Policer => "policer",
-            Cause::Reordering => "reordering",
-            Cause::PathChange => "path change",
-            Cause::FullPath => "a full path",
-            Cause::Growing => "a window that still grows",
-            Cause::TooShort => "too short to tell",
-            Cause::Unknown => "cannot tell",
-        }
-    }
-}
-
-impl Cause {
-    /// A cause that is told by what losses have in common.
-    fn is_of_losses(self) -> bool {
-        use Cause::{ActiveQueue, CongestionLoss, Policer, RandomLoss, ReceiverRing, SmallBuffer};
-        matches!(self, ActiveQueue | CongestionLoss | Policer | RandomLoss | ReceiverRing | SmallBuffer)
-    }
-}
 
 /// Does this verdict say that the path was never full? Then trains show the sender's rate, which bounds the path's from below.
 pub fn is_bound(verdict: &Value) -> bool {
@@ -85,11 +36,10 @@ pub fn is_bound(verdict: &Value) -> bool {
 /// Fewer segments than this say nothing.
 const LEAST: u64 = 40;
 
-/// The verdict on the way `main` of a connection.
-pub fn verdict(connection: &Connection, main: usize) -> Value {
+/// The verdict on the direction `main` of a connection, by its features.
+pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Value {
     let way = &connection.ways[main];
     let full = way.full(connection.agreed());
-    let facts = facts(connection, main);
     let (mut limits, doubt) = limits(connection, main);
     if way.counts.acks == 0 || way.counts.segments == 0 {
         return said(Cause::Unknown, 0.0, "only one way was captured: the cause of a pause lies in the other".to_owned(), &limits, &[]);
@@ -102,26 +52,26 @@ pub fn verdict(connection: &Connection, main: usize) -> Value {
     if way.counts.segments < LEAST {
         return said(Cause::TooShort, 1.0, format!("{} segments with data", way.counts.segments), &limits, &[]);
     }
-    let mut found = causes(connection, main, &facts, full);
+    let mut found = causes(connection, main, features, full);
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
     let (cause, strength, why) = found.remove(0);
     if strength < 0.2 {
         return said(Cause::Unknown, 0.0, "no rule fits what the capture shows".to_owned(), &limits, &found);
     }
     // Losses that are alike may be so by chance: so many with even odds.
-    let losses = if cause.is_of_losses() { facts.episodes as u32 } else { u32::MAX };
+    let losses = if cause.is_of_losses() { features.count(Feature::Episodes) } else { u32::MAX };
     let told = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
     if told < 0.95 {
         limits.push(format!("{losses} times something was lost: chance may have made that look so"));
     }
-    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.coarse {
+    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && features.is(Feature::Coarse) {
         limits.push("the clock of the timestamps is too coarse to see a queue as small as there may be".to_owned());
     }
     limits.extend(double(cause).map(str::to_owned));
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
-    let mut alike = alike(cause, &facts);
+    let mut alike = alike(cause, features);
     alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > 0.6 * strength && !alike.contains(other)).map(|one| one.0));
-    let confidence = (reliability(cause) * strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt * told).clamp(0.0, 0.99);
+    let confidence = (reliability(cause) * strength * (1.0 - 0.5 * rise(second / strength, 0.5, 1.0)) * doubt * told).clamp(0.0, 0.99);
     let mut verdict = said(cause, confidence, why, &limits, &found);
     verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
     verdict

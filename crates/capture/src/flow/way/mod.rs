@@ -17,7 +17,6 @@ mod sender;
 mod trains;
 
 pub use again::{Again, Episode};
-pub use bucket::Bucket;
 pub use counts::WayCounts;
 use sender::Answer;
 pub use sender::{TICK, Waits};
