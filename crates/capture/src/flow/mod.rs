@@ -4,6 +4,7 @@ mod clock;
 mod connection;
 mod control;
 mod copies;
+mod direction;
 mod ranges;
 mod rate;
 mod report;
@@ -15,7 +16,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod way;
 
 pub use rows::rows;
 #[cfg(test)]

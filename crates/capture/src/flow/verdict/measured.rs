@@ -3,22 +3,22 @@
 use super::features::{Feature, Features};
 use super::path::change;
 use crate::flow::connection::{Connection, Point};
+use crate::flow::direction::{Direction, Episode, TICK};
 use crate::flow::rate::{bottleneck, goodput};
 use crate::flow::series::Bin;
 use crate::flow::statistics::{average, quantile, rank, ranked};
-use crate::flow::way::{Episode, TICK, Way};
 
 /// Features of the direction `main` of a connection.
 pub fn features(connection: &Connection, main: usize) -> Features {
-    let way = &connection.ways[main];
-    let real: Vec<&Episode> = way.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
+    let direction = &connection.directions[main];
+    let real: Vec<&Episode> = direction.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
     // The first one ends slow start, which goes beyond what later ones reach.
     let later: Vec<&Episode> = real.iter().skip(1).copied().collect();
     let judged = if later.len() >= 2 { later } else { real.clone() };
     let mut features = Features::default();
     ends(connection, main, &mut features);
     path(connection, main, &real, &mut features);
-    losses(way, &real, &judged, &mut features);
+    losses(direction, &real, &judged, &mut features);
     queue_at_losses(connection, main, &judged, &mut features);
     buckets(connection, main, &real, &judged, &mut features);
     features
@@ -26,8 +26,8 @@ pub fn features(connection: &Connection, main: usize) -> Features {
 
 /// What the ends waited for, and what became of segments.
 fn ends(connection: &Connection, main: usize, features: &mut Features) {
-    let way = &connection.ways[main];
-    let (waits, counts) = (&way.waits, &way.counts);
+    let direction = &connection.directions[main];
+    let (waits, counts) = (&direction.waits, &direction.counts);
     let total = waits.total().max(1) as f64;
     let share = |of: i64| of as f64 / total;
     let ratio = |of: u64, among: u64| of as f64 / among.max(1) as f64;
@@ -42,7 +42,7 @@ fn ends(connection: &Connection, main: usize, features: &mut Features) {
         (Feature::Nagle, share(waits.nagle)),
         (Feature::NagleEach, waits.nagle as f64 / 1e9 / f64::from(waits.nagles.max(1))),
         (Feature::Order, share(waits.order)),
-        (Feature::HeldByOrder, held_by_order(way, way.full(connection.agreed()))),
+        (Feature::HeldByOrder, held_by_order(direction, direction.full(connection.agreed()))),
         (Feature::Short, ratio(counts.below_mss, counts.segments)),
         (Feature::Again, ratio(again, counts.segments)),
         (Feature::Needless, ratio(counts.needless, again)),
@@ -53,15 +53,15 @@ fn ends(connection: &Connection, main: usize, features: &mut Features) {
 
 /// Round trips, the bottleneck's rate, and how much was in flight.
 fn path(connection: &Connection, main: usize, real: &[&Episode], features: &mut Features) {
-    let way = &connection.ways[main];
-    let full = way.full(connection.agreed());
-    let base = base(way);
-    let highs: Vec<f64> = timed(way).map(|bin| bin.rtt_max as f64 / 1e9).collect();
+    let direction = &connection.directions[main];
+    let full = direction.full(connection.agreed());
+    let base = base(direction);
+    let highs: Vec<f64> = timed(direction).map(|bin| bin.rtt_max as f64 / 1e9).collect();
     let before: Vec<f64> = real.iter().filter(|episode| episode.rtt > 0).map(|episode| episode.rtt as f64 / 1e9).collect();
     let before = quantile(&before, 0.5).unwrap_or(base);
-    let typical = quantile(&means(way), 0.5).map_or(0.0, |middle| (middle - base).max(0.0));
+    let typical = quantile(&means(direction), 0.5).map_or(0.0, |middle| (middle - base).max(0.0));
     let stretch = quantile(&highs, 0.95).map_or(0.0, |high| high.max(before) - base).max(0.0);
-    let levels: Vec<u64> = way.series.bins.iter().map(|bin| bin.flight_max).filter(|flight| *flight > 0).collect();
+    let levels: Vec<u64> = direction.series.bins.iter().map(|bin| bin.flight_max).filter(|flight| *flight > 0).collect();
     let (level, plateau) = plateau(&levels, u64::from(full));
     let late = &levels[levels.len() * 3 / 4..];
     let earlier = &levels[levels.len() / 2..levels.len() * 3 / 4];
@@ -82,10 +82,10 @@ fn path(connection: &Connection, main: usize, real: &[&Episode], features: &mut 
         (Feature::LevelSegments, level as f64 / f64::from(full)),
         (Feature::Grows, is(mean(late) > 1.05 * mean(earlier))),
         (Feature::Held, rate.map_or(f64::NAN, |rate| stretch * rate / f64::from(full))),
-        (Feature::Coarse, is(way.near.is_known() && way.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005)),
+        (Feature::Coarse, is(direction.near.is_known() && direction.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005)),
         (Feature::AtReceiver, is(connection.point(main) == Point::Receiver)),
     ]);
-    if let Some(change) = change(way) {
+    if let Some(change) = change(direction) {
         features.set([
             (Feature::Step, (change.to / change.from).max(change.from / change.to)),
             (Feature::StepFrom, change.from),
@@ -96,7 +96,7 @@ fn path(connection: &Connection, main: usize, real: &[&Episode], features: &mut 
 }
 
 /// How many segments were lost, and how many at a time. `judged` are the episodes without the end of slow start.
-fn losses(way: &Way, real: &[&Episode], judged: &[&Episode], features: &mut Features) {
+fn losses(direction: &Direction, real: &[&Episode], judged: &[&Episode], features: &mut Features) {
     let lost = |episode: &&Episode| u64::from(episode.again - episode.needless.min(episode.again));
     let is_long = |episode: &&&Episode| episode.run >= 8;
     let each: Vec<f64> = judged.iter().map(|episode| lost(episode) as f64).collect();
@@ -106,8 +106,8 @@ fn losses(way: &Way, real: &[&Episode], judged: &[&Episode], features: &mut Feat
     features.set([
         (Feature::Episodes, real.len() as f64),
         (Feature::Lost, all as f64),
-        (Feature::LostShare, all as f64 / way.counts.segments.max(1) as f64),
-        (Feature::Marks, way.counts.ece as f64 / (1.0 + all as f64)),
+        (Feature::LostShare, all as f64 / direction.counts.segments.max(1) as f64),
+        (Feature::Marks, direction.counts.ece as f64 / (1.0 + all as f64)),
         (Feature::LostEach, quantile(&each, 0.5).unwrap_or(0.0)),
         (Feature::Single, average(judged.iter().map(|episode| f64::from(u8::from(lost(episode) <= 1))))),
         (Feature::Run, real.iter().map(|episode| episode.run).max().unwrap_or(0).into()),
@@ -118,17 +118,17 @@ fn losses(way: &Way, real: &[&Episode], judged: &[&Episode], features: &mut Feat
 
 /// How long the queue was when something was lost, by the round trip before it.
 fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], features: &mut Features) {
-    let way = &connection.ways[main];
-    let (base, means) = (base(way), means(way));
-    let longest = (way.trips().sustained as f64 / 1e9 - base).max(0.0);
+    let direction = &connection.directions[main];
+    let (base, means) = (base(direction), means(direction));
+    let longest = (direction.trips().sustained as f64 / 1e9 - base).max(0.0);
     let blur = if connection.point(main) == Point::Sender { 0.0 } else { TICK as f64 / 1e9 };
     // (In slow start the acknowledgment of two segments lets four go, RFC 5681 section 3.1.)
-    let full = f64::from(way.full(connection.agreed()));
+    let full = f64::from(direction.full(connection.agreed()));
     let burst = rate(connection, main).map_or(0.0, |rate| 4.0 * full / rate.max(1.0));
     let trip = |episode: &Episode| (episode.rtt > 0).then_some(episode.rtt as f64 / 1e9);
     let trips: Vec<f64> = judged.iter().filter_map(|episode| trip(episode)).collect();
     let count = |is_so: &dyn Fn(f64) -> bool| trips.iter().filter(|trip| is_so(**trip)).count() as f64;
-    let all = way.episodes.iter().filter(|episode| episode.again > episode.needless).filter_map(trip);
+    let all = direction.episodes.iter().filter(|episode| episode.again > episode.needless).filter_map(trip);
     let stretch = features[Feature::Stretch];
     features.set([
         (Feature::RttRank, average(trips.iter().map(|trip| rank(&means, *trip)))),
@@ -143,10 +143,10 @@ fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], fe
 
 /// Whether a token bucket, or a queue, explains which segments were lost.
 fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&Episode], features: &mut Features) {
-    let way = &connection.ways[main];
-    let full = way.full(connection.agreed());
+    let direction = &connection.directions[main];
+    let full = direction.full(connection.agreed());
     if let Some(rate) = rate(connection, main) {
-        let passed = between(real, base(way), full).map(|passed| passed / rate);
+        let passed = between(real, base(direction), full).map(|passed| passed / rate);
         let tokens = tokens(real, f64::from(full)).map(|(share, own)| (share, own / rate));
         if let Some(passed) = passed {
             features.set([(Feature::Between, passed)]);
@@ -158,13 +158,13 @@ fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&E
             features.set([(Feature::TokenMisfit, (passed / own).ln().abs())]);
         }
     }
-    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| way.bursts.ranks.of(episode.waited.ahead))) {
+    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| direction.bursts.ranks.of(episode.waited.ahead))) {
         features.set([(Feature::AheadMedian, median), (Feature::AheadLow, low)]);
     }
-    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| way.lateness.ranks.of(episode.waited.late?))) {
+    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| direction.lateness.ranks.of(episode.waited.late?))) {
         features.set([(Feature::LateMedian, median), (Feature::LateLow, low)]);
     }
-    if let Some(bucket) = way.buckets.best() {
+    if let Some(bucket) = direction.buckets.best() {
         // By chance that share would be a half, with a standard error that goes with the losses (Mann and Whitney 1947).
         let error = (12.0 * f64::from(bucket.losses)).sqrt().recip();
         features.set([
@@ -183,38 +183,39 @@ fn rate(connection: &Connection, main: usize) -> Option<f64> {
 }
 
 /// The least round trip, in s; 0 where it is unknown.
-fn base(way: &Way) -> f64 {
-    let trips = way.trips();
+fn base(direction: &Direction) -> f64 {
+    let trips = direction.trips();
     if trips.is_known() { trips.min as f64 / 1e9 } else { 0.0 }
 }
 
 /// Bins in which a round trip is known.
-fn timed(way: &Way) -> impl Iterator<Item = &Bin> {
-    way.series.bins.iter().filter(|bin| bin.rtts > 0)
+fn timed(direction: &Direction) -> impl Iterator<Item = &Bin> {
+    direction.series.bins.iter().filter(|bin| bin.rtts > 0)
 }
 
 /// Mean round trip of each such bin, in s.
-fn means(way: &Way) -> Vec<f64> {
-    timed(way).map(|bin| bin.rtt_sum as f64 / f64::from(bin.rtts) / 1e9).collect()
+fn means(direction: &Direction) -> Vec<f64> {
+    timed(direction).map(|bin| bin.rtt_sum as f64 / f64::from(bin.rtts) / 1e9).collect()
 }
 
 /// How long a window is smaller after it was halved for nothing: it grows by a segment in each round trip (RFC 5681 section 3.1). Who finds
 /// out, and takes that back (RFC 3522, RFC 3708), has as much in flight as before.
-fn held_by_order(way: &Way, full: u32) -> f64 {
-    let trip = way.trips().smoothed.max(1);
-    let ends = way.last_data.unwrap_or(0);
+fn held_by_order(direction: &Direction, full: u32) -> f64 {
+    let trip = direction.trips().smoothed.max(1);
+    let ends = direction.last_data.unwrap_or(0);
     let mut held = 0;
-    for (place, episode) in way.episodes.iter().enumerate().filter(|(_, episode)| episode.needless > 0 && episode.needless >= episode.again)
+    for (place, episode) in
+        direction.episodes.iter().enumerate().filter(|(_, episode)| episode.needless > 0 && episode.needless >= episode.again)
     {
-        let next = way.episodes.get(place + 1).map_or(ends, |next| next.start);
+        let next = direction.episodes.get(place + 1).map_or(ends, |next| next.start);
         let after = episode.end.saturating_add(trip);
-        let most = way.series.between(after, next.min(after.saturating_add(trip))).map(|(_, bin)| bin.flight_max).max().unwrap_or(0);
+        let most = direction.series.between(after, next.min(after.saturating_add(trip))).map(|(_, bin)| bin.flight_max).max().unwrap_or(0);
         if 10 * most < 9 * episode.flight {
             let growth = trip.saturating_mul((episode.flight / u64::from(2 * full.max(1))) as i64);
             held += growth.min(next - episode.end).max(0);
         }
     }
-    held as f64 / (ends - way.first_data.unwrap_or(ends)).max(1) as f64
+    held as f64 / (ends - direction.first_data.unwrap_or(ends)).max(1) as f64
 }
 
 /// Bytes a second that passed between the first and the last loss of episodes, where these are apart.

@@ -38,19 +38,19 @@ const LEAST: u64 = 40;
 
 /// The verdict on the direction `main` of a connection, by its features.
 pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Value {
-    let way = &connection.ways[main];
-    let full = way.full(connection.agreed());
+    let direction = &connection.directions[main];
+    let full = direction.full(connection.agreed());
     let (mut limits, doubt) = limits(connection, main);
-    if way.counts.acks == 0 || way.counts.segments == 0 {
+    if direction.counts.acks == 0 || direction.counts.segments == 0 {
         return said(Cause::Unknown, 0.0, "only one way was captured: the cause of a pause lies in the other".to_owned(), &limits, &[]);
     }
     let uncertain = connection.clock.uncertainty();
-    if way.trips().mean().is_some_and(|mean| mean < uncertain as f64) && way.waits.longest < connection.clock.clear() {
+    if direction.trips().mean().is_some_and(|mean| mean < uncertain as f64) && direction.waits.longest < connection.clock.clear() {
         let why = format!("the clock of the capture is uncertain by {}, longer than a round trip", time(uncertain));
         return said(Cause::Unknown, 0.0, why, &limits, &[]);
     }
-    if way.counts.segments < LEAST {
-        return said(Cause::TooShort, 1.0, format!("{} segments with data", way.counts.segments), &limits, &[]);
+    if direction.counts.segments < LEAST {
+        return said(Cause::TooShort, 1.0, format!("{} segments with data", direction.counts.segments), &limits, &[]);
     }
     let mut found = causes(connection, main, features, full);
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -96,7 +96,7 @@ fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &
 
 /// What the capture lacks, and what is left of the confidence then.
 fn limits(connection: &Connection, main: usize) -> (Vec<String>, f64) {
-    let way = &connection.ways[main];
+    let direction = &connection.directions[main];
     let (mut limits, mut left) = (Vec::new(), 1.0);
     if connection.scale(1 - main).is_none() {
         limits.push("without the handshake the window's scale is unknown: whether the receive window limits cannot be told".to_owned());
@@ -106,7 +106,7 @@ fn limits(connection: &Connection, main: usize) -> (Vec<String>, f64) {
         limits.push("where it was captured is unknown: what is in flight is a lower bound".to_owned());
         left *= 0.6;
     }
-    if way.counts.unseen > way.counts.bytes / 100 {
+    if direction.counts.unseen > direction.counts.bytes / 100 {
         limits.push("more than one byte in a hundred is missing from the capture: losses cannot be told from gaps".to_owned());
         left *= 0.5;
     }

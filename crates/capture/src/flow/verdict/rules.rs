@@ -19,7 +19,7 @@ fn ms(seconds: f64) -> String {
 
 /// Every cause that anything speaks for.
 pub fn causes(connection: &Connection, main: usize, features: &Features, full: u32) -> Vec<Found> {
-    let counts = &connection.ways[main].counts;
+    let counts = &connection.directions[main].counts;
     let mut found = Vec::new();
     let again = counts.retransmitted();
     let moved = counts.reordered_before + counts.reordered_behind;
@@ -66,8 +66,8 @@ pub fn causes(connection: &Connection, main: usize, features: &Features, full: u
 
 /// What the ends do, and a path that becomes another; and what is left for the network.
 fn ends(connection: &Connection, main: usize, features: &Features, reordering: f64) -> (Vec<Found>, f64) {
-    let way = &connection.ways[main];
-    let counts = &way.counts;
+    let direction = &connection.directions[main];
+    let counts = &direction.counts;
     let mut found = Vec::new();
     let closing = ramps::WINDOW_SHRUNK.of(features).max(ramps::WINDOW_CLOSED.of(features));
     let blocked = ramps::WINDOW_FULL.of(features);
@@ -135,7 +135,7 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
     found.push((
         Cause::ReceiveWindow,
         free * window,
-        format!("{} of the time the window was full; it is {} bytes", percent(features[Feature::Receiver]), way.window_max),
+        format!("{} of the time the window was full; it is {} bytes", percent(features[Feature::Receiver]), direction.window_max),
     ));
     (found, free * (1.0 - window))
 }

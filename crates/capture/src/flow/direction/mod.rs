@@ -1,4 +1,4 @@
-//! One way of a connection: what one side sent, and what the other said of it, as seen at the point of capture.
+//! One direction of a connection: what one side sent, and what the other said of it, as seen at the point of capture.
 //!
 //! The capture may be taken anywhere. What lies between the sender and the point is its *near* part, the rest the *far* part; a round
 //! trip of the connection is one of both. An acknowledgment that passes the point reaches the sender a near round trip before what it
@@ -17,7 +17,7 @@ mod sender;
 mod trains;
 
 pub use again::{Again, Episode};
-pub use counts::WayCounts;
+pub use counts::Counts;
 use sender::Answer;
 pub use sender::{TICK, Waits};
 pub use trains::{Rate, Trains};
@@ -41,10 +41,10 @@ const MS: i64 = 1_000_000;
 /// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
 pub const STAMPS: u32 = 12;
 
-/// One way of a connection.
+/// One direction of a connection.
 #[derive(Debug, Default)]
-pub struct Way {
-    pub counts: WayCounts,
+pub struct Direction {
+    pub counts: Counts,
     pub ids: Identifications,
     /// Delays of the copies that were left out.
     pub copies: Rtt,
@@ -130,7 +130,7 @@ pub struct Way {
     hole_time: i64,
 }
 
-impl Way {
+impl Direction {
     /// The place in the stream of the wire's `seq`, nearest to what was sent last (RFC 9293 section 3.4).
     pub fn offset(&mut self, seq: u32) -> u64 {
         let origin = *self.origin.get_or_insert(seq);
@@ -146,7 +146,7 @@ impl Way {
         agreed.unwrap_or(self.common_len.0).max(1)
     }
 
-    /// The sender of this way sent `packet`. `agreed`: the mss that both sides said, less the options of each segment.
+    /// The sender of this direction sent `packet`. `agreed`: the mss that both sides said, less the options of each segment.
     pub fn sent(&mut self, packet: &Packet, agreed: Option<u32>) {
         let time = packet.time;
         let counts = &mut self.counts;

@@ -1,6 +1,6 @@
 //! Segments sent again: why, and what they belong to.
 
-use super::{MS, Way};
+use super::{Direction, MS};
 use crate::flow::ranges::{Range, Waited};
 use crate::read::Packet;
 
@@ -45,7 +45,7 @@ pub struct Episode {
     pub waited: Waited,
 }
 
-impl Way {
+impl Direction {
     /// Whether what fills a hole had been sent before what came earlier.
     ///
     /// Timestamps do not run backwards (RFC 7323 section 5.4), and first transmissions go in the order of the stream: an older timestamp than

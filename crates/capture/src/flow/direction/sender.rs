@@ -1,6 +1,6 @@
 //! What the sender knew, and when: acknowledgments on their way to it, and what it waited for.
 
-use super::{MS, Way};
+use super::{Direction, MS};
 
 const PENDING: usize = 1 << 16;
 /// Away from the sender, when an acknowledgment reaches it is known by timestamps: to two of their ticks, most of which are milliseconds.
@@ -49,7 +49,7 @@ impl Waits {
     }
 }
 
-impl Way {
+impl Direction {
     /// An acknowledgment with TSval `value` passes on its way to the sender; it will come back as an echo.
     pub fn acked_with(&mut self, time: i64, value: u32) {
         if self.echo.back().is_none_or(|(last, _)| *last != value) {

@@ -1,6 +1,6 @@
 //! Segments that were sent again for nothing, each counted once, however many ways there are to know it.
 
-use super::{Again, Way};
+use super::{Again, Direction};
 use std::collections::VecDeque;
 
 /// How many are remembered until a DSACK tells of them, too.
@@ -50,7 +50,7 @@ fn keep<T>(list: &mut VecDeque<T>, one: T) {
     list.push_back(one);
 }
 
-impl Way {
+impl Direction {
     /// The capture shows that what begins at `start` had arrived when it was sent again.
     pub(super) fn is_needless(&mut self, start: u64) {
         keep(&mut self.needless.known, start);

@@ -1,11 +1,11 @@
-//! What the other side says of a way: cumulative and selective acknowledgments, windows, marks.
+//! What the other side says of a direction: cumulative and selective acknowledgments, windows, marks.
 
-use super::{Answer, Way, is_older};
+use super::{Answer, Direction, is_older};
 use crate::flow::ranges::Range;
 use crate::read::Packet;
 use longfat_core::packet::flags;
 
-impl Way {
+impl Direction {
     /// What the other side acknowledges in `packet`, with its window scaled by `scale`.
     pub fn acknowledged(&mut self, packet: &Packet, scale: u8) {
         let time = packet.time;
