@@ -70,10 +70,10 @@ impl Connection {
     pub fn is_over(&self, packet: &Packet) -> bool {
         let side = usize::from(packet.from != self.ends[0]);
         let is_syn = packet.flags & (flags::SYN | flags::ACK) == flags::SYN;
-        let was_closed = self.directions.iter().any(|direction| direction.fin || direction.reset);
+        let was_closed = self.directions.iter().any(|direction| direction.closing.fin || direction.closing.reset);
         is_syn
-            && self.directions[side].isn != Some(packet.seq)
-            && (was_closed || self.is_established || self.directions[side].isn.is_none())
+            && self.directions[side].handshake.isn != Some(packet.seq)
+            && (was_closed || self.is_established || self.directions[side].handshake.isn.is_none())
     }
 
     /// One more packet of it.
@@ -83,11 +83,11 @@ impl Connection {
         self.backwards += u64::from(packet.time < self.last);
         self.last = self.last.max(packet.time);
         self.clock.note(packet.time);
-        self.directions[side].clear = self.clock.clear();
-        self.directions[1 - side].clear = self.clock.clear();
+        self.directions[side].rates.clear = self.clock.clear();
+        self.directions[1 - side].rates.clear = self.clock.clear();
         if packet.flags & flags::ACK != 0 {
             let scale = self.scale(side);
-            self.directions[1 - side].knows_edge = scale.is_some();
+            self.directions[1 - side].sender.knows_edge = scale.is_some();
             self.directions[1 - side].acknowledged(packet, scale.unwrap_or(0));
             if let Some((value, _)) = packet.options.timestamps {
                 self.directions[1 - side].acked_with(packet.time, value);
@@ -106,14 +106,16 @@ impl Connection {
         let is_ack = packet.flags & flags::ACK != 0;
         match (is_syn, is_ack, side) {
             (true, true, 1) => {
-                if let (Some(syn), 1, None) = (self.directions[0].syn_time, self.directions[0].syns, self.syn_ack) {
-                    self.directions[1].near.add((packet.time - syn).max(0));
+                if let (Some(syn), 1, None) = (self.directions[0].handshake.syn_time, self.directions[0].handshake.syns, self.syn_ack) {
+                    self.directions[1].rtt.near.add((packet.time - syn).max(0));
                     self.syn_ack = Some(packet.time);
                 }
             }
             (false, true, 0) => {
-                if let (Some(syn), Some(syn_ack), 1) = (self.directions[0].syn_time, self.syn_ack, self.directions[1].syns) {
-                    self.directions[0].near.add((packet.time - syn_ack).max(0));
+                if let (Some(syn), Some(syn_ack), 1) =
+                    (self.directions[0].handshake.syn_time, self.syn_ack, self.directions[1].handshake.syns)
+                {
+                    self.directions[0].rtt.near.add((packet.time - syn_ack).max(0));
                     self.directions[0].sample(syn_ack, syn_ack - syn);
                     self.directions[1].sample(packet.time, packet.time - syn_ack);
                 }
@@ -126,17 +128,17 @@ impl Connection {
 
     /// Whether both SYNs were captured: then it is known what was agreed.
     pub fn has_handshake(&self) -> bool {
-        self.directions.iter().all(|direction| direction.isn.is_some())
+        self.directions.iter().all(|direction| direction.handshake.isn.is_some())
     }
 
     /// Whether each segment carries timestamps.
     pub fn has_timestamps(&self) -> bool {
-        self.directions.iter().all(|direction| direction.timestamps)
+        self.directions.iter().all(|direction| direction.handshake.timestamps)
     }
 
     /// The longest payload that both agreed on.
     pub fn agreed(&self) -> Option<u32> {
-        let [Some(one), Some(other)] = [self.directions[0].mss, self.directions[1].mss] else { return None };
+        let [Some(one), Some(other)] = [self.directions[0].handshake.mss, self.directions[1].handshake.mss] else { return None };
         let options = if self.has_timestamps() { STAMPS } else { 0 };
         Some(u32::from(one.min(other)).saturating_sub(options).max(1))
     }
@@ -146,8 +148,10 @@ impl Connection {
         if !self.has_handshake() {
             return None;
         }
-        let [Some(_), Some(_)] = [self.directions[0].window_scale, self.directions[1].window_scale] else { return Some(0) };
-        self.directions[side].window_scale
+        let [Some(_), Some(_)] = [self.directions[0].handshake.window_scale, self.directions[1].handshake.window_scale] else {
+            return Some(0);
+        };
+        self.directions[side].handshake.window_scale
     }
 
     /// The direction that carries more data; of one that was not captured, what was acknowledged of it counts.
@@ -161,10 +165,10 @@ impl Connection {
     /// Where the capture was taken, of the data of direction `side`.
     pub fn point(&self, side: usize) -> Point {
         let direction = &self.directions[side];
-        if !direction.far.is_known() || !direction.near.is_known() {
+        if !direction.rtt.far.is_known() || !direction.rtt.near.is_known() {
             return Point::Unknown;
         }
-        let (near, far) = (direction.near.min.max(0) as f64, direction.far.min.max(0) as f64);
+        let (near, far) = (direction.rtt.near.min.max(0) as f64, direction.rtt.far.min.max(0) as f64);
         let share = near / (near + far).max(1.0);
         if near + far == 0.0 {
             Point::Unknown

@@ -81,7 +81,7 @@ pub fn control(connection: &Connection, main: usize) -> Value {
         return said(None, 0.0, "too much was sent again that had arrived: its window went down without a loss".to_owned());
     }
     let full = f64::from(direction.full(connection.agreed()));
-    let real: Vec<&Episode> = direction.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
+    let real: Vec<&Episode> = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
     if let Some((peak, later)) = drained(direction, &real) {
         return said(
             Some("bbr"),

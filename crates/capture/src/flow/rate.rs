@@ -5,7 +5,7 @@ use super::direction::{Direction, Rate, Trains};
 
 /// Payload acknowledged (or, where no ACK was captured, sent) and the seconds it took, from the first segment on.
 pub fn carried(direction: &Direction) -> (u64, f64) {
-    let until = direction.acked.min(direction.stream_end.unwrap_or(u64::MAX));
+    let until = direction.acked.min(direction.closing.stream_end.unwrap_or(u64::MAX));
     let acked = direction.acked_first.map_or(0, |first| until.saturating_sub(first));
     let (bytes, end) = if acked > 0 {
         (acked, direction.last_acked_time)
@@ -39,7 +39,7 @@ pub fn bottleneck(connection: &Connection, main: usize) -> Option<Bottleneck> {
     let direction = &connection.directions[main];
     let of =
         |trains: &Trains, by| trains.estimate(connection.clock.uncertainty()).map(|rate| Bottleneck { rate, by, trains: trains.count });
-    let (acks, segments) = (of(&direction.ack_trains, "acks"), of(&direction.data_trains, "segments"));
+    let (acks, segments) = (of(&direction.rates.ack_trains, "acks"), of(&direction.rates.data_trains, "segments"));
     let mut found = match connection.point(main) {
         Point::Receiver => segments?,
         Point::Unknown => [acks?, segments?].into_iter().min_by(|one, other| one.rate.value.total_cmp(&other.rate.value))?,

@@ -68,20 +68,20 @@ pub fn connection(connection: &Connection) -> Value {
         "capture_point": point.word(),
         "handshake": connection.has_handshake(),
         "ended": ended(connection),
-        "syns_retransmitted": connection.directions.iter().map(|direction| u64::from(direction.syns.saturating_sub(1))).sum::<u64>(),
+        "syns_retransmitted": connection.directions.iter().map(|direction| u64::from(direction.handshake.syns.saturating_sub(1))).sum::<u64>(),
         "fins_retransmitted": connection.directions.iter().map(|direction| direction.counts.fins_again).sum::<u64>(),
         "options": {
             "mss_bytes": full,
             "mss_is_agreed": connection.agreed().is_some(),
             "window_scale": connection.scale(1 - main),
-            "sack": connection.directions.iter().all(|direction| direction.sack_permitted),
+            "sack": connection.directions.iter().all(|direction| direction.handshake.sack_permitted),
             "timestamps": connection.has_timestamps(),
         },
         "data": data(connection, main),
         "back": { "bytes": back.counts.bytes, "segments": back.counts.segments, "retransmitted": back.counts.again.iter().sum::<u64>() },
         "rtt": trips(direction.trips(), uncertainty),
-        "rtt_near": trips(&direction.near, uncertainty),
-        "rtt_far": trips(&direction.far, uncertainty),
+        "rtt_near": trips(&direction.rtt.near, uncertainty),
+        "rtt_far": trips(&direction.rtt.far, uncertainty),
         "bottleneck": bottleneck(connection, main, point, full, is_bound(&verdict)),
         "receiver": receiver(connection, main),
         "series": series(direction),
@@ -102,11 +102,11 @@ fn copies(connection: &Connection) -> Rtt {
 }
 
 fn ended(connection: &Connection) -> &'static str {
-    if connection.directions.iter().any(|direction| direction.reset) {
+    if connection.directions.iter().any(|direction| direction.closing.reset) {
         "reset"
-    } else if connection.directions.iter().all(|direction| direction.fin) {
+    } else if connection.directions.iter().all(|direction| direction.closing.fin) {
         "closed"
-    } else if connection.directions.iter().any(|direction| direction.fin) {
+    } else if connection.directions.iter().any(|direction| direction.closing.fin) {
         "half closed"
     } else {
         "open"
@@ -136,8 +136,8 @@ fn data(connection: &Connection, main: usize) -> Value {
             "needless": counts.needless,
             "lost_before_capture": counts.lost_before,
         },
-        "episodes": direction.episodes.len() as u64 + direction.episodes_lost,
-        "timeouts": direction.episodes.iter().filter(|episode| episode.is_timeout).count(),
+        "episodes": direction.losses.episodes.len() as u64 + direction.losses.forgotten,
+        "timeouts": direction.losses.episodes.iter().filter(|episode| episode.is_timeout).count(),
         "reordered": { "before_capture": counts.reordered_before, "behind_capture": counts.reordered_behind },
         "never_captured_bytes": counts.unseen,
         "ce_packets": counts.marked,
@@ -159,6 +159,7 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_
     // How long the queue made round trips before losses that it was full at.
     let base = direction.trips().min as f64 / 1e9;
     let mut held: Vec<f64> = direction
+        .losses
         .episodes
         .iter()
         .filter(|episode| episode.rtt > 0 && episode.again > episode.needless)
@@ -167,10 +168,10 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_
     held.sort_by(f64::total_cmp);
     let quantile = |at: f64| held.get(((held.len() as f64 - 1.0) * at).round().max(0.0) as usize);
     // (Behind the bottleneck nothing comes faster than it lets go.)
-    let bursts = (point != Point::Receiver && direction.bursts.passed > u64::from(full)).then(|| {
+    let bursts = (point != Point::Receiver && direction.rates.bursts.passed > u64::from(full)).then(|| {
         json!({
-            "passed_bytes": direction.bursts.passed,
-            "at_first_loss_bytes": direction.bursts.at_first_loss,
+            "passed_bytes": direction.rates.bursts.passed,
+            "at_first_loss_bytes": direction.rates.bursts.at_first_loss,
         })
     });
     json!({
@@ -188,8 +189,8 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_
 fn receiver(connection: &Connection, main: usize) -> Value {
     let direction = &connection.directions[main];
     json!({
-        "window_min_bytes": direction.window_min,
-        "window_max_bytes": (direction.counts.acks > 0).then_some(direction.window_max),
+        "window_min_bytes": direction.receiver.window_min,
+        "window_max_bytes": (direction.counts.acks > 0).then_some(direction.receiver.window_max),
         "window_is_scaled": connection.scale(1 - main).is_some(),
         "zero_windows": direction.counts.zero_windows,
         "zero_window_s": seconds(direction.counts.zero_window_time),
@@ -237,15 +238,17 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
         copies.count > 0,
         format!("{} packets are copies of others, late by {} to {}: they were left out", copies.count, time(copies.min), time(copies.max)),
     );
-    if let Some(said) =
-        direction.near_said.filter(|said| said - direction.near.min > (direction.trips().min / 10).max(connection.clock.uncertainty()))
+    if let Some(said) = direction
+        .rtt
+        .near_said
+        .filter(|said| said - direction.rtt.near.min > (direction.trips().min / 10).max(connection.clock.uncertainty()))
     {
         say(
             true,
             format!(
                 "the round trip is {}, as data follow the window that they need, and not {}, as the handshake has it: a host was late there",
                 time(direction.trips().min),
-                time(direction.trips().min + said - direction.near.min)
+                time(direction.trips().min + said - direction.rtt.near.min)
             ),
         );
     }

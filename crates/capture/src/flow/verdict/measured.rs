@@ -11,7 +11,7 @@ use crate::flow::statistics::{average, quantile, rank, ranked};
 /// Features of the direction `main` of a connection.
 pub fn features(connection: &Connection, main: usize) -> Features {
     let direction = &connection.directions[main];
-    let real: Vec<&Episode> = direction.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
+    let real: Vec<&Episode> = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
     // The first one ends slow start, which goes beyond what later ones reach.
     let later: Vec<&Episode> = real.iter().skip(1).copied().collect();
     let judged = if later.len() >= 2 { later } else { real.clone() };
@@ -82,7 +82,7 @@ fn path(connection: &Connection, main: usize, real: &[&Episode], features: &mut 
         (Feature::LevelSegments, level as f64 / f64::from(full)),
         (Feature::Grows, is(mean(late) > 1.05 * mean(earlier))),
         (Feature::Held, rate.map_or(f64::NAN, |rate| stretch * rate / f64::from(full))),
-        (Feature::Coarse, is(direction.near.is_known() && direction.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005)),
+        (Feature::Coarse, is(direction.rtt.near.is_known() && direction.rtt.near.min as f64 / 1e9 > 0.1 * base && stretch < 0.005)),
         (Feature::AtReceiver, is(connection.point(main) == Point::Receiver)),
     ]);
     if let Some(change) = change(direction) {
@@ -128,7 +128,7 @@ fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], fe
     let trip = |episode: &Episode| (episode.rtt > 0).then_some(episode.rtt as f64 / 1e9);
     let trips: Vec<f64> = judged.iter().filter_map(|episode| trip(episode)).collect();
     let count = |is_so: &dyn Fn(f64) -> bool| trips.iter().filter(|trip| is_so(**trip)).count() as f64;
-    let all = direction.episodes.iter().filter(|episode| episode.again > episode.needless).filter_map(trip);
+    let all = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).filter_map(trip);
     let stretch = features[Feature::Stretch];
     features.set([
         (Feature::RttRank, average(trips.iter().map(|trip| rank(&means, *trip)))),
@@ -158,13 +158,13 @@ fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&E
             features.set([(Feature::TokenMisfit, (passed / own).ln().abs())]);
         }
     }
-    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| direction.bursts.ranks.of(episode.waited.ahead))) {
+    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| direction.rates.bursts.ranks.of(episode.waited.ahead))) {
         features.set([(Feature::AheadMedian, median), (Feature::AheadLow, low)]);
     }
-    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| direction.lateness.ranks.of(episode.waited.late?))) {
+    if let Some((median, low)) = ranked(judged.iter().filter_map(|episode| direction.rates.lateness.ranks.of(episode.waited.late?))) {
         features.set([(Feature::LateMedian, median), (Feature::LateLow, low)]);
     }
-    if let Some(bucket) = direction.buckets.best() {
+    if let Some(bucket) = direction.rates.buckets.best() {
         // By chance that share would be a half, with a standard error that goes with the losses (Mann and Whitney 1947).
         let error = (12.0 * f64::from(bucket.losses)).sqrt().recip();
         features.set([
@@ -205,9 +205,9 @@ fn held_by_order(direction: &Direction, full: u32) -> f64 {
     let ends = direction.last_data.unwrap_or(0);
     let mut held = 0;
     for (place, episode) in
-        direction.episodes.iter().enumerate().filter(|(_, episode)| episode.needless > 0 && episode.needless >= episode.again)
+        direction.losses.episodes.iter().enumerate().filter(|(_, episode)| episode.needless > 0 && episode.needless >= episode.again)
     {
-        let next = direction.episodes.get(place + 1).map_or(ends, |next| next.start);
+        let next = direction.losses.episodes.get(place + 1).map_or(ends, |next| next.start);
         let after = episode.end.saturating_add(trip);
         let most = direction.series.between(after, next.min(after.saturating_add(trip))).map(|(_, bin)| bin.flight_max).max().unwrap_or(0);
         if 10 * most < 9 * episode.flight {

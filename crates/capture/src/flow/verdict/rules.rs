@@ -135,7 +135,7 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
     found.push((
         Cause::ReceiveWindow,
         free * window,
-        format!("{} of the time the window was full; it is {} bytes", percent(features[Feature::Receiver]), direction.window_max),
+        format!("{} of the time the window was full; it is {} bytes", percent(features[Feature::Receiver]), direction.receiver.window_max),
     ));
     (found, free * (1.0 - window))
 }
