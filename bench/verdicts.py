@@ -1,7 +1,7 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
     python bench/verdicts.py [--split dev|train|test|fresh|final|fit|held|kernel] [--seed N] [--causes "A;B"] [--keep FOLDER]
-        [--captures FOLDER] [--details]
+        [--captures FOLDER] [--details] [--features FILE]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
 sender, at the receiver and in between. Rules are made with `--split dev` and `train`; `test` has other round trips, rates, controls and
@@ -10,6 +10,8 @@ cause was right in `test`, and on captures of a kernel, is part of its confidenc
 `kernel` runs on the testbed: this machine's own TCP, reno and cubic, across longfat's queues, in real time.
 `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in zstd) beside
 `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
+
+`--features` writes cause, features and verdict of each as JSON, for `bench/fit_verdicts.py`.
 
 Prints the confusion matrix, how many are right by point, control and round trip, how sure the verdicts were, and what was said of the
 control.
@@ -76,6 +78,8 @@ CAUSES: dict[str, Cause] = {
     "fq_codel, with ECN": {"is": "congestion, by ECN", "queue": '{{ kind = "fq_codel" }}', "flow": 'ecn = "classic"'},
     "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "{small} packets" }}'},
     "random loss": {"loss": '{{ kind = "bernoulli", probability = {loss} }}', "queue": '{{ kind = "droptail", limit = "4 bdp" }}'},
+    # A path that such losses keep from being full, and so without a queue.
+    "random loss, much of it": {"is": "random loss", "loss": '{{ kind = "bernoulli", probability = {much} }}'},
     "policer": {"queue": '{{ kind = "policer", rate = "{policed} kbit/s", burst = "{tokens} bytes", limit = "4 bdp" }}', "any": "yes"},
     "policer of a small bucket": {
         "is": "policer",
@@ -179,6 +183,7 @@ def text(
         "max_p": f"{later.uniform(0.02, 0.2):.3f}",
     }
     is_alone = may_be_alone and later.random() < 0.5
+    values["much"] = f"{min(0.05, (1.22 / (later.uniform(0.05, 0.25) * packets)) ** 2):.2g}"
     # A packet takes 1000 cycles.
     mhz = max(1, round(rng.uniform(0.5, 0.7) * rate * 1e6 / 12_000 * 1000 / 1e6))
     return EXPERIMENT.format(
@@ -253,8 +258,9 @@ def kept(folder: Path, only: str = "") -> Iterator[Case]:
             yield Case(file, known["cause"], known["control"], point, f"{1e3 * known['rtt']:.0f} ms")
 
 
-def judge(cases: Iterator[Case], details: bool) -> None:
+def judge(cases: Iterator[Case], details: bool, features: Path | None) -> None:
     """Reads all, prints the matrix."""
+    rows: list[dict[str, Any]] = []
     matrix: dict[str, Counter[str]] = defaultdict(Counter)
     right: dict[str, list[bool]] = defaultdict(list)
     sure: dict[bool, list[float]] = defaultdict(list)
@@ -264,6 +270,8 @@ def judge(cases: Iterator[Case], details: bool) -> None:
         one = max(found, key=lambda other: other["data"]["bytes_acked"])
         verdict = one["verdict"]
         is_right = verdict["cause"] == case.cause
+        of_it = {"file": case.file.name, "cause": case.cause, "control": case.control, "features": one["features"]}
+        rows.append({**of_it, "verdict": verdict["cause"], "confidence": verdict["confidence"]})
         matrix[case.cause][verdict["cause"]] += 1
         sure[is_right].append(verdict["confidence"])
         at_point = one["capture_point"] == case.point
@@ -273,6 +281,8 @@ def judge(cases: Iterator[Case], details: bool) -> None:
             controls[case.control][guess["name"] or "cannot tell"] += 1
         if details and not is_right:
             print(f"{case.file.name}: {verdict['cause']} {verdict['confidence']:.2f}: {verdict['why']}")
+    if features:
+        features.write_text(json.dumps(rows), encoding="utf-8")
     for name, found in matrix.items():
         rest = ", ".join(f"{other} {n}" for other, n in found.most_common() if other != name)
         print(f"{name:28} {found[name]:4} of {sum(found.values()):4} {rest}")
@@ -297,14 +307,15 @@ def main() -> None:
     parser.add_argument("--causes", default="", help="only these, with semicolons between them")
     parser.add_argument("--captures", type=Path)
     parser.add_argument("--details", action="store_true")
+    parser.add_argument("--features", type=Path)
     asked = parser.parse_args()
     if asked.captures:
-        judge(kept(asked.captures), asked.details)
+        judge(kept(asked.captures), asked.details, asked.features)
         return
     with tempfile.TemporaryDirectory() as name:
         folder = asked.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        judge(simulated(folder, asked.split, asked.seed, asked.causes), asked.details)
+        judge(simulated(folder, asked.split, asked.seed, asked.causes), asked.details, asked.features)
 
 
 main()

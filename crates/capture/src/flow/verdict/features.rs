@@ -86,6 +86,10 @@ features! {
     Early "early_losses" ["1"] "of these, how many found less than half of the longest queue that others passed", SIGN;
     InQueue "losses_in_queue" ["1"] "of these, how many found a longer queue than a sender's own burst makes", SIGN;
     InLonger "losses_in_longer_queue" ["1"] "of these, how many found more than the median queue as well", SIGN;
+    EarlySure "early_losses_sure" ["1"] "how unlikely even odds make as many losses early", SIGN;
+    InQueueSure "losses_in_queue_sure" ["1"] "how unlikely even odds make as many losses find such a queue", SIGN;
+    InLongerSure "losses_in_longer_queue_sure" ["1"] "how unlikely even odds make as many losses find such a longer queue", SIGN;
+    AlikeShare "losses_at_one_length_share" ["1"] "`losses_at_one_length` over `timed_episodes`", OURS;
     Alike "losses_at_one_length" ["1"] "of these, how many found the queue as long as most did, to within a tenth", SIGN;
     // Token buckets and queues as explanations.
     Between "passed_within" ["1"] "rate between the first and the last loss of episodes, over `bottleneck_rate`", FLACH;
@@ -108,6 +112,11 @@ features! {
 pub struct Features([f64; REGISTRY.len()]);
 
 impl Feature {
+    /// The feature of this name.
+    pub fn named(name: &str) -> Option<Feature> {
+        REGISTRY.iter().position(|spec| spec.name == name).map(|place| ALL[place])
+    }
+
     /// The feature's entry in the registry.
     pub fn spec(self) -> &'static Spec {
         &REGISTRY[self as usize]

@@ -6,7 +6,7 @@ use crate::flow::connection::{Connection, Point};
 use crate::flow::direction::{Direction, Episode, TICK};
 use crate::flow::rate::{bottleneck, goodput};
 use crate::flow::series::Bin;
-use crate::flow::statistics::{average, quantile, rank, ranked};
+use crate::flow::statistics::{average, no_chance, quantile, rank, ranked};
 
 /// Features of the direction `main` of a connection.
 pub fn features(connection: &Connection, main: usize) -> Features {
@@ -127,17 +127,26 @@ fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], fe
     let burst = rate(connection, main).map_or(0.0, |rate| 4.0 * full / rate.max(1.0));
     let trip = |episode: &Episode| (episode.rtt > 0).then_some(episode.rtt as f64 / 1e9);
     let trips: Vec<f64> = judged.iter().filter_map(|episode| trip(episode)).collect();
-    let count = |is_so: &dyn Fn(f64) -> bool| trips.iter().filter(|trip| is_so(**trip)).count() as f64;
+    let count = |is_so: &dyn Fn(f64) -> bool| trips.iter().filter(|trip| is_so(**trip)).count() as u32;
     let all = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).filter_map(trip);
     let stretch = features[Feature::Stretch];
+    let timed = trips.len() as u32;
+    let early = count(&|trip| 2.0 * (trip - base) + blur < longest);
+    let in_queue = count(&|trip| trip - base > burst + blur);
+    let in_longer = count(&|trip| trip - base > burst + blur && rank(&means, trip) > 0.5);
+    let alike = quantile(&trips, 0.5).map_or(0, |middle| count(&|trip| 10.0 * (trip - middle).abs() <= middle - base));
     features.set([
         (Feature::RttRank, average(trips.iter().map(|trip| rank(&means, *trip)))),
         (Feature::Fullness, average(all.map(|trip| if stretch > 0.0 { ((trip - base) / stretch).clamp(0.0, 1.0) } else { 0.0 }))),
-        (Feature::Timed, trips.len() as f64),
-        (Feature::Early, count(&|trip| 2.0 * (trip - base) + blur < longest)),
-        (Feature::InQueue, count(&|trip| trip - base > burst + blur)),
-        (Feature::InLonger, count(&|trip| trip - base > burst + blur && rank(&means, trip) > 0.5)),
-        (Feature::Alike, quantile(&trips, 0.5).map_or(0.0, |middle| count(&|trip| 10.0 * (trip - middle).abs() <= middle - base))),
+        (Feature::Timed, timed.into()),
+        (Feature::Early, early.into()),
+        (Feature::EarlySure, no_chance(early, timed)),
+        (Feature::InQueue, in_queue.into()),
+        (Feature::InQueueSure, no_chance(in_queue, timed)),
+        (Feature::InLonger, in_longer.into()),
+        (Feature::InLongerSure, no_chance(in_longer, timed)),
+        (Feature::Alike, alike.into()),
+        (Feature::AlikeShare, f64::from(alike) / f64::from(timed)),
     ]);
 }
 

@@ -1,12 +1,13 @@
 //! What limited a flow, and how sure that is.
 //!
-//! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins. Its confidence is how often verdicts of
-//! this cause were right on captures whose cause was known, times its strength, less what a second one nearly as strong and an incomplete
-//! capture take from it. `bench/verdicts.py` measures both.
+//! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins. Where that is one of the losses on the
+//! path, a fitted model says which. The confidence is how often verdicts of this cause were right on captures whose cause was known, times the
+//! strength or the model's probability, less what an incomplete capture takes from it. `bench/verdicts.py` measures both.
 
 mod cause;
 mod features;
 mod measured;
+mod model;
 mod next;
 mod path;
 mod ramps;
@@ -24,8 +25,9 @@ use next::next;
 use ramps::rise;
 pub use ramps::thresholds;
 use reliability::{alike, double, reliability};
-use rules::causes;
+use rules::{Found, causes};
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 
 /// Does this verdict say that the path was never full? Then trains show the sender's rate, which bounds the path's from below.
 pub fn is_bound(verdict: &Value) -> bool {
@@ -33,6 +35,8 @@ pub fn is_bound(verdict: &Value) -> bool {
     [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())
 }
 
+/// A cause that is less strongly spoken for is not named.
+const LEAST_STRENGTH: f64 = 0.2;
 /// Fewer segments than this say nothing.
 const LEAST: u64 = 40;
 
@@ -54,10 +58,14 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Val
     }
     let mut found = causes(connection, main, features, full);
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let (cause, strength, why) = found.remove(0);
-    if strength < 0.2 {
+    if found[0].1 < LEAST_STRENGTH {
         return said(Cause::Unknown, 0.0, "no rule fits what the capture shows".to_owned(), &limits, &found);
     }
+    let is_fitted = model::CAUSES.contains(&found[0].0);
+    if is_fitted {
+        fitted(&mut found, features);
+    }
+    let (cause, strength, why) = found.remove(0);
     // Losses that are alike may be so by chance: so many with even odds.
     let losses = if cause.is_of_losses() { features.count(Feature::Episodes) } else { u32::MAX };
     let told = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
@@ -70,17 +78,28 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Val
     limits.extend(double(cause).map(str::to_owned));
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
     let mut alike = alike(cause, features);
-    alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > 0.6 * strength && !alike.contains(other)).map(|one| one.0));
-    let confidence = (reliability(cause) * strength * (1.0 - 0.5 * rise(second / strength, 0.5, 1.0)) * doubt * told).clamp(0.0, 0.99);
+    let least = if is_fitted { LEAST_STRENGTH } else { 0.6 * strength };
+    alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > least && !alike.contains(other)).map(|one| one.0));
+    // A probability of the model counts the others already.
+    let beside = if is_fitted { 1.0 } else { 1.0 - 0.5 * rise(second / strength, 0.5, 1.0) };
+    let confidence = (reliability(cause) * strength * beside * doubt * told).clamp(0.0, 0.99);
     let mut verdict = said(cause, confidence, why, &limits, &found);
     verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
     verdict
 }
 
+/// What the model says of the causes of losses, in the place of what the rules say of them; the most likely one is first.
+fn fitted(found: &mut [Found], features: &Features) {
+    for (cause, probability) in model::probabilities(features) {
+        found.iter_mut().filter(|one| one.0 == cause).for_each(|one| one.1 = probability);
+    }
+    found.sort_by(|a, b| (model::CAUSES.contains(&b.0), b.1).partial_cmp(&(model::CAUSES.contains(&a.0), a.1)).unwrap_or(Ordering::Equal));
+}
+
 fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &[(Cause, f64, String)]) -> Value {
     let others: Vec<Value> = others
         .iter()
-        .filter(|(_, strength, _)| *strength >= 0.2)
+        .filter(|(_, strength, _)| *strength >= LEAST_STRENGTH)
         .map(|(cause, strength, why)| json!({ "cause": cause.word(), "strength": strength, "why": why }))
         .collect();
     json!({

@@ -4,7 +4,6 @@ use super::cause::Cause;
 use super::features::{Feature, Features};
 use super::ramps;
 use crate::flow::connection::Connection;
-use crate::flow::statistics::no_chance;
 
 /// A cause, how strongly it is spoken for, and what shows it.
 pub type Found = (Cause, f64, String);
@@ -181,9 +180,8 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let blocks = ramps::IN_RUNS.of(features) * ramps::BLOCKS.of(features);
     // A queue that drops early has let others pass that found twice as much, and yet it is no chance: what is lost finds a queue, and more than
     // most, or one that is never empty.
-    let told = |count: Feature| no_chance(features.count(count), features.count(Feature::Timed));
-    let in_queue = told(Feature::InQueue);
-    let early = told(Feature::Early) * told(Feature::InLonger).max(in_queue * ramps::PATH_USED.of(features));
+    let in_queue = features[Feature::InQueueSure];
+    let early = features[Feature::EarlySure] * features[Feature::InLongerSure].max(in_queue * ramps::PATH_USED.of(features));
     // Where the path is full all the time, and what is lost finds no full queue, losses take nothing from the flow.
     let harmless = standing(features) * ramps::USED_UP.of(features) * (1.0 - deep) * (1.0 - early) * (1.0 - blocks);
     let deep = deep * (1.0 - 0.5 * blocks);
