@@ -1,7 +1,7 @@
 """How often `longfat trace` names the right cause, on captures whose cause is known.
 
-    python bench/verdicts.py [--split dev|train|test|fresh|final|kernel] [--seed N] [--causes "A;B"] [--keep FOLDER]
-        [--captures FOLDER] [--details]
+    python bench/verdicts.py [--split dev|train|test|fresh|final|fit|held|kernel] [--seed N] [--causes "A;B"] [--keep FOLDER]
+        [--captures FOLDER] [--details] [--features FILE]
 
 Without `--captures` it simulates: each cause with several controls, rates and round trips, beside a little other traffic, captured at the
 sender, at the receiver and in between. Rules are made with `--split dev` and `train`; `test` has other round trips, rates, controls and
@@ -10,6 +10,8 @@ cause was right in `test`, and on captures of a kernel, is part of its confidenc
 `kernel` runs on the testbed: this machine's own TCP, reno and cubic, across longfat's queues, in real time.
 `--keep` leaves the captures in a folder. `--captures` takes a folder instead, of `NAME-POINT.pcap` (or pcapng, or in zstd) beside
 `NAME.json` that says {cause, control}; one of the captures here was taken of a kernel, on a path made for it.
+
+`--features` writes cause, features and verdict of each as JSON, for `bench/fit_verdicts.py`.
 
 Prints the confusion matrix, how many are right by point, control and round trip, how sure the verdicts were, and what was said of the
 control.
@@ -33,11 +35,32 @@ from longfat.capture.writer import write_capture
 
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
 MANY = ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood")
-LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), "test": MANY, "fresh": MANY, "train": MANY, "final": MANY}
+SPLITS = ("test", "fresh", "train", "final", "fit", "held")
+LOSS_BASED = {"dev": ("reno", "cubic", "htcp"), **dict.fromkeys(SPLITS, MANY)}
 EVERY = (*MANY, "bbr", "bbr3", "vegas", "compound", "yeah")
-ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), "test": EVERY, "fresh": EVERY, "train": EVERY, "final": EVERY}
-RTTS = {"dev": (20, 100), "test": (5, 50, 150), "fresh": (10, 35, 75), "train": (8, 60), "final": (6, 28, 120), "kernel": (22, 60)}
-RATES = {"dev": (30,), "test": (12, 25, 60), "fresh": (8, 15), "train": (14, 20), "final": (10, 17, 24), "kernel": (8, 12)}
+ANY = {"dev": ("reno", "cubic", "htcp", "bbr"), **dict.fromkeys(SPLITS, EVERY)}
+RTTS = {
+    "dev": (20, 100),
+    "test": (5, 50, 150),
+    "fresh": (10, 35, 75),
+    "train": (8, 60),
+    "final": (6, 28, 120),
+    "fit": (7, 18, 45, 90),
+    "held": (12, 30, 70, 130),
+    "kernel": (22, 60),
+}
+RATES = {
+    "dev": (30,),
+    "test": (12, 25, 60),
+    "fresh": (8, 15),
+    "train": (14, 20),
+    "final": (10, 17, 24),
+    "fit": (9, 16, 26),
+    "held": (6, 11, 20, 35),
+    "kernel": (8, 12),
+}
+ALONE = ("fit", "held")
+"""Splits in which every second flow has the path for itself."""
 
 Cause = dict[str, str]
 AQM = "active queue management"
@@ -55,6 +78,8 @@ CAUSES: dict[str, Cause] = {
     "fq_codel, with ECN": {"is": "congestion, by ECN", "queue": '{{ kind = "fq_codel" }}', "flow": 'ecn = "classic"'},
     "bursts over a small buffer": {"queue": '{{ kind = "droptail", limit = "{small} packets" }}'},
     "random loss": {"loss": '{{ kind = "bernoulli", probability = {loss} }}', "queue": '{{ kind = "droptail", limit = "4 bdp" }}'},
+    # A path that such losses keep from being full, and so without a queue.
+    "random loss, much of it": {"is": "random loss", "loss": '{{ kind = "bernoulli", probability = {much} }}'},
     "policer": {"queue": '{{ kind = "policer", rate = "{policed} kbit/s", burst = "{tokens} bytes", limit = "4 bdp" }}', "any": "yes"},
     "policer of a small bucket": {
         "is": "policer",
@@ -86,15 +111,17 @@ stack = "linux"
 traffic = {traffic}
 {flow}
 
+{noise}{host}
+[measure]
+duration = "{seconds} s"
+packets = "main"
+"""
+NOISE = """
 [[flow]]
 name = "noise"
 from = "left2"
 to = "right2"
-traffic = {{ kind = "on_off", rate = "{noise} kbit/s", on = "200 ms", off = "300 ms" }}
-{host}
-[measure]
-duration = "{seconds} s"
-packets = "main"
+traffic = {{ kind = "on_off", rate = "{kbps} kbit/s", on = "200 ms", off = "300 ms" }}
 """
 # A host that is slower than the path, with a ring of 64: as a slow drop-tail queue, except for the blocks in which it is emptied.
 HOST = """
@@ -120,9 +147,17 @@ class Case:
 
 
 def text(
-    name: str, cause: Cause, control: str, rtt: int, rate: int, rng: random.Random, slow_start: str = 'slow_start = "standard"\n'
+    name: str,
+    cause: Cause,
+    control: str,
+    rtt: int,
+    rate: int,
+    rng: random.Random,
+    *,
+    slow_start: str = 'slow_start = "standard"\n',
+    may_be_alone: bool = False,
 ) -> str:
-    """The experiment in which `name` limits a flow."""
+    """The experiment in which `name` limits a flow, beside others or alone."""
     bdp = rate * 1e6 / 8 * rtt / 1e3
     packets = bdp / 1500
     # Of its own, so that what was made with the others is made as it was.
@@ -147,6 +182,8 @@ def text(
         "target": f"{later.uniform(2.5, 10):.1f}",
         "max_p": f"{later.uniform(0.02, 0.2):.3f}",
     }
+    is_alone = may_be_alone and later.random() < 0.5
+    values["much"] = f"{min(0.05, (1.22 / (later.uniform(0.05, 0.25) * packets)) ** 2):.2g}"
     # A packet takes 1000 cycles.
     mhz = max(1, round(rng.uniform(0.5, 0.7) * rate * 1e6 / 12_000 * 1000 / 1e6))
     return EXPERIMENT.format(
@@ -161,7 +198,7 @@ def text(
         control=control,
         traffic=cause.get("traffic", '"bulk"').format(**values),
         flow=cause.get("flow", "").format(**values),
-        noise=rate * 1000 // 20,
+        noise="" if is_alone else NOISE.format(kbps=rate * 1000 // 20),
         host=HOST.format(mhz=mhz) if "host" in cause else "",
         seconds=max(20, rtt // 3),
     )
@@ -178,7 +215,8 @@ def simulated(folder: Path, split: str, seed: int, causes: str) -> Iterator[Case
             if not facts.exists():
                 file = folder / f"{stem}.toml"
                 is_kernel = split == "kernel"
-                made = text(name, cause, control, rtt, rate, rng, "") if is_kernel else text(name, cause, control, rtt, rate, rng)
+                standard = "" if is_kernel else 'slow_start = "standard"\n'
+                made = text(name, cause, control, rtt, rate, rng, slow_start=standard, may_be_alone=split in ALONE)
                 file.write_text(made, encoding="utf-8")
                 experiment = longfat.load(str(file))
                 if is_kernel:
@@ -220,8 +258,9 @@ def kept(folder: Path, only: str = "") -> Iterator[Case]:
             yield Case(file, known["cause"], known["control"], point, f"{1e3 * known['rtt']:.0f} ms")
 
 
-def judge(cases: Iterator[Case], details: bool) -> None:
+def judge(cases: Iterator[Case], details: bool, features: Path | None) -> None:
     """Reads all, prints the matrix."""
+    rows: list[dict[str, Any]] = []
     matrix: dict[str, Counter[str]] = defaultdict(Counter)
     right: dict[str, list[bool]] = defaultdict(list)
     sure: dict[bool, list[float]] = defaultdict(list)
@@ -231,6 +270,8 @@ def judge(cases: Iterator[Case], details: bool) -> None:
         one = max(found, key=lambda other: other["data"]["bytes_acked"])
         verdict = one["verdict"]
         is_right = verdict["cause"] == case.cause
+        of_it = {"file": case.file.name, "cause": case.cause, "control": case.control, "features": one["features"]}
+        rows.append({**of_it, "verdict": verdict["cause"], "confidence": verdict["confidence"]})
         matrix[case.cause][verdict["cause"]] += 1
         sure[is_right].append(verdict["confidence"])
         at_point = one["capture_point"] == case.point
@@ -240,6 +281,8 @@ def judge(cases: Iterator[Case], details: bool) -> None:
             controls[case.control][guess["name"] or "cannot tell"] += 1
         if details and not is_right:
             print(f"{case.file.name}: {verdict['cause']} {verdict['confidence']:.2f}: {verdict['why']}")
+    if features:
+        features.write_text(json.dumps(rows), encoding="utf-8")
     for name, found in matrix.items():
         rest = ", ".join(f"{other} {n}" for other, n in found.most_common() if other != name)
         print(f"{name:28} {found[name]:4} of {sum(found.values()):4} {rest}")
@@ -264,14 +307,15 @@ def main() -> None:
     parser.add_argument("--causes", default="", help="only these, with semicolons between them")
     parser.add_argument("--captures", type=Path)
     parser.add_argument("--details", action="store_true")
+    parser.add_argument("--features", type=Path)
     asked = parser.parse_args()
     if asked.captures:
-        judge(kept(asked.captures), asked.details)
+        judge(kept(asked.captures), asked.details, asked.features)
         return
     with tempfile.TemporaryDirectory() as name:
         folder = asked.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
-        judge(simulated(folder, asked.split, asked.seed, asked.causes), asked.details)
+        judge(simulated(folder, asked.split, asked.seed, asked.causes), asked.details, asked.features)
 
 
 main()

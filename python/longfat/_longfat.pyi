@@ -492,6 +492,12 @@ def trace(files: list[str], progress: Callable[[float], object] | None = None) -
 def trace_packets(files: list[str], number: int, most: int, progress: Callable[[float], object] | None = None) -> Table:
     """The packets of one connection, at most `most`, in the columns of the table `packets`. Raises longfat.errors.CaptureError."""
 
+def trace_features() -> list[tuple[str, str, str, str]]:
+    """The features that verdicts are told by: name, unit, what each is, who defined it."""
+
+def trace_thresholds() -> list[tuple[str, str, float, float, str]]:
+    """The thresholds of the rules: cause, feature, where its share is 0, where it is 1, the captures that they were chosen on."""
+
 def testbed_findings() -> list[tuple[str, str, bool]]:
     """What the testbed needs of this machine: what, what there is, and whether it will do."""
 

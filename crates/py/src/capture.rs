@@ -66,3 +66,21 @@ pub fn trace_packets<'py>(
     failure.map_or(Ok(()), Err)?;
     crate::tables::Shown { py, most: None }.table(columns::packets(), &found.map_err(error)?[..])
 }
+
+/// A row of the registry of features: name, unit, what it is, source.
+type FeatureRow = (&'static str, &'static str, &'static str, &'static str);
+
+/// The features that verdicts are told by.
+#[pyfunction]
+pub fn trace_features() -> Vec<FeatureRow> {
+    longfat_capture::FEATURES.iter().map(|spec| (spec.name, spec.unit, spec.doc, spec.source)).collect()
+}
+
+/// A threshold of a rule: cause, feature, low, high, source.
+type ThresholdRow = (&'static str, &'static str, f64, f64, &'static str);
+
+/// The thresholds of the rules.
+#[pyfunction]
+pub fn trace_thresholds() -> Vec<ThresholdRow> {
+    longfat_capture::thresholds().collect()
+}

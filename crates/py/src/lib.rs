@@ -59,6 +59,8 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cc::cc_unload, module)?)?;
     module.add_function(wrap_pyfunction!(capture::trace, module)?)?;
     module.add_function(wrap_pyfunction!(capture::trace_packets, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::trace_features, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::trace_thresholds, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(script::read_text, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::testbed_findings, module)?)?;

@@ -36,3 +36,8 @@ impl Clock {
         CLEAR.saturating_mul(self.uncertainty())
     }
 }
+
+/// A time in words.
+pub fn time(ns: i64) -> String {
+    if ns < 1_000_000_000 { format!("{:.3} ms", 1e3 * (ns as f64 / 1e9)) } else { format!("{:.3} s", ns as f64 / 1e9) }
+}

@@ -1,7 +1,7 @@
 //! A connection: its two ends, its handshake, and where the capture was taken.
 
 use super::clock::Clock;
-use super::way::{STAMPS, Way};
+use super::direction::{Direction, STAMPS};
 use crate::read::{Address, Packet};
 use longfat_core::packet::flags;
 
@@ -30,13 +30,13 @@ impl Point {
     }
 }
 
-/// A connection. The way `0` is that of the end that opened it, as far as the capture shows.
+/// A connection. Direction `0` is that of the end that opened it, as far as the capture shows.
 #[derive(Debug)]
 pub struct Connection {
     /// From 0, by the first packet.
     pub number: u64,
     pub ends: [Address; 2],
-    pub ways: [Way; 2],
+    pub directions: [Direction; 2],
     pub first: i64,
     pub last: i64,
     /// Packets, copies left out.
@@ -55,7 +55,7 @@ impl Connection {
         Connection {
             number,
             ends,
-            ways: Default::default(),
+            directions: Default::default(),
             first: packet.time,
             last: packet.time,
             packets: 0,
@@ -70,8 +70,10 @@ impl Connection {
     pub fn is_over(&self, packet: &Packet) -> bool {
         let side = usize::from(packet.from != self.ends[0]);
         let is_syn = packet.flags & (flags::SYN | flags::ACK) == flags::SYN;
-        let was_closed = self.ways.iter().any(|way| way.fin || way.reset);
-        is_syn && self.ways[side].isn != Some(packet.seq) && (was_closed || self.is_established || self.ways[side].isn.is_none())
+        let was_closed = self.directions.iter().any(|direction| direction.closing.fin || direction.closing.reset);
+        is_syn
+            && self.directions[side].handshake.isn != Some(packet.seq)
+            && (was_closed || self.is_established || self.directions[side].handshake.isn.is_none())
     }
 
     /// One more packet of it.
@@ -81,18 +83,18 @@ impl Connection {
         self.backwards += u64::from(packet.time < self.last);
         self.last = self.last.max(packet.time);
         self.clock.note(packet.time);
-        self.ways[side].clear = self.clock.clear();
-        self.ways[1 - side].clear = self.clock.clear();
+        self.directions[side].rates.clear = self.clock.clear();
+        self.directions[1 - side].rates.clear = self.clock.clear();
         if packet.flags & flags::ACK != 0 {
             let scale = self.scale(side);
-            self.ways[1 - side].knows_edge = scale.is_some();
-            self.ways[1 - side].acknowledged(packet, scale.unwrap_or(0));
+            self.directions[1 - side].sender.knows_edge = scale.is_some();
+            self.directions[1 - side].acknowledged(packet, scale.unwrap_or(0));
             if let Some((value, _)) = packet.options.timestamps {
-                self.ways[1 - side].acked_with(packet.time, value);
+                self.directions[1 - side].acked_with(packet.time, value);
             }
         }
         let agreed = self.agreed();
-        self.ways[side].sent(packet, agreed);
+        self.directions[side].sent(packet, agreed);
         if !self.is_established {
             self.handshake(packet, side);
         }
@@ -104,16 +106,18 @@ impl Connection {
         let is_ack = packet.flags & flags::ACK != 0;
         match (is_syn, is_ack, side) {
             (true, true, 1) => {
-                if let (Some(syn), 1, None) = (self.ways[0].syn_time, self.ways[0].syns, self.syn_ack) {
-                    self.ways[1].near.add((packet.time - syn).max(0));
+                if let (Some(syn), 1, None) = (self.directions[0].handshake.syn_time, self.directions[0].handshake.syns, self.syn_ack) {
+                    self.directions[1].rtt.near.add((packet.time - syn).max(0));
                     self.syn_ack = Some(packet.time);
                 }
             }
             (false, true, 0) => {
-                if let (Some(syn), Some(syn_ack), 1) = (self.ways[0].syn_time, self.syn_ack, self.ways[1].syns) {
-                    self.ways[0].near.add((packet.time - syn_ack).max(0));
-                    self.ways[0].sample(syn_ack, syn_ack - syn);
-                    self.ways[1].sample(packet.time, packet.time - syn_ack);
+                if let (Some(syn), Some(syn_ack), 1) =
+                    (self.directions[0].handshake.syn_time, self.syn_ack, self.directions[1].handshake.syns)
+                {
+                    self.directions[0].rtt.near.add((packet.time - syn_ack).max(0));
+                    self.directions[0].sample(syn_ack, syn_ack - syn);
+                    self.directions[1].sample(packet.time, packet.time - syn_ack);
                 }
                 self.is_established = true;
             }
@@ -124,17 +128,17 @@ impl Connection {
 
     /// Whether both SYNs were captured: then it is known what was agreed.
     pub fn has_handshake(&self) -> bool {
-        self.ways.iter().all(|way| way.isn.is_some())
+        self.directions.iter().all(|direction| direction.handshake.isn.is_some())
     }
 
     /// Whether each segment carries timestamps.
     pub fn has_timestamps(&self) -> bool {
-        self.ways.iter().all(|way| way.timestamps)
+        self.directions.iter().all(|direction| direction.handshake.timestamps)
     }
 
     /// The longest payload that both agreed on.
     pub fn agreed(&self) -> Option<u32> {
-        let [Some(one), Some(other)] = [self.ways[0].mss, self.ways[1].mss] else { return None };
+        let [Some(one), Some(other)] = [self.directions[0].handshake.mss, self.directions[1].handshake.mss] else { return None };
         let options = if self.has_timestamps() { STAMPS } else { 0 };
         Some(u32::from(one.min(other)).saturating_sub(options).max(1))
     }
@@ -144,23 +148,27 @@ impl Connection {
         if !self.has_handshake() {
             return None;
         }
-        let [Some(_), Some(_)] = [self.ways[0].window_scale, self.ways[1].window_scale] else { return Some(0) };
-        self.ways[side].window_scale
+        let [Some(_), Some(_)] = [self.directions[0].handshake.window_scale, self.directions[1].handshake.window_scale] else {
+            return Some(0);
+        };
+        self.directions[side].handshake.window_scale
     }
 
-    /// The way that carries more data; of one that was not captured, what was acknowledged of it counts.
+    /// The direction that carries more data; of one that was not captured, what was acknowledged of it counts.
     pub fn main(&self) -> usize {
-        let carried = |way: &Way| way.counts.bytes.max(way.acked.saturating_sub(way.acked_first.unwrap_or(way.acked)));
-        usize::from(carried(&self.ways[1]) > carried(&self.ways[0]))
+        let carried = |direction: &Direction| {
+            direction.counts.bytes.max(direction.acked.saturating_sub(direction.acked_first.unwrap_or(direction.acked)))
+        };
+        usize::from(carried(&self.directions[1]) > carried(&self.directions[0]))
     }
 
-    /// Where the capture was taken, of the data that goes `side`'s way.
+    /// Where the capture was taken, of the data of direction `side`.
     pub fn point(&self, side: usize) -> Point {
-        let way = &self.ways[side];
-        if !way.far.is_known() || !way.near.is_known() {
+        let direction = &self.directions[side];
+        if !direction.rtt.far.is_known() || !direction.rtt.near.is_known() {
             return Point::Unknown;
         }
-        let (near, far) = (way.near.min.max(0) as f64, way.far.min.max(0) as f64);
+        let (near, far) = (direction.rtt.near.min.max(0) as f64, direction.rtt.far.min.max(0) as f64);
         let share = near / (near + far).max(1.0);
         if near + far == 0.0 {
             Point::Unknown
@@ -175,8 +183,8 @@ impl Connection {
 
     /// Nothing more comes.
     pub fn finish(&mut self) {
-        for way in &mut self.ways {
-            way.finish(self.last);
+        for direction in &mut self.directions {
+            direction.finish(self.last);
         }
     }
 }

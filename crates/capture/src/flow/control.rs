@@ -5,8 +5,8 @@
 //! sources give. A model-based control does neither.
 
 use super::connection::Connection;
+use super::direction::{Direction, Episode};
 use super::series::Bin;
-use super::way::{Episode, Way};
 use serde_json::{Value, json};
 
 /// One whose curve is known.
@@ -69,20 +69,20 @@ fn htcp(time: f64, epoch: &Epoch) -> f64 {
 
 /// An estimate: {name, confidence, why}. Without a name where nothing can be told.
 pub fn control(connection: &Connection, main: usize) -> Value {
-    let way = &connection.ways[main];
+    let direction = &connection.directions[main];
     let said = |name: Option<&str>, confidence: f64, why: String| json!({ "name": name, "confidence": confidence, "why": why });
-    let waits = &way.waits;
+    let waits = &direction.waits;
     let total = waits.total().max(1) as f64;
     if (waits.receiver + waits.idle + waits.unprompted + waits.nagle) as f64 / total > 0.3 {
         return said(None, 0.0, "something else than its window limited it".to_owned());
     }
-    let again: u64 = way.counts.again.iter().sum();
-    if 3 * way.counts.needless > again {
+    let again: u64 = direction.counts.again.iter().sum();
+    if 3 * direction.counts.needless > again {
         return said(None, 0.0, "too much was sent again that had arrived: its window went down without a loss".to_owned());
     }
-    let full = f64::from(way.full(connection.agreed()));
-    let real: Vec<&Episode> = way.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
-    if let Some((peak, later)) = drained(way, &real) {
+    let full = f64::from(direction.full(connection.agreed()));
+    let real: Vec<&Episode> = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
+    if let Some((peak, later)) = drained(direction, &real) {
         return said(
             Some("bbr"),
             0.8,
@@ -93,16 +93,16 @@ pub fn control(connection: &Connection, main: usize) -> Value {
             ),
         );
     }
-    if let Some(times) = beyond(way, &real, full) {
+    if let Some(times) = beyond(direction, &real, full) {
         return said(
             Some("bbr"),
             0.8,
             format!("it has {times:.1} times the window that Reno has at as many losses: losses do not govern it"),
         );
     }
-    let (kept, epochs) = epochs(way, &real, full);
+    let (kept, epochs) = epochs(direction, &real, full);
     if kept.len() >= 3 {
-        let kept = super::verdict::quantile(&kept, 0.5).unwrap_or(0.0);
+        let kept = super::statistics::quantile(&kept, 0.5).unwrap_or(0.0);
         if kept > 0.93 {
             return said(Some("bbr"), 0.7, format!("{:.0} % of the window is left after a loss: losses do not govern it", 100.0 * kept));
         }
@@ -134,26 +134,27 @@ fn misfit(one: &Candidate, epochs: &[Epoch]) -> f64 {
             0.5 * (left * left).min(16.0) + 0.5 * (squares / epoch.samples.len() as f64).min(16.0)
         })
         .collect();
-    super::verdict::quantile(&each, 0.5).unwrap_or(f64::MAX)
+    super::statistics::quantile(&each, 0.5).unwrap_or(f64::MAX)
 }
 
 /// What shares of the window losses left, and the epochs in which growth can be seen.
-fn epochs(way: &Way, episodes: &[&Episode], full: f64) -> (Vec<f64>, Vec<Epoch>) {
+fn epochs(direction: &Direction, episodes: &[&Episode], full: f64) -> (Vec<f64>, Vec<Epoch>) {
     let (mut kept, mut epochs) = (Vec::new(), Vec::new());
-    let trips = way.trips();
+    let trips = direction.trips();
     let rtt = trips.smoothed as f64 / 1e9;
     if !trips.is_known() || rtt <= 0.0 {
         return (kept, epochs);
     }
-    let highest =
-        |bins: &[(i64, &Bin)]| super::verdict::quantile(&bins.iter().map(|(_, bin)| bin.flight_max as f64 / full).collect::<Vec<_>>(), 0.5);
+    let highest = |bins: &[(i64, &Bin)]| {
+        super::statistics::quantile(&bins.iter().map(|(_, bin)| bin.flight_max as f64 / full).collect::<Vec<_>>(), 0.5)
+    };
     for (i, episode) in episodes.iter().enumerate() {
         let own = if episode.rtt > 0 { episode.rtt } else { trips.smoothed };
         // What was sent in the repair must be acknowledged.
         let begin = episode.end + own + own / 4;
         let end = episodes.get(i + 1).map_or(i64::MAX, |next| next.start - own / 2);
-        let bins: Vec<(i64, &Bin)> = way.series.between(begin, end).filter(|(_, bin)| bin.flight_max > 0).collect();
-        let first: Vec<(i64, &Bin)> = bins.iter().take_while(|(time, _)| *time < begin + own + way.series.width).copied().collect();
+        let bins: Vec<(i64, &Bin)> = direction.series.between(begin, end).filter(|(_, bin)| bin.flight_max > 0).collect();
+        let first: Vec<(i64, &Bin)> = bins.iter().take_while(|(time, _)| *time < begin + own + direction.series.width).copied().collect();
         let Some(start) = highest(&first) else { continue };
         let before = episode.flight as f64 / full;
         if episode.is_timeout || before < 8.0 {
@@ -186,30 +187,30 @@ fn epochs(way: &Way, episodes: &[&Episode], full: f64) -> (Vec<f64>, Vec<Epoch>)
 
 /// How many times the window of Reno at as many losses (Mathis et al., CCR 27(3), 1997) was in flight, where that is far more. Where losses are as
 /// frequent as this, all controls that are governed by them have about Reno's (RFC 9438 section 4.3, RFC 3649 section 5).
-fn beyond(way: &Way, episodes: &[&Episode], full: f64) -> Option<f64> {
-    let share = episodes.len() as f64 / way.counts.segments.max(1) as f64;
-    let flights: Vec<f64> = way.series.bins.iter().filter(|bin| bin.flight_max > 0).map(|bin| bin.flight_max as f64 / full).collect();
-    let times = super::verdict::quantile(&flights, 0.5)? * share.sqrt() / 1.22;
+fn beyond(direction: &Direction, episodes: &[&Episode], full: f64) -> Option<f64> {
+    let share = episodes.len() as f64 / direction.counts.segments.max(1) as f64;
+    let flights: Vec<f64> = direction.series.bins.iter().filter(|bin| bin.flight_max > 0).map(|bin| bin.flight_max as f64 / full).collect();
+    let times = super::statistics::quantile(&flights, 0.5)? * share.sqrt() / 1.22;
     (episodes.len() >= 10 && share > 0.005 && times > 4.0).then_some(times)
 }
 
 /// Most and then least in flight, where it fell by half within a few round trips without a loss or a mark: Cardwell et al., BBR, ACM Queue
 /// 14(5), 2016, leave their start so. A control that is governed by losses keeps what it has.
-fn drained(way: &Way, episodes: &[&Episode]) -> Option<(f64, f64)> {
-    if way.counts.ece + way.counts.needless > 0 || !way.trips().is_known() {
+fn drained(direction: &Direction, episodes: &[&Episode]) -> Option<(f64, f64)> {
+    if direction.counts.ece + direction.counts.needless > 0 || !direction.trips().is_known() {
         return None;
     }
-    let trip = way.trips().smoothed;
+    let trip = direction.trips().smoothed;
     let until = episodes.first().map_or(i64::MAX, |episode| episode.start);
-    let bins: Vec<(i64, &Bin)> = way.series.between(0, until).filter(|(_, bin)| bin.flight_max > 0).collect();
+    let bins: Vec<(i64, &Bin)> = direction.series.between(0, until).filter(|(_, bin)| bin.flight_max > 0).collect();
     let (at, peak) = bins.iter().map(|(time, bin)| (*time, bin.flight_max)).max_by_key(|(time, flight)| (*flight, -*time))?;
     let begin = bins.first()?.0;
     // Slow start takes a few round trips, and so does the drain.
-    if at > begin + 25 * trip || peak < 20 * u64::from(way.counts.len_max.min(1500)) {
+    if at > begin + 25 * trip || peak < 20 * u64::from(direction.counts.len_max.min(1500)) {
         return None;
     }
     let later: Vec<f64> =
         bins.iter().filter(|(time, _)| *time > at + 3 * trip && *time < at + 15 * trip).map(|(_, bin)| bin.flight_max as f64).collect();
-    let settled = super::verdict::quantile(&later, 0.5).filter(|_| later.len() >= 8)?;
+    let settled = super::statistics::quantile(&later, 0.5).filter(|_| later.len() >= 8)?;
     (settled < 0.55 * peak as f64).then_some((peak as f64, settled))
 }

@@ -4,18 +4,21 @@ mod clock;
 mod connection;
 mod control;
 mod copies;
+mod direction;
 mod ranges;
+mod rate;
 mod report;
 mod rows;
 mod rtt;
 mod series;
+mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod way;
 
 pub use rows::rows;
 #[cfg(test)]
 pub use table::Table;
 pub use table::trace;
+pub use verdict::{FEATURES, Spec, thresholds};

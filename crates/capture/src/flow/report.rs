@@ -1,20 +1,17 @@
 //! What is said of a connection and of a file, as JSON. Names end with their unit, as in results.
 
+use super::clock::time;
 use super::connection::{Connection, Point};
 use super::control::control;
+use super::direction::{Again, Direction};
+use super::rate::{carried, goodput};
 use super::rtt::Rtt;
-use super::verdict::{goodput, is_bound, verdict};
-use super::way::{Again, Way};
+use super::verdict::{features, is_bound, verdict};
 use crate::read::Input;
 use serde_json::{Value, json};
 
 fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
-}
-
-/// A time in words.
-pub fn time(ns: i64) -> String {
-    if ns < 1_000_000_000 { format!("{:.3} ms", 1e3 * seconds(ns)) } else { format!("{:.3} s", seconds(ns)) }
 }
 
 /// Round trips by a clock that is wrong by `uncertainty` ns: what is shorter is no number.
@@ -46,17 +43,18 @@ pub fn file(input: &Input) -> Value {
 /// Report of a connection.
 pub fn connection(connection: &Connection) -> Value {
     let main = connection.main();
-    let (way, back) = (&connection.ways[main], &connection.ways[1 - main]);
+    let (direction, back) = (&connection.directions[main], &connection.directions[1 - main]);
     let point = connection.point(main);
-    let full = way.full(connection.agreed());
+    let full = direction.full(connection.agreed());
     let uncertainty = connection.clock.uncertainty();
-    let captured = match (way.counts.segments > 0, way.counts.acks > 0) {
+    let captured = match (direction.counts.segments > 0, direction.counts.acks > 0) {
         (true, true) => "both ways",
         (true, false) => "data only",
         (false, true) => "acks only",
         (false, false) => "no data",
     };
-    let verdict = verdict(connection, main);
+    let features = features(connection, main);
+    let verdict = verdict(connection, main, &features);
     json!({
         "number": connection.number,
         "from": connection.ends[main].to_string(),
@@ -70,23 +68,24 @@ pub fn connection(connection: &Connection) -> Value {
         "capture_point": point.word(),
         "handshake": connection.has_handshake(),
         "ended": ended(connection),
-        "syns_retransmitted": connection.ways.iter().map(|way| u64::from(way.syns.saturating_sub(1))).sum::<u64>(),
-        "fins_retransmitted": connection.ways.iter().map(|way| way.counts.fins_again).sum::<u64>(),
+        "syns_retransmitted": connection.directions.iter().map(|direction| u64::from(direction.handshake.syns.saturating_sub(1))).sum::<u64>(),
+        "fins_retransmitted": connection.directions.iter().map(|direction| direction.counts.fins_again).sum::<u64>(),
         "options": {
             "mss_bytes": full,
             "mss_is_agreed": connection.agreed().is_some(),
             "window_scale": connection.scale(1 - main),
-            "sack": connection.ways.iter().all(|way| way.sack_permitted),
+            "sack": connection.directions.iter().all(|direction| direction.handshake.sack_permitted),
             "timestamps": connection.has_timestamps(),
         },
         "data": data(connection, main),
         "back": { "bytes": back.counts.bytes, "segments": back.counts.segments, "retransmitted": back.counts.again.iter().sum::<u64>() },
-        "rtt": trips(way.trips(), uncertainty),
-        "rtt_near": trips(&way.near, uncertainty),
-        "rtt_far": trips(&way.far, uncertainty),
+        "rtt": trips(direction.trips(), uncertainty),
+        "rtt_near": trips(&direction.rtt.near, uncertainty),
+        "rtt_far": trips(&direction.rtt.far, uncertainty),
         "bottleneck": bottleneck(connection, main, point, full, is_bound(&verdict)),
         "receiver": receiver(connection, main),
-        "series": series(way),
+        "series": series(direction),
+        "features": features.named().map(|(name, value)| (name.to_owned(), value.into())).collect::<serde_json::Map<_, _>>(),
         "verdict": verdict,
         "control": control(connection, main),
         "notes": notes(connection, main, point, captured),
@@ -95,7 +94,7 @@ pub fn connection(connection: &Connection) -> Value {
 
 /// Delays of all copies that were left out.
 fn copies(connection: &Connection) -> Rtt {
-    let [one, other] = connection.ways.each_ref().map(|way| &way.copies);
+    let [one, other] = connection.directions.each_ref().map(|direction| &direction.copies);
     let mut both = *one;
     (both.count, both.sum) = (one.count + other.count, one.sum + other.sum);
     (both.min, both.max) = (one.min.min(other.min), one.max.max(other.max));
@@ -103,41 +102,28 @@ fn copies(connection: &Connection) -> Rtt {
 }
 
 fn ended(connection: &Connection) -> &'static str {
-    if connection.ways.iter().any(|way| way.reset) {
+    if connection.directions.iter().any(|direction| direction.closing.reset) {
         "reset"
-    } else if connection.ways.iter().all(|way| way.fin) {
+    } else if connection.directions.iter().all(|direction| direction.closing.fin) {
         "closed"
-    } else if connection.ways.iter().any(|way| way.fin) {
+    } else if connection.directions.iter().any(|direction| direction.closing.fin) {
         "half closed"
     } else {
         "open"
     }
 }
 
-/// Payload acknowledged (or, where no ACK was captured, sent) and the seconds it took, from the first segment on.
-pub fn carried(way: &Way) -> (u64, f64) {
-    let until = way.acked.min(way.stream_end.unwrap_or(u64::MAX));
-    let acked = way.acked_first.map_or(0, |first| until.saturating_sub(first));
-    let (bytes, end) = if acked > 0 {
-        (acked, way.last_acked_time)
-    } else {
-        (way.counts.bytes - way.counts.bytes_again.min(way.counts.bytes), way.last_data.unwrap_or(0))
-    };
-    let begin = way.first_data.unwrap_or(end);
-    (bytes, seconds((end - begin).max(0)))
-}
-
 fn data(connection: &Connection, main: usize) -> Value {
-    let way = &connection.ways[main];
-    let counts = &way.counts;
-    let (bytes, _) = carried(way);
+    let direction = &connection.directions[main];
+    let counts = &direction.counts;
+    let (bytes, _) = carried(direction);
     let again = |kind: Again| counts.again[kind as usize];
     json!({
         "segments": counts.segments,
         "bytes": counts.bytes,
         "bytes_acked": bytes,
         "goodput_bps": goodput(connection, main).map(|bytes| 8.0 * bytes),
-        "flight_max_bytes": way.flight_max,
+        "flight_max_bytes": direction.flight_max,
         "longest_bytes": counts.len_max,
         "offload": counts.offload,
         "retransmitted": {
@@ -150,8 +136,8 @@ fn data(connection: &Connection, main: usize) -> Value {
             "needless": counts.needless,
             "lost_before_capture": counts.lost_before,
         },
-        "episodes": way.episodes.len() as u64 + way.episodes_lost,
-        "timeouts": way.episodes.iter().filter(|episode| episode.is_timeout).count(),
+        "episodes": direction.losses.episodes.len() as u64 + direction.losses.forgotten,
+        "timeouts": direction.losses.episodes.iter().filter(|episode| episode.is_timeout).count(),
         "reordered": { "before_capture": counts.reordered_before, "behind_capture": counts.reordered_behind },
         "never_captured_bytes": counts.unseen,
         "ce_packets": counts.marked,
@@ -164,15 +150,16 @@ fn data(connection: &Connection, main: usize) -> Value {
 
 /// What the bottleneck passes, and what it holds. Rates are of IP packets.
 fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_bound: bool) -> Value {
-    let way = &connection.ways[main];
-    let counts = &way.counts;
-    let Some(found) = super::verdict::bottleneck(connection, main) else { return Value::Null };
+    let direction = &connection.directions[main];
+    let counts = &direction.counts;
+    let Some(found) = super::rate::bottleneck(connection, main) else { return Value::Null };
     let rate = found.rate;
     let ip = counts.ip_bytes as f64 / counts.bytes.max(1) as f64;
     let bits = |payload: f64| payload * ip * 8.0;
     // How long the queue made round trips before losses that it was full at.
-    let base = way.trips().min as f64 / 1e9;
-    let mut held: Vec<f64> = way
+    let base = direction.trips().min as f64 / 1e9;
+    let mut held: Vec<f64> = direction
+        .losses
         .episodes
         .iter()
         .filter(|episode| episode.rtt > 0 && episode.again > episode.needless)
@@ -181,10 +168,10 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_
     held.sort_by(f64::total_cmp);
     let quantile = |at: f64| held.get(((held.len() as f64 - 1.0) * at).round().max(0.0) as usize);
     // (Behind the bottleneck nothing comes faster than it lets go.)
-    let bursts = (point != Point::Receiver && way.bursts.passed > u64::from(full)).then(|| {
+    let bursts = (point != Point::Receiver && direction.rates.bursts.passed > u64::from(full)).then(|| {
         json!({
-            "passed_bytes": way.bursts.passed,
-            "at_first_loss_bytes": way.bursts.at_first_loss,
+            "passed_bytes": direction.rates.bursts.passed,
+            "at_first_loss_bytes": direction.rates.bursts.at_first_loss,
         })
     });
     json!({
@@ -200,20 +187,20 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_
 }
 
 fn receiver(connection: &Connection, main: usize) -> Value {
-    let way = &connection.ways[main];
+    let direction = &connection.directions[main];
     json!({
-        "window_min_bytes": way.window_min,
-        "window_max_bytes": (way.counts.acks > 0).then_some(way.window_max),
+        "window_min_bytes": direction.receiver.window_min,
+        "window_max_bytes": (direction.counts.acks > 0).then_some(direction.receiver.window_max),
         "window_is_scaled": connection.scale(1 - main).is_some(),
-        "zero_windows": way.counts.zero_windows,
-        "zero_window_s": seconds(way.counts.zero_window_time),
+        "zero_windows": direction.counts.zero_windows,
+        "zero_window_s": seconds(direction.counts.zero_window_time),
     })
 }
 
 /// Over time, of the bins in which anything happened. Rates are of payload.
-fn series(way: &Way) -> Value {
-    let bins: Vec<_> = way.series.bins.iter().enumerate().filter(|(_, bin)| bin.sent > 0 || bin.acked > 0 || bin.rtts > 0).collect();
-    let width = seconds(way.series.width);
+fn series(direction: &Direction) -> Value {
+    let bins: Vec<_> = direction.series.bins.iter().enumerate().filter(|(_, bin)| bin.sent > 0 || bin.acked > 0 || bin.rtts > 0).collect();
+    let width = seconds(direction.series.width);
     let column = |of: &dyn Fn(&super::series::Bin) -> Value| bins.iter().map(|(_, bin)| of(bin)).collect::<Vec<_>>();
     json!({
         "width_s": width,
@@ -229,8 +216,8 @@ fn series(way: &Way) -> Value {
 
 /// What makes the numbers less than they could be.
 fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> Vec<String> {
-    let way = &connection.ways[main];
-    let counts = &way.counts;
+    let direction = &connection.directions[main];
+    let counts = &direction.counts;
     let copies = copies(connection);
     let mut notes = Vec::new();
     let mut say = |is_so: bool, what: String| {
@@ -251,17 +238,21 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
         copies.count > 0,
         format!("{} packets are copies of others, late by {} to {}: they were left out", copies.count, time(copies.min), time(copies.max)),
     );
-    if let Some(said) = way.near_said.filter(|said| said - way.near.min > (way.trips().min / 10).max(connection.clock.uncertainty())) {
+    if let Some(said) = direction
+        .rtt
+        .near_said
+        .filter(|said| said - direction.rtt.near.min > (direction.trips().min / 10).max(connection.clock.uncertainty()))
+    {
         say(
             true,
             format!(
                 "the round trip is {}, as data follow the window that they need, and not {}, as the handshake has it: a host was late there",
-                time(way.trips().min),
-                time(way.trips().min + said - way.near.min)
+                time(direction.trips().min),
+                time(direction.trips().min + said - direction.rtt.near.min)
             ),
         );
     }
-    say(way.forgotten() > 0, format!("more was in flight than is kept: {} stretches were forgotten", way.forgotten()));
+    say(direction.forgotten() > 0, format!("more was in flight than is kept: {} stretches were forgotten", direction.forgotten()));
     say(
         connection.backwards > 0,
         format!(
@@ -272,7 +263,7 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
     );
     let uncertainty = connection.clock.uncertainty();
     say(
-        way.trips().is_known() && way.trips().min < uncertainty,
+        direction.trips().is_known() && direction.trips().min < uncertainty,
         format!("the clock of the capture is uncertain by {}: what is shorter is not known", time(uncertainty)),
     );
     say(

@@ -1,8 +1,8 @@
 //! The packets of one connection, as the table `packets` of a run has them.
 
 use super::connection::{Connection, Point};
+use super::direction::ORIGIN;
 use super::table::{Table, each, since};
-use super::way::ORIGIN;
 use crate::error::Error;
 use crate::read::{Joined, Packet};
 use longfat_core::packet::{Ecn, flags};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// The packets of connection `number` in the captures at `paths`, at most `most` of them.
 ///
-/// Times count from the first packet of the capture. The flow is the connection, `forward` its way with more data. At the sender, its
+/// Times count from the first packet of the capture. The flow is the connection, `forward` its direction with more data. At the sender, its
 /// packets are `sent` and those that come back `delivered`; at the receiver the other way round; anywhere else all are `queued`, at no
 /// link. Offsets are of the stream where its SYN was captured, and else of the first segment that was.
 pub fn rows(
@@ -57,7 +57,7 @@ pub fn rows(
 fn row(connection: &mut Connection, packet: &Packet, start: i64) -> PacketEvent {
     let side = usize::from(packet.from != connection.ends[0]);
     let flow = connection.number as u32;
-    let [one, other] = &mut connection.ways;
+    let [one, other] = &mut connection.directions;
     let (own, peer) = if side == 0 { (one, other) } else { (other, one) };
     let from_origin = |offset: u64| offset.saturating_sub(ORIGIN);
     let is_syn = packet.flags & flags::SYN != 0;

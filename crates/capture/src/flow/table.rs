@@ -53,12 +53,12 @@ impl Table {
         let place = place.unwrap_or_else(|| self.open(packet));
         self.last = Some((from, to, place));
         let connection = &mut self.open[place];
-        let way = &mut connection.ways[usize::from(packet.from != connection.ends[0])];
-        if let Some(delay) = self.copies.delay(packet, way.ids).or_else(|| way.copied(packet)) {
-            way.copies.add(delay);
+        let direction = &mut connection.directions[usize::from(packet.from != connection.ends[0])];
+        if let Some(delay) = self.copies.delay(packet, direction.ids).or_else(|| direction.copied(packet)) {
+            direction.copies.add(delay);
             return None;
         }
-        way.ids.note(packet.id);
+        direction.ids.note(packet.id);
         connection.add(packet);
         Some(connection)
     }
@@ -90,7 +90,7 @@ impl Table {
             self.places.insert(key(moved.ends[0], moved.ends[1]), place);
         }
         connection.finish();
-        let bytes = connection.ways.iter().map(|way| way.counts.bytes).sum();
+        let bytes = connection.directions.iter().map(|direction| direction.counts.bytes).sum();
         self.closed.push((bytes, report::connection(&connection)));
         if self.closed.len() > 2 * CLOSED {
             self.drop_small();

@@ -1,80 +1,33 @@
 //! What limited a flow, and how sure that is.
 //!
-//! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins. Its confidence is how often verdicts of
-//! this cause were right on captures whose cause was known, times its strength, less what a second one nearly as strong and an incomplete
-//! capture take from it. `bench/verdicts.py` measures both.
+//! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins. Where that is one of the losses on the
+//! path, a fitted model says which. The confidence is how often verdicts of this cause were right on captures whose cause was known, times the
+//! strength or the model's probability, less what an incomplete capture takes from it. `bench/verdicts.py` measures both.
 
-mod facts;
+mod cause;
+mod features;
+mod measured;
+mod model;
 mod next;
 mod path;
+mod ramps;
 mod reliability;
 mod rules;
 
+use super::clock::time;
 use super::connection::{Connection, Point};
-use super::report::time;
-use facts::facts;
-pub use facts::{bottleneck, goodput, quantile};
+use super::statistics::no_chance;
+use cause::Cause;
+use features::{Feature, Features};
+pub use features::{REGISTRY as FEATURES, Spec};
+pub use measured::features;
 use next::next;
+use ramps::rise;
+pub use ramps::thresholds;
 use reliability::{alike, double, reliability};
-use rules::{causes, no_chance, ramp};
+use rules::{Found, causes};
 use serde_json::{Value, json};
-
-/// What can limit a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    ReceiveWindow,
-    ClosingWindow,
-    ReceiverRing,
-    SendBuffer,
-    Application,
-    Nagle,
-    CongestionLoss,
-    CongestionEcn,
-    ActiveQueue,
-    SmallBuffer,
-    RandomLoss,
-    Policer,
-    Reordering,
-    PathChange,
-    FullPath,
-    Growing,
-    TooShort,
-    Unknown,
-}
-
-impl Cause {
-    /// Its word in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Cause::ReceiveWindow => "receive window",
-            Cause::ClosingWindow => "closing window",
-            Cause::ReceiverRing => "receiver's ring",
-            Cause::SendBuffer => "send buffer",
-            Cause::Application => "application",
-            Cause::Nagle => "Nagle and delayed ACKs",
-            Cause::CongestionLoss => "congestion, by loss",
-            Cause::CongestionEcn => "congestion, by ECN",
-            Cause::ActiveQueue => "active queue management",
-            Cause::SmallBuffer => "bursts over a small buffer",
-            Cause::RandomLoss => "random loss",
-            Cause::Policer => "policer",
-            Cause::Reordering => "reordering",
-            Cause::PathChange => "path change",
-            Cause::FullPath => "a full path",
-            Cause::Growing => "a window that still grows",
-            Cause::TooShort => "too short to tell",
-            Cause::Unknown => "cannot tell",
-        }
-    }
-}
-
-impl Cause {
-    /// A cause that is told by what losses have in common.
-    fn is_of_losses(self) -> bool {
-        use Cause::{ActiveQueue, CongestionLoss, Policer, RandomLoss, ReceiverRing, SmallBuffer};
-        matches!(self, ActiveQueue | CongestionLoss | Policer | RandomLoss | ReceiverRing | SmallBuffer)
-    }
-}
+use std::cmp::Ordering;
 
 /// Does this verdict say that the path was never full? Then trains show the sender's rate, which bounds the path's from below.
 pub fn is_bound(verdict: &Value) -> bool {
@@ -82,55 +35,71 @@ pub fn is_bound(verdict: &Value) -> bool {
     [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())
 }
 
+/// A cause that is less strongly spoken for is not named.
+const LEAST_STRENGTH: f64 = 0.2;
 /// Fewer segments than this say nothing.
 const LEAST: u64 = 40;
 
-/// The verdict on the way `main` of a connection.
-pub fn verdict(connection: &Connection, main: usize) -> Value {
-    let way = &connection.ways[main];
-    let full = way.full(connection.agreed());
-    let facts = facts(connection, main);
+/// The verdict on the direction `main` of a connection, by its features.
+pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Value {
+    let direction = &connection.directions[main];
+    let full = direction.full(connection.agreed());
     let (mut limits, doubt) = limits(connection, main);
-    if way.counts.acks == 0 || way.counts.segments == 0 {
+    if direction.counts.acks == 0 || direction.counts.segments == 0 {
         return said(Cause::Unknown, 0.0, "only one way was captured: the cause of a pause lies in the other".to_owned(), &limits, &[]);
     }
     let uncertain = connection.clock.uncertainty();
-    if way.trips().mean().is_some_and(|mean| mean < uncertain as f64) && way.waits.longest < connection.clock.clear() {
+    if direction.trips().mean().is_some_and(|mean| mean < uncertain as f64) && direction.waits.longest < connection.clock.clear() {
         let why = format!("the clock of the capture is uncertain by {}, longer than a round trip", time(uncertain));
         return said(Cause::Unknown, 0.0, why, &limits, &[]);
     }
-    if way.counts.segments < LEAST {
-        return said(Cause::TooShort, 1.0, format!("{} segments with data", way.counts.segments), &limits, &[]);
+    if direction.counts.segments < LEAST {
+        return said(Cause::TooShort, 1.0, format!("{} segments with data", direction.counts.segments), &limits, &[]);
     }
-    let mut found = causes(connection, main, &facts, full);
+    let mut found = causes(connection, main, features, full);
     found.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let (cause, strength, why) = found.remove(0);
-    if strength < 0.2 {
+    if found[0].1 < LEAST_STRENGTH {
         return said(Cause::Unknown, 0.0, "no rule fits what the capture shows".to_owned(), &limits, &found);
     }
+    let is_fitted = model::CAUSES.contains(&found[0].0);
+    if is_fitted {
+        fitted(&mut found, features);
+    }
+    let (cause, strength, why) = found.remove(0);
     // Losses that are alike may be so by chance: so many with even odds.
-    let losses = if cause.is_of_losses() { facts.episodes as u32 } else { u32::MAX };
+    let losses = if cause.is_of_losses() { features.count(Feature::Episodes) } else { u32::MAX };
     let told = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
     if told < 0.95 {
         limits.push(format!("{losses} times something was lost: chance may have made that look so"));
     }
-    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && facts.coarse {
+    if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && features.is(Feature::Coarse) {
         limits.push("the clock of the timestamps is too coarse to see a queue as small as there may be".to_owned());
     }
     limits.extend(double(cause).map(str::to_owned));
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
-    let mut alike = alike(cause, &facts);
-    alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > 0.6 * strength && !alike.contains(other)).map(|one| one.0));
-    let confidence = (reliability(cause) * strength * (1.0 - 0.5 * ramp(second / strength, 0.5, 1.0)) * doubt * told).clamp(0.0, 0.99);
+    let mut alike = alike(cause, features);
+    let least = if is_fitted { LEAST_STRENGTH } else { 0.6 * strength };
+    alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > least && !alike.contains(other)).map(|one| one.0));
+    // A probability of the model counts the others already.
+    let beside = if is_fitted { 1.0 } else { 1.0 - 0.5 * rise(second / strength, 0.5, 1.0) };
+    let confidence = (reliability(cause) * strength * beside * doubt * told).clamp(0.0, 0.99);
     let mut verdict = said(cause, confidence, why, &limits, &found);
     verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
     verdict
 }
 
+/// What the model says of the causes of losses, in the place of what the rules say of them; the most likely one is first.
+fn fitted(found: &mut [Found], features: &Features) {
+    for (cause, probability) in model::probabilities(features) {
+        found.iter_mut().filter(|one| one.0 == cause).for_each(|one| one.1 = probability);
+    }
+    found.sort_by(|a, b| (model::CAUSES.contains(&b.0), b.1).partial_cmp(&(model::CAUSES.contains(&a.0), a.1)).unwrap_or(Ordering::Equal));
+}
+
 fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &[(Cause, f64, String)]) -> Value {
     let others: Vec<Value> = others
         .iter()
-        .filter(|(_, strength, _)| *strength >= 0.2)
+        .filter(|(_, strength, _)| *strength >= LEAST_STRENGTH)
         .map(|(cause, strength, why)| json!({ "cause": cause.word(), "strength": strength, "why": why }))
         .collect();
     json!({
@@ -146,7 +115,7 @@ fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &
 
 /// What the capture lacks, and what is left of the confidence then.
 fn limits(connection: &Connection, main: usize) -> (Vec<String>, f64) {
-    let way = &connection.ways[main];
+    let direction = &connection.directions[main];
     let (mut limits, mut left) = (Vec::new(), 1.0);
     if connection.scale(1 - main).is_none() {
         limits.push("without the handshake the window's scale is unknown: whether the receive window limits cannot be told".to_owned());
@@ -156,7 +125,7 @@ fn limits(connection: &Connection, main: usize) -> (Vec<String>, f64) {
         limits.push("where it was captured is unknown: what is in flight is a lower bound".to_owned());
         left *= 0.6;
     }
-    if way.counts.unseen > way.counts.bytes / 100 {
+    if direction.counts.unseen > direction.counts.bytes / 100 {
         limits.push("more than one byte in a hundred is missing from the capture: losses cannot be told from gaps".to_owned());
         left *= 0.5;
     }

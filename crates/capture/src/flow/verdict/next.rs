@@ -1,6 +1,6 @@
 //! The next step that a verdict asks for.
 
-use super::Cause;
+use super::cause::Cause;
 
 /// One thing to look at or to change.
 pub fn next(cause: Cause) -> &'static str {

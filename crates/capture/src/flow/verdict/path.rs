@@ -1,6 +1,6 @@
 //! Whether the path became another: its least round trip steps, and no queue explains that.
 
-use crate::flow::way::Way;
+use crate::flow::direction::Direction;
 
 /// A step of the least round trip.
 #[derive(Clone, Copy, Debug)]
@@ -15,18 +15,18 @@ pub struct Change {
 /// Round trips looked at on each side of a step.
 const TRIPS: f64 = 6.0;
 
-/// The largest step of the way's round trips.
+/// The largest step of the direction's round trips.
 ///
 /// For some round trips before it none was as long as the shortest for as many after it (or the other way round). A queue may do that too,
 /// but only with more (or less) in flight: with the same flight round trips are longer by a fifth and more, or the path is another. On either
 /// side the least round trip stays where it is.
-pub fn change(way: &Way) -> Option<Change> {
-    let trips = way.trips();
+pub fn change(direction: &Direction) -> Option<Change> {
+    let trips = direction.trips();
     if !trips.is_known() {
         return None;
     }
-    let width = way.series.width as f64 / 1e9;
-    let bins: Vec<_> = way.series.bins.iter().enumerate().filter(|(_, bin)| bin.rtts > 0 && bin.flight_max > 0).collect();
+    let width = direction.series.width as f64 / 1e9;
+    let bins: Vec<_> = direction.series.bins.iter().enumerate().filter(|(_, bin)| bin.rtts > 0 && bin.flight_max > 0).collect();
     let mut found: Option<Change> = None;
     for at in 1..bins.len() {
         // (Of the longer ones: a round trip is known one of them later than what is in flight.)

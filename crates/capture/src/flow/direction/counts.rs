@@ -1,8 +1,8 @@
-//! Counts of one way.
+//! Counts of one direction.
 
-/// Counts of one way.
+/// Counts of one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct WayCounts {
+pub struct Counts {
     pub packets: u64,
     pub segments: u64,
     pub bytes: u64,
@@ -39,7 +39,7 @@ pub struct WayCounts {
     pub len_max: u32,
 }
 
-impl WayCounts {
+impl Counts {
     /// Retransmissions of every kind.
     pub fn retransmitted(&self) -> u64 {
         self.again.iter().sum()

@@ -1,6 +1,6 @@
 //! Segments sent again: why, and what they belong to.
 
-use super::{MS, Way};
+use super::{Direction, MS};
 use crate::flow::ranges::{Range, Waited};
 use crate::read::Packet;
 
@@ -45,7 +45,7 @@ pub struct Episode {
     pub waited: Waited,
 }
 
-impl Way {
+impl Direction {
     /// Whether what fills a hole had been sent before what came earlier.
     ///
     /// Timestamps do not run backwards (RFC 7323 section 5.4), and first transmissions go in the order of the stream: an older timestamp than
@@ -53,20 +53,20 @@ impl Way {
     /// overtook it can come: a round trip, wherever the capture was taken.
     pub(super) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
         // (Half of it, since the least round trip that was seen may not be the least there is.)
-        let soonest = match (self.near.is_known(), self.quickest()) {
+        let soonest = match (self.rtt.near.is_known(), self.quickest()) {
             (false, _) => 3 * MS,
             (true, Some(_)) => self.trips().min,
-            (true, None) => self.near.min.max(self.trips().min.min(i64::MAX / 2) / 2),
+            (true, None) => self.rtt.near.min.max(self.trips().min.min(i64::MAX / 2) / 2),
         };
         match (stamp, hole.stamps[0]) {
             (Some(own), Some(other)) if own != other => (own.wrapping_sub(other) as i32) < 0,
-            (Some(_), Some(_)) if self.near.is_known() && self.lateness.tick().is_some_and(|tick| tick < soonest as f64) => true,
+            (Some(_), Some(_)) if self.rtt.near.is_known() && self.rates.lateness.tick().is_some_and(|tick| tick < soonest as f64) => true,
             _ => time - hole.first < soonest / 2,
         }
     }
 
     pub(super) fn has_evidence(&self, range: &Range) -> bool {
-        self.highest_sacked >= range.end || (self.duplicates > 0 && range.start <= self.acked)
+        self.evidence.highest_sacked >= range.end || (self.evidence.duplicates > 0 && range.start <= self.acked)
     }
 
     /// A segment sent again: why, and what it belongs to.
@@ -77,18 +77,18 @@ impl Way {
         self.counts.again[kind as usize] += 1;
         self.counts.blind += u64::from(kind == Again::Timeout && !self.has_evidence(before));
         self.series.at(time).again += 1;
-        if kind == Again::Timeout && start <= self.acked && self.timeout_until <= self.acked {
-            self.timeout_until = self.next;
+        if kind == Again::Timeout && start <= self.acked && self.evidence.timeout_until <= self.acked {
+            self.evidence.timeout_until = self.next;
         }
-        self.run = if start == self.last_again_end { self.run + 1 } else { 1 };
-        self.last_again_end = end;
-        let (acked, next, flight) = (self.acked, self.next, self.next.saturating_sub(self.sender_acked));
-        let is_new = self.episodes.last().is_none_or(|episode| episode.recover <= acked);
+        self.losses.run = if start == self.losses.last_end { self.losses.run + 1 } else { 1 };
+        self.losses.last_end = end;
+        let (acked, next, flight) = (self.acked, self.next, self.next.saturating_sub(self.sender.acked));
+        let is_new = self.losses.episodes.last().is_none_or(|episode| episode.recover <= acked);
         if is_new && kind != Again::Probe {
-            if self.episodes.len() < EPISODES {
-                let rtt = if before.times == 0 { self.rtt_at_hole } else { self.trips().last };
+            if self.losses.episodes.len() < EPISODES {
+                let rtt = if before.times == 0 { self.losses.rtt_at_hole } else { self.trips().last };
                 let at = (before.first, start);
-                self.episodes.push(Episode {
+                self.losses.episodes.push(Episode {
                     is_timeout: kind == Again::Timeout,
                     flight,
                     rtt,
@@ -104,13 +104,13 @@ impl Way {
                     waited: before.waited,
                 });
             } else {
-                self.episodes_lost += 1;
+                self.losses.forgotten += 1;
             }
         }
         let is_before = !self.is_behind();
-        if let Some(episode) = self.episodes.last_mut().filter(|episode| episode.recover > acked) {
+        if let Some(episode) = self.losses.episodes.last_mut().filter(|episode| episode.recover > acked) {
             episode.again += 1;
-            episode.run = episode.run.max(self.run);
+            episode.run = episode.run.max(self.losses.run);
             episode.is_timeout |= kind == Again::Timeout;
             if before.times <= 1 && kind != Again::Probe {
                 let at = (before.first, start);
@@ -121,7 +121,7 @@ impl Way {
                 episode.last_lost = episode.last_lost.max(at);
                 episode.lost += end - start;
                 if is_before {
-                    self.bursts.lost(before.waited.ahead.into());
+                    self.rates.bursts.lost(before.waited.ahead.into());
                 }
             }
             episode.end = time;
@@ -134,18 +134,18 @@ impl Way {
     /// A sender repairs what an acknowledgment calls for within a round trip: RACK waits no longer (RFC 8985 section 6.2), and its first hole
     /// comes before all others (RFC 6675 section 4, RFC 6582 section 3.2). What nothing has called for, or not for so long, a timer sends.
     pub(super) fn kind(&self, time: i64, start: u64, end: u64, before: &Range) -> Again {
-        if self.timeout_until > self.acked {
+        if self.evidence.timeout_until > self.acked {
             return Again::Timeout;
         }
         let rtt = self.trips().smoothed;
         let is_soon = |asked: i64| time - asked <= rtt.max(5 * MS);
         let by_order = self.has_evidence(before);
         // Something sent later than the newest transmission of it has arrived.
-        let overtaken = self.delivered.learned((before.last, end));
+        let overtaken = self.evidence.delivered.learned((before.last, end));
         let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
-        let is_repair = self.episodes.last().is_some_and(|episode| episode.recover > self.acked);
-        let quiet = time - self.last_advance.max(before.last).max(self.last_data.unwrap_or(before.last).min(time));
-        let since_progress = time - self.last_advance.max(before.last);
+        let is_repair = self.losses.episodes.last().is_some_and(|episode| episode.recover > self.acked);
+        let quiet = time - self.evidence.last_advance.max(before.last).max(self.last_data.unwrap_or(before.last).min(time));
+        let since_progress = time - self.evidence.last_advance.max(before.last);
         let is_called = by_order || overtaken.is_some();
         if end >= self.next && !is_called && !(is_front && since_progress >= rtt + 200 * MS) && quiet >= rtt {
             return Again::Probe;
@@ -161,9 +161,9 @@ impl Way {
         if before.times == 0 && time - before.first >= (3 * rtt).max(rtt + 200 * MS) {
             return Again::Timeout;
         }
-        if by_order && is_soon(self.last_evidence) || overtaken.is_some_and(is_soon) {
+        if by_order && is_soon(self.evidence.last_evidence) || overtaken.is_some_and(is_soon) {
             Again::Fast
-        } else if !is_soon(self.last_advance.max(self.last_evidence)) {
+        } else if !is_soon(self.evidence.last_advance.max(self.evidence.last_evidence)) {
             Again::Timeout
         } else if is_repair {
             // A partial acknowledgment calls for the next hole (RFC 6582 section 3.2).

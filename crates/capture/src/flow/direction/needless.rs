@@ -1,6 +1,6 @@
 //! Segments that were sent again for nothing, each counted once, however many ways there are to know it.
 
-use super::{Again, Way};
+use super::{Again, Direction};
 use std::collections::VecDeque;
 
 /// How many are remembered until a DSACK tells of them, too.
@@ -50,7 +50,7 @@ fn keep<T>(list: &mut VecDeque<T>, one: T) {
     list.push_back(one);
 }
 
-impl Way {
+impl Direction {
     /// The capture shows that what begins at `start` had arrived when it was sent again.
     pub(super) fn is_needless(&mut self, start: u64) {
         keep(&mut self.needless.known, start);
@@ -67,14 +67,14 @@ impl Way {
 
     /// Retransmission `number`, which begins at `start`, was acknowledged after `delay` ns.
     pub(super) fn answered(&mut self, start: u64, number: u64, delay: i64) {
-        if is_sooner(delay, self.far.min) && self.needless.soon.back().is_none_or(|last| last.number != number) {
+        if is_sooner(delay, self.rtt.far.min) && self.needless.soon.back().is_none_or(|last| last.number != number) {
             keep(&mut self.needless.soon, Soon { start, number, delay });
         }
     }
 
     /// The least round trip of the far part, once there were some.
     pub(super) fn quickest(&self) -> Option<i64> {
-        (self.far.count >= SAMPLES).then_some(self.far.min)
+        (self.rtt.far.count >= SAMPLES).then_some(self.rtt.far.min)
     }
 
     /// Which answers came sooner than a round trip of the whole flow.
@@ -100,7 +100,7 @@ impl Way {
             return;
         }
         self.counts.needless += 1;
-        let mut newest = self.episodes.iter_mut().rev().take(MOST);
+        let mut newest = self.losses.episodes.iter_mut().rev().take(MOST);
         if let Some(episode) = newest.find(|episode| (episode.first_lost.1..episode.recover).contains(&start)) {
             episode.needless += 1;
         }
@@ -136,7 +136,7 @@ impl Way {
         let of_kind = &mut counts.again[fill.kind as usize];
         *of_kind = of_kind.saturating_sub(1);
         counts.bytes_again = counts.bytes_again.saturating_sub(fill.bytes);
-        let mut newest = self.episodes.iter_mut().rev().take(MOST);
+        let mut newest = self.losses.episodes.iter_mut().rev().take(MOST);
         if let Some(episode) = newest.find(|episode| (episode.first_lost.1..episode.recover).contains(&start)) {
             episode.again = episode.again.saturating_sub(1);
         }

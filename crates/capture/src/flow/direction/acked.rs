@@ -1,11 +1,12 @@
-//! What the other side says of a way: cumulative and selective acknowledgments, windows, marks.
+//! What the other side says of a direction: cumulative and selective acknowledgments, windows, marks.
 
-use super::{Answer, Way, is_older};
+use super::sender::Answer;
+use super::{Direction, is_older};
 use crate::flow::ranges::Range;
 use crate::read::Packet;
 use longfat_core::packet::flags;
 
-impl Way {
+impl Direction {
     /// What the other side acknowledges in `packet`, with its window scaled by `scale`.
     pub fn acknowledged(&mut self, packet: &Packet, scale: u8) {
         let time = packet.time;
@@ -14,7 +15,7 @@ impl Way {
         if is_first {
             self.acked_first = Some(ack);
             if self.counts.segments == 0 {
-                (self.acked, self.next, self.sender_acked) = (ack, ack.max(self.next), ack);
+                (self.acked, self.next, self.sender.acked) = (ack, ack.max(self.next), ack);
             }
         }
         self.counts.acks += 1;
@@ -24,12 +25,12 @@ impl Way {
         if packet.flags & (flags::ECE | flags::SYN) == flags::ECE {
             self.series.at(time).marks += 1;
         }
-        let was = self.window;
+        let was = self.receiver.window;
         if packet.flags & flags::RST == 0 {
             self.note_window(time, window);
         }
         // (The byte of a probe that the receiver took.)
-        if self.probed.take_if(|probed| *probed <= ack) == Some(ack) {
+        if self.receiver.probed.take_if(|probed| *probed <= ack) == Some(ack) {
             self.next = self.next.max(ack);
         }
         // More than was ever captured: the capture has lost it.
@@ -44,8 +45,8 @@ impl Way {
             // RFC 5681 section 2: without data, with data outstanding, and with the window as it was; or with news in SACK blocks.
             if was == Some(window) || !sacks.is_empty() {
                 self.counts.duplicate_acks += 1;
-                self.duplicates += 1;
-                self.last_evidence = time + self.near.recent_min();
+                self.evidence.duplicates += 1;
+                self.evidence.last_evidence = time + self.rtt.near.recent_min();
             }
         }
         if !sacks.is_empty() {
@@ -57,29 +58,29 @@ impl Way {
 
     /// Whether something is missing before what has arrived, once the acknowledgment of `time` reaches the sender.
     fn hole(&mut self, time: i64) {
-        let at = time + self.near.recent_min();
-        if self.highest_sacked > self.acked || self.duplicates > 0 {
-            self.hole_since.get_or_insert(at);
-        } else if let Some(since) = self.hole_since.take() {
-            self.hole_time += (at - since).max(0);
+        let at = time + self.rtt.near.recent_min();
+        if self.evidence.highest_sacked > self.acked || self.evidence.duplicates > 0 {
+            self.sender.hole_since.get_or_insert(at);
+        } else if let Some(since) = self.sender.hole_since.take() {
+            self.sender.hole_time += (at - since).max(0);
         }
     }
 
     pub(super) fn note_window(&mut self, time: i64, window: u64) {
-        self.window_max = self.window_max.max(window);
-        self.window_min = Some(self.window_min.map_or(window, |least| least.min(window)));
-        match (window, self.zero_since) {
+        self.receiver.window_max = self.receiver.window_max.max(window);
+        self.receiver.window_min = Some(self.receiver.window_min.map_or(window, |least| least.min(window)));
+        match (window, self.receiver.zero_since) {
             (0, None) => {
                 self.counts.zero_windows += 1;
-                self.zero_since = Some(time);
+                self.receiver.zero_since = Some(time);
             }
             (1.., Some(since)) => {
                 self.counts.zero_window_time += (time - since).max(0);
-                self.zero_since = None;
+                self.receiver.zero_since = None;
             }
             _ => {}
         }
-        self.window = Some(window);
+        self.receiver.window = Some(window);
     }
 
     pub(super) fn advance(&mut self, packet: &Packet, ack: u64) {
@@ -87,11 +88,11 @@ impl Way {
         let echo = packet.options.timestamps.map(|(_, echo)| echo);
         let (mut sample, mut is_clean) = (None, true);
         let (mut unseen, mut behind, mut needless) = (0, 0, Vec::new());
-        let highest = self.highest_sacked;
+        let highest = self.evidence.highest_sacked;
         let mut burst = 0;
         let trip = self.trips().smoothed;
-        let (least, was_whole) = (self.far.min, self.highest_sacked <= self.acked);
-        let buckets = &mut self.buckets;
+        let (least, was_whole) = (self.rtt.far.min, self.evidence.highest_sacked <= self.acked);
+        let buckets = &mut self.rates.buckets;
         let mut newest = None;
         self.ranges.acknowledge(ack, |range| {
             // (What is lost behind here waits behind here, if it waits.)
@@ -130,25 +131,25 @@ impl Way {
             }
         });
         if !self.is_behind() {
-            self.bursts.passed(burst);
+            self.rates.bursts.passed(burst);
         }
         // What waited for a hole says nothing of the bottleneck.
-        if !is_clean || self.highest_sacked > self.acked {
-            self.ack_trains.cut();
+        if !is_clean || self.evidence.highest_sacked > self.acked {
+            self.rates.ack_trains.cut();
         }
-        self.ack_trains.passed(time, ack, self.clear);
+        self.rates.ack_trains.passed(time, ack, self.rates.clear);
         self.counts.unseen += unseen;
         self.counts.reordered_behind += behind;
         for (start, number, delay, is_first) in needless {
             if is_first { self.arrived(start, number) } else { self.answered(start, number, delay) }
         }
         if let Some(newest) = newest {
-            self.delivered.note(newest, time + self.near.recent_min(), trip);
+            self.evidence.delivered.note(newest, time + self.rtt.near.recent_min(), trip);
         }
         self.series.at(time).acked += ack - self.acked;
         self.acked = ack;
-        self.duplicates = 0;
-        self.last_advance = time + self.near.recent_min();
+        self.evidence.duplicates = 0;
+        self.evidence.last_advance = time + self.rtt.near.recent_min();
         self.last_acked_time = time;
         if let Some(sample) = sample.filter(|_| is_clean && behind == 0) {
             self.sample(time, sample);
@@ -172,7 +173,7 @@ impl Way {
         for &(left, right) in &blocks[usize::from(is_duplicate)..] {
             let (mut from, mut until) = (left.max(ack), right.min(next));
             // Blocks grow: what was gone through once is not gone through again.
-            for &(a, b) in &self.last_blocks {
+            for &(a, b) in &self.evidence.last_blocks {
                 if a <= from && from < b {
                     from = b.min(until);
                 }
@@ -184,7 +185,7 @@ impl Way {
                 continue;
             }
             let mut newest = None;
-            let (mut arrivals, least) = (None, self.far.min);
+            let (mut arrivals, least) = (None, self.rtt.far.min);
             self.ranges.between(from, until, |range| {
                 if !range.is_sacked {
                     arrivals = arrivals.max(arrived(range, time, least));
@@ -196,13 +197,13 @@ impl Way {
                 range.is_sacked = true;
             });
             if let Some(arrived) = arrivals {
-                self.delivered.note(arrived, time + self.near.recent_min(), self.trips().smoothed);
+                self.evidence.delivered.note(arrived, time + self.rtt.near.recent_min(), self.trips().smoothed);
             }
-            if until > self.highest_sacked {
-                self.highest_sacked = until;
+            if until > self.evidence.highest_sacked {
+                self.evidence.highest_sacked = until;
             }
             if let Some(sent) = newest {
-                self.last_evidence = time + self.near.recent_min();
+                self.evidence.last_evidence = time + self.rtt.near.recent_min();
                 self.sample(time, time - sent);
             }
         }
@@ -211,7 +212,7 @@ impl Way {
         if is_duplicate {
             kept[0] = (0, 0);
         }
-        self.last_blocks = kept;
+        self.evidence.last_blocks = kept;
     }
 }
 

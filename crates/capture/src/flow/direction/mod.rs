@@ -1,4 +1,4 @@
-//! One way of a connection: what one side sent, and what the other said of it, as seen at the point of capture.
+//! One direction of a connection: what one side sent, and what the other said of it, as seen at the point of capture.
 //!
 //! The capture may be taken anywhere. What lies between the sender and the point is its *near* part, the rest the *far* part; a round
 //! trip of the connection is one of both. An acknowledgment that passes the point reaches the sender a near round trip before what it
@@ -12,14 +12,13 @@ mod counts;
 mod delivered;
 mod lateness;
 mod needless;
+mod parts;
 mod ranks;
 mod sender;
 mod trains;
 
 pub use again::{Again, Episode};
-pub use bucket::Bucket;
-pub use counts::WayCounts;
-use sender::Answer;
+pub use counts::Counts;
 pub use sender::{TICK, Waits};
 pub use trains::{Rate, Trains};
 
@@ -28,13 +27,9 @@ use super::ranges::{Range, Ranges, Waited};
 use super::rtt::Rtt;
 use super::series::Series;
 use crate::read::Packet;
-use bucket::Buckets;
-use bursts::Bursts;
-use delivered::Delivered;
-use lateness::Lateness;
 use longfat_core::packet::flags;
 use needless::{Needless, is_older};
-use std::collections::VecDeque;
+use parts::{Closing, Evidence, Handshake, Losses, Rates, Receiver, RoundTrips, Sender};
 
 /// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
 pub const ORIGIN: u64 = 1 << 40;
@@ -42,101 +37,46 @@ const MS: i64 = 1_000_000;
 /// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
 pub const STAMPS: u32 = 12;
 
-/// One way of a connection.
+/// One direction of a connection.
 #[derive(Debug, Default)]
-pub struct Way {
-    pub counts: WayCounts,
+pub struct Direction {
+    pub counts: Counts,
     pub ids: Identifications,
     /// Delays of the copies that were left out.
     pub copies: Rtt,
-    pub isn: Option<u32>,
-    pub mss: Option<u16>,
-    pub window_scale: Option<u8>,
-    pub sack_permitted: bool,
-    pub timestamps: bool,
-    pub syn_time: Option<i64>,
-    pub syns: u32,
-    pub fin: bool,
-    /// Behind its last byte, once its FIN was seen: the FIN takes a number of its own.
-    pub stream_end: Option<u64>,
-    pub reset: bool,
-    pub far: Rtt,
-    pub near: Rtt,
-    pub whole: Rtt,
+    pub handshake: Handshake,
+    pub closing: Closing,
+    pub rtt: RoundTrips,
     pub series: Series,
-    pub episodes: Vec<Episode>,
-    pub episodes_lost: u64,
+    pub losses: Losses,
     pub waits: Waits,
-    /// Of what is acknowledged, and of segments as they pass here.
-    pub ack_trains: Trains,
-    pub data_trains: Trains,
-    pub bursts: Bursts,
-    pub buckets: Buckets,
+    pub rates: Rates,
+    pub receiver: Receiver,
+    pub sender: Sender,
     pub first_data: Option<i64>,
     pub last_data: Option<i64>,
     /// First and last byte acknowledged of the stream, and when.
     pub acked_first: Option<u64>,
     pub last_acked_time: i64,
     pub flight_max: u64,
-    pub window_max: u64,
-    pub window_min: Option<u64>,
     /// Wire sequence number of [`ORIGIN`].
     origin: Option<u32>,
     pub next: u64,
     pub acked: u64,
     ranges: Ranges,
-    highest_sacked: u64,
-    duplicates: u32,
-    last_evidence: i64,
-    last_advance: i64,
-    timeout_until: u64,
-    delivered: Delivered,
-    last_blocks: [(u64, u64); 4],
-    /// Acknowledgments on their way to the sender.
-    pending: VecDeque<Answer>,
-    /// What the sender knows.
-    sender_acked: u64,
-    sender_edge: u64,
-    /// The least time that a rate may be known by, in ns.
-    pub clear: i64,
-    /// The byte of a window probe, not acknowledged so far.
-    probed: Option<u64>,
+    evidence: Evidence,
     /// The newest segment is shorter than the mss.
     is_short: bool,
-    /// The window scale is known.
-    pub knows_edge: bool,
-    /// The near part as the handshake said it, where data came sooner behind the window that they need.
-    pub near_said: Option<i64>,
-    sender_ack_time: i64,
-    sender_answer: Answer,
-    last_new: Option<i64>,
-    was_blocked: bool,
-    was_closing: bool,
-    sender_window_max: u64,
-    flight_recent: u64,
-    echo: VecDeque<(u32, i64)>,
-    last_echo: Option<u32>,
-    window: Option<u64>,
-    zero_since: Option<i64>,
-    last_again_end: u64,
-    run: u32,
-    /// The newest round trip when the newest hole appeared.
-    rtt_at_hole: i64,
     common_len: (u32, u32),
-    pub lateness: Lateness,
-    last_waited: Waited,
     needless: Needless,
-    /// Since when, to the sender, something is missing before what has arrived; how long it was so since the newest segment.
-    hole_since: Option<i64>,
-    hole_time: i64,
 }
 
-impl Way {
+impl Direction {
     /// The place in the stream of the wire's `seq`, nearest to what was sent last (RFC 9293 section 3.4).
     pub fn offset(&mut self, seq: u32) -> u64 {
         let origin = *self.origin.get_or_insert(seq);
         if self.next == 0 {
-            (self.next, self.acked, self.sender_acked) = (ORIGIN, ORIGIN, ORIGIN);
+            (self.next, self.acked, self.sender.acked) = (ORIGIN, ORIGIN, ORIGIN);
         }
         let ahead = seq.wrapping_sub(origin).wrapping_sub(self.next.wrapping_sub(ORIGIN) as u32) as i32;
         self.next.saturating_add_signed(i64::from(ahead))
@@ -147,20 +87,20 @@ impl Way {
         agreed.unwrap_or(self.common_len.0).max(1)
     }
 
-    /// The sender of this way sent `packet`. `agreed`: the mss that both sides said, less the options of each segment.
+    /// The sender of this direction sent `packet`. `agreed`: the mss that both sides said, less the options of each segment.
     pub fn sent(&mut self, packet: &Packet, agreed: Option<u32>) {
         let time = packet.time;
         let counts = &mut self.counts;
         counts.packets += 1;
         counts.marked += u64::from(packet.ecn == 3);
         counts.cwr += u64::from(packet.flags & (flags::CWR | flags::SYN) == flags::CWR);
-        self.reset |= packet.flags & flags::RST != 0;
+        self.closing.reset |= packet.flags & flags::RST != 0;
         if let Some((_, echoed)) = packet.options.timestamps {
             self.echoed(time, echoed, packet.len > 0);
         }
         let is_syn = packet.flags & flags::SYN != 0;
         if is_syn {
-            self.syn(packet);
+            self.handshake.syn(packet);
         }
         // (The SYN is before the first byte; its payload, if any, is not.)
         let start = self.offset(packet.seq.wrapping_add(u32::from(is_syn)));
@@ -169,25 +109,13 @@ impl Way {
             self.data(packet, start, end, agreed);
         }
         if packet.flags & flags::FIN != 0 {
-            self.counts.fins_again += u64::from(packet.len == 0 && self.stream_end == Some(end));
-            self.fin = true;
-            self.stream_end = Some(end);
+            self.counts.fins_again += u64::from(packet.len == 0 && self.closing.stream_end == Some(end));
+            self.closing.fin = true;
+            self.closing.stream_end = Some(end);
             // It takes a number of its own, behind the last byte.
             if self.next == end {
                 self.next = end + 1;
             }
-        }
-    }
-
-    fn syn(&mut self, packet: &Packet) {
-        self.syns += 1;
-        if self.isn.is_none() {
-            self.isn = Some(packet.seq);
-            self.syn_time = Some(packet.time);
-            self.mss = packet.options.mss;
-            self.window_scale = packet.options.window_scale;
-            self.sack_permitted = packet.options.sack_permitted;
-            self.timestamps = packet.options.timestamps.is_some();
         }
     }
 
@@ -205,9 +133,9 @@ impl Way {
         };
         let counts = &mut self.counts;
         // A byte before what is acknowledged, or into a closed window, asks whether the other side is there (RFC 9293 section 3.8.6.1).
-        if len == 1 && (end <= self.acked || self.window == Some(0)) {
+        if len == 1 && (end <= self.acked || self.receiver.window == Some(0)) {
             counts.window_probes += 1;
-            self.probed = Some(end).filter(|_| start == self.next);
+            self.receiver.probed = Some(end).filter(|_| start == self.next);
             return;
         }
         counts.segments += 1;
@@ -233,11 +161,11 @@ impl Way {
         let time = packet.time;
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         if start > self.next {
-            self.data_trains.cut();
+            self.rates.data_trains.cut();
             // What should stand before it comes later, or has been lost before the point of capture.
-            self.rtt_at_hole = self.trips().last;
+            self.losses.rtt_at_hole = self.trips().last;
             // (It was lost, if it was, behind the one that came last.)
-            let waited = self.last_waited;
+            let waited = self.rates.last_waited;
             self.ranges.push(Range {
                 start: self.next,
                 end: start,
@@ -248,42 +176,43 @@ impl Way {
                 ..Range::default()
             });
         }
-        let gap = self.last_new.map_or(i64::MAX, |last| (time - last).max(0));
-        if self.is_behind() || !self.near.is_known() {
-            self.data_trains.passed(time, end, self.clear);
+        let gap = self.sender.last_new.map_or(i64::MAX, |last| (time - last).max(0));
+        if self.is_behind() || !self.rtt.near.is_known() {
+            self.rates.data_trains.passed(time, end, self.rates.clear);
         }
-        let ahead = self.bursts.sent(gap, end - start, self.ack_trains.rate, self.next.saturating_sub(self.sender_acked));
-        let late = stamp.and_then(|stamp| self.lateness.came(time, stamp));
+        let ahead = self.rates.bursts.sent(gap, end - start, self.rates.ack_trains.rate, self.next.saturating_sub(self.sender.acked));
+        let late = stamp.and_then(|stamp| self.rates.lateness.came(time, stamp));
         let waited = Waited { ahead, late };
-        self.last_waited = waited;
+        self.rates.last_waited = waited;
         self.ranges.push(Range { start, end, first: time, last: time, times: 1, stamps: [stamp, None], waited, ..Range::default() });
-        let before = self.next.saturating_sub(self.sender_acked);
-        if let Some(last) = self.last_new {
+        let before = self.next.saturating_sub(self.sender.acked);
+        if let Some(last) = self.sender.last_new {
             self.wait(time, (time - last).max(0), before);
         }
         self.next = end;
-        let flight = self.next.saturating_sub(self.sender_acked);
+        let flight = self.next.saturating_sub(self.sender.acked);
         self.flight_max = self.flight_max.max(flight);
         // Decays by an eighth with each new segment that finds less.
-        self.flight_recent = if flight > self.flight_recent { flight } else { self.flight_recent - (self.flight_recent - flight) / 64 };
-        let room = self.sender_edge.saturating_sub(self.next);
-        let window = self.sender_edge.saturating_sub(self.sender_acked);
-        self.was_blocked = self.sender_edge > 0 && room < u64::from(full);
+        self.sender.flight_recent =
+            if flight > self.sender.flight_recent { flight } else { self.sender.flight_recent - (self.sender.flight_recent - flight) / 64 };
+        let room = self.sender.edge.saturating_sub(self.next);
+        let window = self.sender.edge.saturating_sub(self.sender.acked);
+        self.sender.was_blocked = self.sender.edge > 0 && room < u64::from(full);
         // A window that only waits for more of a buffer stays as large as it was.
-        self.was_closing = self.was_blocked && 10 * window < 7 * self.sender_window_max;
-        self.sender_window_max = self.sender_window_max.max(window);
-        let has_edge = self.sender_edge > 0;
+        self.sender.was_closing = self.sender.was_blocked && 10 * window < 7 * self.sender.window_max;
+        self.sender.window_max = self.sender.window_max.max(window);
+        let has_edge = self.sender.edge > 0;
         let bin = self.series.at(time);
         bin.flight_max = bin.flight_max.max(flight);
         if has_edge {
             bin.window_min = Some(bin.window_min.map_or(window, |least| least.min(window)));
         }
-        self.last_new = Some(time);
+        self.sender.last_new = Some(time);
     }
 
     /// Whether it was captured behind the bottleneck, as far as one can tell: there segments show its rate, and before it how far the sender runs ahead.
     pub fn is_behind(&self) -> bool {
-        self.near.is_known() && self.near.min > self.far.min
+        self.rtt.near.is_known() && self.rtt.near.min > self.rtt.far.min
     }
 
     /// Delay of a copy without an identification behind its original, in ns: sooner than an answer could have caused it.
@@ -370,29 +299,29 @@ impl Way {
         if far < 0 {
             return;
         }
-        self.far.add(far);
-        let all = far + self.near.recent_min();
-        if self.near.is_known() {
-            self.whole.add(all);
+        self.rtt.far.add(far);
+        let all = far + self.rtt.near.recent_min();
+        if self.rtt.near.is_known() {
+            self.rtt.whole.add(all);
         }
         self.series.at(time).rtt(all);
     }
 
     /// Round trips of the whole path; of its far part, where nothing is known of the near one.
     pub fn trips(&self) -> &Rtt {
-        if self.whole.is_known() { &self.whole } else { &self.far }
+        if self.rtt.whole.is_known() { &self.rtt.whole } else { &self.rtt.far }
     }
 
     /// Nothing more comes.
     pub fn finish(&mut self, time: i64) {
         self.judge_soon();
-        if let Some(since) = self.zero_since.take() {
+        if let Some(since) = self.receiver.zero_since.take() {
             self.counts.zero_window_time += (time - since).max(0);
         }
         self.ranges = Ranges::default();
-        self.pending = VecDeque::new();
-        self.echo = VecDeque::new();
-        self.delivered = Delivered::default();
+        self.sender.pending = Default::default();
+        self.rtt.echo = Default::default();
+        self.evidence.delivered = Default::default();
     }
 
     /// Stretches of which the capture had too many to keep.
