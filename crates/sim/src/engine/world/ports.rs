@@ -21,11 +21,9 @@ use crate::ledger::LinkLog;
 #[derive(Default)]
 pub struct Ports {
     list: Vec<OutputPort>,
-    /// For each link, the number of the port in front of it, or [`NONE`]. Empty in a network without switches.
-    of_link: Vec<u32>,
+    /// For each link the number of the port in front of it, if there is one. Empty in a network without switches.
+    of_link: Vec<Option<u32>>,
 }
-
-const NONE: u32 = u32::MAX;
 
 /// A port, and where it is.
 pub struct OutputPort {
@@ -46,10 +44,10 @@ impl Ports {
         if network.links.iter().all(|link| link.discard.is_none()) {
             return Ports::default();
         }
-        let mut ports = Ports { list: Vec::new(), of_link: vec![NONE; network.links.len()] };
+        let mut ports = Ports { list: Vec::new(), of_link: vec![None; network.links.len()] };
         // A port that no flow crosses is none.
         for (i, channels) in table.channels_of.iter().enumerate().filter(|(_, channels)| **channels > 0) {
-            ports.of_link[i] = ports.list.len() as u32;
+            ports.of_link[i] = Some(ports.list.len() as u32);
             ports.list.push(OutputPort::new(experiment, i, *channels as usize));
         }
         for pair in table.links.windows(2).filter(|pair| pair[1] != END) {
@@ -63,7 +61,7 @@ impl Ports {
     /// The port in front of the link `number`.
     #[inline]
     pub fn of(&self, number: usize) -> Option<usize> {
-        self.of_link.get(number).filter(|port| **port != NONE).map(|port| *port as usize)
+        self.of_link.get(number).copied().flatten().map(|port| port as usize)
     }
 
     /// None of them leaves what comes to it for longer than `patience`.
@@ -73,7 +71,7 @@ impl Ports {
 
     /// The links behind ports.
     pub fn of_links(&self) -> impl Iterator<Item = usize> {
-        (0..self.of_link.len()).filter(|link| self.of_link[*link] != NONE)
+        (0..self.of_link.len()).filter(|link| self.of_link[*link].is_some())
     }
 
     /// Every packet in the switches: its route, and whether it is lost already.
