@@ -38,7 +38,7 @@ DOCUMENTS = [
 ]
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-SOURCE = re.compile(r"`(?:crates/)?(core|tcp|experiment|sim|script)/(?:src/)?([\w/]+(?:\.rs|/))`")
+SOURCE = re.compile(r"`(?:crates/)?(core|tcp|model|record|experiment|sim|script|capture)/(?:src/)?([\w/]+(?:\.rs|/))`")
 WIDTH = "118"
 
 
