@@ -33,7 +33,7 @@ PAGES = ("tutorial.md", "advise.md", "by-hand.md", "python-control.md", "python.
 RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in PAGES)]
 DOCUMENTS = [
     path
-    for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/**/*.md", "notebook/*.md")
     for path in sorted(ROOT.glob(pattern))
 ]
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -24,7 +24,7 @@ from dialect import for_zensical, targets
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md")
+PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md", "notebook/*.md")
 AS_IT_IS = (".png", ".svg", ".ipynb")
 LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml"}
 
