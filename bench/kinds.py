@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import longfat
-import longfat.capture.reader
-from longfat.capture.writer import write_capture
+import longfat.capture
+from longfat.capture import write_capture
 
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
 KINDS = ("fast", "timeout", "tail_probe", "unknown")
@@ -185,7 +185,7 @@ def main() -> None:
                 shutil.rmtree(results)
             for point, capture in files.items():
                 known = Counter(json.loads(capture.with_suffix(".json").read_text(encoding="utf-8")))
-                one = max(longfat.capture.reader.read(capture)["connections"], key=lambda other: other["data"]["bytes"])
+                one = max(longfat.capture.read(capture)["connections"], key=lambda other: other["data"]["bytes"])
                 said, moved = one["data"]["retransmitted"], sum(one["data"]["reordered"].values())
                 for group in ("all", f"at {point}", words["pattern"], words["recovery"]):
                     for kind in KINDS:

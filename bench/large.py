@@ -20,13 +20,13 @@ MSS = 1448
 READ = """\
 import json, sys, threading, time
 from pathlib import Path
-import longfat.capture.reader
+import longfat.capture
 def kib(of):
     return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(of))
 Path("/proc/self/clear_refs").write_text("5")
 before, said = kib("VmRSS"), []
 start = time.process_time()
-found = longfat.capture.reader.read(sys.argv[1], progress=said.append)
+found = longfat.capture.read(sys.argv[1], progress=said.append)
 [one] = found["connections"]
 print(json.dumps({
     "cpu_s": time.process_time() - start, "peak_kib": kib("VmHWM") - before,

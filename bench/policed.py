@@ -17,7 +17,7 @@ import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import longfat.capture.reader
+import longfat.capture
 
 SEEN = re.compile("-CP=(10002|10006|10007|10013|10017|10810|10815|10806|10811|10822|11465|10813|10818|12368|12369).pcap")
 CHUNK = 2_000_000
@@ -58,7 +58,7 @@ def main() -> None:
         with tempfile.NamedTemporaryFile(suffix=".pcap") as unpacked:
             unpacked.write(lzma.decompress(file.read_bytes()))
             unpacked.flush()
-            one = max(longfat.capture.reader.read(unpacked.name)["connections"], key=lambda other: other["data"]["bytes_acked"])
+            one = max(longfat.capture.read(unpacked.name)["connections"], key=lambda other: other["data"]["bytes_acked"])
         right = causes(file.name)
         cause = one["verdict"]["cause"]
         lost = one["data"]["retransmitted"]["segments"] > 0

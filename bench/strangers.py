@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import longfat.capture.reader
+import longfat.capture
 
 SILENT = ("too short to tell", "cannot tell")
 
@@ -470,7 +470,7 @@ def main() -> None:
         if known.sha256 not in files:
             counted["not in the folder"] += 1
             continue
-        one = max(longfat.capture.reader.read(files[known.sha256])["connections"], key=lambda other: other["data"]["bytes_acked"])
+        one = max(longfat.capture.read(files[known.sha256])["connections"], key=lambda other: other["data"]["bytes_acked"])
         verdict = one["verdict"]
         counts = outcome(known, verdict["cause"], verdict["cannot_tell_from"])
         counted[counts] += 1

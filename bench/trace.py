@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 import longfat
-from longfat.capture.writer import write_capture
+from longfat.capture import write_capture
 
 EXPERIMENT = """\
 title = "A capture to read"

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import longfat
-import longfat.capture.reader
-from longfat.capture.writer import write_capture
+import longfat.capture
+from longfat.capture import write_capture
 
 POINTS = {"left1": "sender", "bottleneck": "between", "right1": "receiver"}
 MANY = ("reno", "cubic", "htcp", "bic", "scalable", "highspeed", "hybla", "illinois", "westwood")
@@ -266,7 +266,7 @@ def judge(cases: Iterator[Case], details: bool, features: Path | None) -> None:
     sure: dict[bool, list[float]] = defaultdict(list)
     controls: dict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
-        found = longfat.capture.reader.read(case.file)["connections"]
+        found = longfat.capture.read(case.file)["connections"]
         one = max(found, key=lambda other: other["data"]["bytes_acked"])
         verdict = one["verdict"]
         is_right = verdict["cause"] == case.cause

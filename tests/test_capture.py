@@ -8,7 +8,7 @@ from pathlib import Path
 
 import longfat
 import pytest
-from longfat.capture.writer import write_capture
+from longfat.capture import write_capture
 from longfat.errors import CaptureError, StorageError
 
 TSHARK = shutil.which("tshark")

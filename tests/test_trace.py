@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 from longfat.capture import reader as trace
 from longfat.capture import text as traced
+from longfat.capture import write_capture
 from longfat.capture.compare import Row, beside
 from longfat.capture.experiment import lost
-from longfat.capture.writer import write_capture
 from longfat.errors import CaptureError
 from longfat.report.terminal import Terminal
 

@@ -9,7 +9,7 @@ from typing import Any
 import longfat
 import pytest
 from longfat.capture import reader as trace
-from longfat.capture.writer import write_capture
+from longfat.capture import write_capture
 
 FOLDER = Path(__file__).parent / "captures"
 KNOWN: dict[str, dict[str, Any]] = json.loads((FOLDER / "known.json").read_text(encoding="utf-8"))

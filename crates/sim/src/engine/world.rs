@@ -33,12 +33,12 @@ use crate::engine::ending::Ending;
 use crate::engine::schedule::Schedule;
 use crate::ledger::{Ledger, sent_so_far};
 use crate::stage::endpoint::Endpoint;
+use crate::stage::host::Spot;
 
 use crate::engine::merge::Batch;
 use detours::Detours;
 use ends::Cause;
 use islands::Island;
-pub use islands::Spot;
 use links::{Tie, Told};
 use parts::Hosts;
 pub use ports::CellTotals;

@@ -6,13 +6,7 @@ use longfat_core::time::Time;
 use super::World;
 use super::parts::Source;
 use crate::engine::due::Due;
-
-/// Place in the agenda of an island.
-#[derive(Clone, Copy, Debug)]
-pub struct Spot {
-    pub island: u32,
-    pub place: u32,
-}
+use crate::stage::host::Spot;
 
 /// One island.
 #[derive(Debug)]

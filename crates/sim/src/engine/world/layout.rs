@@ -11,7 +11,7 @@ use longfat_model::{Experiment, Ties};
 
 use super::detours::Detours;
 use super::ends::{Cause, outlet};
-use super::islands::{Event, Island, Spot};
+use super::islands::{Event, Island};
 use super::links::{Tie, Told};
 use super::parts::{Hosts, Source, sources_of};
 use super::ports::Ports;
@@ -26,6 +26,7 @@ use crate::engine::route::{END, RouteTable};
 use crate::engine::schedule::Schedule;
 use crate::ledger::Ledger;
 use crate::stage::endpoint::{Endpoint, personality};
+use crate::stage::host::Spot;
 
 /// The world of `experiment` at time zero.
 pub(super) fn world(experiment: &Experiment) -> Result<World, Error> {

@@ -6,8 +6,8 @@ use longfat_core::rng::Rng;
 use longfat_core::time::Time;
 use longfat_model::{Experiment, Memory, OnFull};
 
-use super::islands::Spot;
 use crate::stage::endpoint::{Agent, Endpoint};
+use crate::stage::host::Spot;
 use crate::stage::host::interface::Interface;
 use crate::stage::host::memory::Pool;
 use crate::stage::host::nic::Nic;

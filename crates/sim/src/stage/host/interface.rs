@@ -7,7 +7,7 @@ use longfat_core::packet::{Ecn, Packet, PacketId, Segment, flags};
 use longfat_core::time::Time;
 use longfat_model::Interrupts;
 
-use crate::engine::world::Spot;
+use super::Spot;
 
 /// What waits at one interface.
 #[derive(Debug)]

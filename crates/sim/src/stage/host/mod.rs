@@ -5,3 +5,10 @@ pub mod memory;
 pub mod nic;
 pub mod overhead;
 pub mod processor;
+
+/// Place in the agenda of an island.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    pub island: u32,
+    pub place: u32,
+}

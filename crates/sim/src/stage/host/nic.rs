@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use longfat_model::OnFull;
 
-use crate::engine::world::Spot;
+use super::Spot;
 
 /// The interface between a host and one of its links.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use longfat_core::packet::PacketId;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 
-use crate::engine::world::Spot;
+use super::Spot;
 
 /// The packets that one host holds.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Cycles, Intake};
 
-use crate::engine::world::Spot;
+use super::Spot;
 
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
