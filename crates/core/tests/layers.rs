@@ -68,7 +68,7 @@ fn named(path: &Path, prefix: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Whether a file is compiled for tests alone, which may use crates of higher layers.
+/// True for a file compiled for tests alone. Tests may use crates of higher layers.
 fn is_test(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs")
 }

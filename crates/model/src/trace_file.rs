@@ -7,20 +7,20 @@ use longfat_core::time::Duration;
 pub struct TraceFile {
     /// Where it was.
     pub path: String,
-    /// Of what it holds, in hexadecimal.
+    /// Digest of its contents, in hexadecimal.
     pub sha256: String,
-    /// Whether it was there to be read. If not, the trace that a link has is empty, and stands for it where nothing is run.
+    /// True if the file could be read. If not, the link has an empty trace, which stands for it where nothing is run.
     pub is_there: bool,
     /// The name of its format.
     pub format: &'static str,
-    /// What else was said of it.
+    /// Options beside the format.
     pub how: How,
 }
 
-/// What is said of a file beside its format.
+/// Options of a trace file beside its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct How {
-    /// What its values are of.
+    /// Quantity of its values.
     pub of: Quantity,
     /// The column that its values are, where the file does not say so.
     pub value: Option<&'static str>,
@@ -28,7 +28,7 @@ pub struct How {
     pub interval: Option<Duration>,
 }
 
-/// What changes.
+/// Quantity of a link that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// Bits a second.

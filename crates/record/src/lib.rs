@@ -1,4 +1,4 @@
-//! What a run leaves: its [`trace`], the [metrics](metric) and the [warnings](warning) computed from it.
+//! Record of a run: its [`trace`], the [metrics](metric) and the [warnings](warning) computed from it.
 
 pub mod metric;
 pub mod trace;

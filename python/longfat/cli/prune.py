@@ -155,7 +155,7 @@ def kept_summary(kept: Sequence[Kept]) -> str:
 
 
 def _what_kept(one: Kept) -> tuple[str, str]:
-    """What it is, and the option of `longfat prune` that removes it."""
+    """Kind of a kept run, and the option of `longfat prune` that removes it."""
     match one.kind:
         case "current":
             return f"of the experiment (version {one.version})", ""

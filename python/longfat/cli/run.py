@@ -73,7 +73,7 @@ def run_command(
         out.print(f"  when all {part[1]:,} shards have ended, make the tables:\n    {terminal.escape(line)}", soft_wrap=True)
     of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
     for folder, asked_of in of_papers.items():
-        # What was changed is not what the paper did.
+        # A changed experiment is not what the paper did.
         if asked_of > 1 and not (changes or backend or part):
             print_comparison(out, folder, results_home(location(results), quick=quick))
 

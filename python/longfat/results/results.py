@@ -136,7 +136,7 @@ class Results(Sequence[Result]):
         return [of_facts(facts) for facts in self.provenance.get("warnings", [])]
 
     def found(self) -> pd.DataFrame:
-        """What a `[search]` found (`longfat.results.adaptive.found`). Raises LongfatError without one."""
+        """Value that a `[search]` found (`longfat.results.adaptive.found`). Raises LongfatError without one."""
         return decided.found(self)
 
     def without(self, runs: Collection[str]) -> Results:

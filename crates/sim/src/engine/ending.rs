@@ -24,7 +24,7 @@ impl Ending {
         Ending { undelivered: volumes, unfinished, unsent, hold: None, has_delivered_all: false }
     }
 
-    /// Whether every volume is delivered and acknowledged.
+    /// True once every volume is delivered and acknowledged.
     pub fn is_reached(&self) -> bool {
         self.unfinished == Some(0) && self.undelivered == 0
     }
@@ -54,7 +54,7 @@ impl Ending {
         self.unfinished = self.unfinished.map(|left| left - 1);
     }
 
-    /// Whether the last volume was delivered since the last call.
+    /// True if the last volume was delivered since the last call.
     pub fn take_delivery(&mut self) -> bool {
         std::mem::take(&mut self.has_delivered_all)
     }

@@ -21,7 +21,7 @@ pub struct Schedule {
     stop: Time,
     /// Every stage has gone up to and including it; `None` before the first sweep.
     reached: Option<Time>,
-    /// Whether all stages go together, one instant after the other: the run may end at any of them.
+    /// True where all stages go together, one instant after the other, because the run may end at any of them.
     is_single: bool,
 }
 

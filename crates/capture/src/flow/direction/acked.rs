@@ -1,4 +1,4 @@
-//! What the other side says of a direction: cumulative and selective acknowledgments, windows, marks.
+//! Acknowledgments of a direction, by the other side: cumulative and selective acknowledgments, windows, marks.
 
 use super::sender::Answer;
 use super::{Direction, is_older};

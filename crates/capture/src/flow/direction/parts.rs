@@ -60,7 +60,7 @@ pub struct RoundTrips {
     pub last_echo: Option<u32>,
 }
 
-/// What the sender knows, and what it does with that: acknowledgments count when they have reached it.
+/// Sender's knowledge and its actions. Acknowledgments count once they have reached it.
 #[derive(Debug, Default)]
 pub struct Sender {
     /// Acknowledgments on their way to it.
@@ -92,7 +92,7 @@ pub struct Receiver {
     pub probed: Option<u64>,
 }
 
-/// What has arrived out of order, and what called for retransmissions.
+/// Data out of order, and causes of retransmissions.
 #[derive(Debug, Default)]
 pub struct Evidence {
     pub highest_sacked: u64,
@@ -107,7 +107,7 @@ pub struct Evidence {
 /// Signs of the bottleneck: rates of trains, and what waited in front of it.
 #[derive(Debug, Default)]
 pub struct Rates {
-    /// Of what is acknowledged, and of segments as they pass here.
+    /// Samples of acknowledged data, and of segments as they pass here.
     pub ack_trains: Trains,
     pub data_trains: Trains,
     pub bursts: Bursts,

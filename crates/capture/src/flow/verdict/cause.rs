@@ -1,6 +1,6 @@
-//! What can limit a flow.
+//! Causes that limit a flow.
 
-/// What can limit a flow.
+/// Cause that limits a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     ReceiveWindow,

@@ -24,7 +24,7 @@ pub fn features(connection: &Connection, main: usize) -> Features {
     features
 }
 
-/// What the ends waited for, and what became of segments.
+/// Waits of the ends, and fates of segments.
 fn ends(connection: &Connection, main: usize, features: &mut Features) {
     let direction = &connection.directions[main];
     let (waits, counts) = (&direction.waits, &direction.counts);
@@ -150,7 +150,7 @@ fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], fe
     ]);
 }
 
-/// Whether a token bucket, or a queue, explains which segments were lost.
+/// Evidence that a token bucket, or a queue, explains the losses.
 fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&Episode], features: &mut Features) {
     let direction = &connection.directions[main];
     let full = direction.full(connection.agreed());

@@ -88,7 +88,7 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Val
     verdict
 }
 
-/// What the model says of the causes of losses, in the place of what the rules say of them; the most likely one is first.
+/// Causes of losses by the model, most likely first. They replace those of the rules.
 fn fitted(found: &mut [Found], features: &Features) {
     for (cause, probability) in model::probabilities(features) {
         found.iter_mut().filter(|one| one.0 == cause).for_each(|one| one.1 = probability);

@@ -312,7 +312,7 @@ impl Layout {
         }
     }
 
-    /// What can happen on each island. Tells each part of a host its spot, and gives back those of the endpoints.
+    /// Agenda of each island. Tells each part of a host its spot, and returns the spots of the endpoints.
     fn settle_islands(&mut self, units: &Units, endpoints: &[Endpoint], hosts: &mut Hosts, links: usize) -> Vec<Option<Spot>> {
         if self.islands.is_empty() {
             return Vec::new();

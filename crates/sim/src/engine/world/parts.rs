@@ -36,7 +36,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Those of `experiment`; tells each of its endpoints.
+    /// Parts of the hosts of `experiment`. Tells each endpoint of them.
     pub fn new(experiment: &Experiment, endpoints: &mut [Endpoint]) -> Self {
         let mut hosts = Hosts::default();
         // For each node the endpoints that are there, and the links that lead from it.
