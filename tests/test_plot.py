@@ -8,9 +8,10 @@ import math
 from importlib.resources import files
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 from conftest import ONE, SWEEP
-from longfat import Experiment, Results
+from longfat import Experiment, LongfatError, Results
 from longfat.plot import Axis, Heat, Plot, Rule, Series, default_plots, figure_of, pack, save, unpack
 from longfat.plot.print import draw
 from longfat.plot.style import COLOURS, DASHES, styles
@@ -198,3 +199,20 @@ def test_what_was_written_elsewhere_is_unchanged() -> None:
     for line in lines:
         wanted, name = line.split("  ")
         assert hashlib.sha256(vendor.joinpath(name).read_bytes()).hexdigest() == wanted, name
+
+
+def test_a_figure_for_print_has_the_size_and_the_fonts_that_were_asked_for(tmp_path: Path) -> None:
+    plot = Plot("p", "A plot", Axis("x (s)"), Axis("y"), (Series("one", (0.0, 1.0), (1.0, 2.0)), Series("two", (0.0, 1.0), (2.0, 1.0))))
+    pdf = plot.save(tmp_path / "a.pdf", width=3.5, height=2.5, font_size=7).read_bytes()
+    assert b"/MediaBox [ 0 0 252 180 ]" in pdf
+    assert b"/Type3" not in pdf
+    assert plot.save(tmp_path / "b.pdf", width=3.5, height=2.5, font_size=7).read_bytes() == pdf
+    with mpl.rc_context({"font.size": 20}):
+        assert (
+            plot.save(tmp_path / "c.pdf", width=3.5, height=2.5).read_bytes()
+            != plot.save(tmp_path / "d.pdf", width=3.5, height=2.5, font_size=9).read_bytes()
+        )
+    for wrong, message in (({"width": 0}, "expected inches"), ({"font_size": -1}, "expected points"), ({"style": "nice"}, "grayscale")):
+        with pytest.raises(LongfatError, match=message):
+            plot.save(tmp_path / "e.pdf", **wrong)  # pyright: ignore[reportArgumentType]
+    assert not (tmp_path / "e.pdf").exists()

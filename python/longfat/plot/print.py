@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import style as mpl_style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
@@ -35,11 +36,19 @@ SETTINGS: Any = {
     "legend.fontsize": 8,
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
+    "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
+    "ps.fonttype": 42,
     "savefig.dpi": 200,
     "svg.fonttype": "none",
     "svg.hashsalt": "longfat",
 }
 
+
+SIZE = (6.4, 3.6)
+"""Width and height of a figure, in inches, before the space around it is cut off."""
+
+NOT_OWN = ("backend", "interactive", "figure.figsize", "figure.dpi", "savefig.dpi", "figure.facecolor", "figure.edgecolor")
+"""Settings that a notebook changes for its screen."""
 
 PIXELS = 1000
 """Columns and rows that ink can tell apart in a figure of this size."""
@@ -69,13 +78,35 @@ METADATA: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"C
 """By ending; without what differs from day to day."""
 
 
-def write(plot: Plot, file: Path) -> Path:
-    """Writes a plot as its name ends; the same plot gives the same bytes. Raises LongfatError."""
+def write(
+    plot: Plot,
+    file: Path,
+    width: float | None = None,
+    height: float | None = None,
+    font_size: float | None = None,
+    style: str | None = None,
+) -> Path:
+    """Writes a plot as its name ends; the same plot and settings give the same bytes. `Plot.save` describes the parameters."""
     if file.suffix.lower() not in METADATA:
         raise LongfatError(f"cannot write {file}: a figure's name ends in {', '.join(METADATA)}")
-    with mpl.rc_context(SETTINGS):
+    for name, inches in (("width", width), ("height", height)):
+        if inches is not None and not 0.5 <= inches <= 100:
+            raise LongfatError(f"{name}={inches}: expected inches from 0.5 to 100")
+    if font_size is not None and not 1 <= font_size <= 100:
+        raise LongfatError(f"font_size={font_size}: expected points from 1 to 100")
+    if style is not None and style not in mpl_style.available:
+        raise LongfatError(f"style={style!r}: expected one of matplotlib's, {', '.join(mpl_style.available)}")
+    own = {name: value for name, value in mpl.rcParams.items() if name not in NOT_OWN and value != mpl.rcParamsDefault[name]}
+    with mpl.rc_context(SETTINGS | own):
+        if style is not None:
+            mpl_style.use(style)
+        if font_size is not None:
+            mpl.rcParams.update({"font.size": font_size, "legend.fontsize": font_size * 8 / 9})
+        # A figure of a given size is that size: nothing is cut off.
+        cut = "tight" if width is None and height is None else None
         try:
-            draw(plot).savefig(file, metadata=METADATA[file.suffix.lower()], bbox_inches="tight")
+            figure = draw(plot, (width or SIZE[0], height or SIZE[1]))
+            figure.savefig(file, metadata=METADATA[file.suffix.lower()], bbox_inches=cut)
         except OSError as error:
             raise LongfatError(f"cannot write {file}: {error.strerror or error}") from error
     return file
@@ -89,9 +120,9 @@ def to_svg(plot: Plot) -> str:
     return file.getvalue()
 
 
-def draw(plot: Plot) -> Figure:
+def draw(plot: Plot, inches: tuple[float, float] = SIZE) -> Figure:
     """The figure, with the legend to the right of the axes."""
-    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    figure = Figure(figsize=inches, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     if plot.heat:

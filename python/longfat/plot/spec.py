@@ -127,12 +127,27 @@ class Plot:
     heat: Heat | None = None
     """In the place of series; both axes have names then."""
 
-    def save(self, file: str | Path) -> Path:
-        """Writes it as SVG, PDF or PNG, by the ending of the name. Raises LongfatError for another."""
+    def save(
+        self,
+        file: str | Path,
+        *,
+        width: float | None = None,
+        height: float | None = None,
+        font_size: float | None = None,
+        style: str | None = None,
+    ) -> Path:
+        """Writes it as SVG, PDF or PNG, by the ending of the name.
+
+        `width` and `height` are inches: a figure of a given size is exactly that, such as a column of 3.5 inches. `font_size` is points.
+        `style` is one of matplotlib's styles. Whatever you set in `matplotlib.rcParams` holds; lines keep longfat's colours. PDF has
+        TrueType fonts.
+
+        Raises LongfatError for another ending, size or style.
+        """
         need_to_draw()
         from longfat.plot.print import write
 
-        return write(self, Path(file))
+        return write(self, Path(file), width, height, font_size, style)
 
     def _repr_svg_(self) -> str:
         need_to_draw()
