@@ -15,6 +15,7 @@ import longfat
 import pytest
 import typer
 from conftest import LONG_SWEEP, SWEEP, command
+from longfat._longfat import COMMIT
 from longfat.cli.app import VERBS
 from longfat.store import Store
 
@@ -160,4 +161,6 @@ def test_schema_is_json() -> None:
 
 
 def test_the_version() -> None:
-    assert command("--version").stdout.strip() == longfat.__version__
+    version, _, commit = command("--version").stdout.strip().partition(" ")
+    assert version == longfat.__version__
+    assert commit == (f"(commit {COMMIT})" if COMMIT else "")

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from longfat._longfat import __version__
+from longfat._longfat import COMMIT, __version__
 from longfat.cli import output
 from longfat.cli.advise import advise_command
 from longfat.cli.capture import capture_command
@@ -130,7 +130,7 @@ def _say_error(text: str) -> None:
 
 def _version(asked: bool) -> None:
     if asked:
-        out.print(__version__)
+        out.print(f"{__version__} (commit {COMMIT})" if COMMIT else __version__)
         raise typer.Exit
 
 
