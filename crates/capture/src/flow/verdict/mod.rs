@@ -80,8 +80,15 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Val
     let mut alike = alike(cause, features);
     let least = if is_fitted { LEAST_STRENGTH } else { 0.6 * strength };
     alike.extend(found.first().filter(|(other, strength_of, _)| *strength_of > least && !alike.contains(other)).map(|one| one.0));
-    // A probability of the model counts the others already.
-    let beside = if is_fitted { 1.0 } else { 1.0 - 0.5 * rise(second / strength, 0.5, 1.0) };
+    // A probability of the model counts the others already. But a clock too coarse to see a small queue does not tell these two apart: neither
+    // is more likely than half of both.
+    let pair = [Cause::SmallBuffer, Cause::RandomLoss];
+    let is_blurred = features.is(Feature::Coarse) && pair.contains(&cause) && found.first().is_some_and(|other| pair.contains(&other.0));
+    let beside = match is_fitted {
+        true if is_blurred => (strength + second) / (2.0 * strength),
+        true => 1.0,
+        false => 1.0 - 0.5 * rise(second / strength, 0.5, 1.0),
+    };
     let confidence = (reliability(cause) * strength * beside * doubt * told).clamp(0.0, 0.99);
     let mut verdict = said(cause, confidence, why, &limits, &found);
     verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
