@@ -106,7 +106,7 @@ def brier(probabilities: np.ndarray, causes: np.ndarray) -> float:
 
 
 def main() -> None:
-    """As said above."""
+    """Command line; the module's docstring describes it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("features", type=Path, nargs="+")
     parser.add_argument("--write", action="store_true")

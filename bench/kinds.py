@@ -160,7 +160,7 @@ def truth(packets: Any, events: Any, point: str) -> Counter[str]:
 
 
 def main() -> None:
-    """As said above."""
+    """Command line; the module's docstring describes it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--split", choices=("train", "test"), default="train")
     parser.add_argument("--seed", type=int, default=1)

@@ -299,7 +299,7 @@ def judge(cases: Iterator[Case], details: bool, features: Path | None) -> None:
 
 
 def main() -> None:
-    """As said above."""
+    """Command line; the module's docstring describes it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--split", choices=tuple(RTTS), default="dev")
     parser.add_argument("--seed", type=int, default=1)

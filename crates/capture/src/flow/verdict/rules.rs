@@ -298,19 +298,19 @@ pub fn bucketed(features: &Features) -> (f64, f64) {
     (told, seen)
 }
 
-/// Whether the rate is used up, and a queue is never empty: what is beside that does no harm.
+/// Evidence that the rate is used up and a queue is never empty, so that other causes do no harm.
 fn standing(features: &Features) -> f64 {
     // (Of a window of a few segments trains show the sender's rate, of which all is used.)
     ramps::USED.of(features) * ramps::QUEUE_STANDS.of(features) * ramps::RATE_KNOWN.of(features)
 }
 
-/// Whether what the segments lost found in front of the bottleneck was as much as any found, so that a queue was full: its median rank, and
-/// what four of five ranks are above. Where chance or a token bucket drops, they are anywhere.
+/// Evidence that lost segments found a full queue: the median rank of the data before them, and the rank that four of five exceed. Losses by
+/// chance or by a token bucket have any rank.
 fn full_before(features: &Features) -> Option<f64> {
     features.known(Feature::AheadMedian).map(|_| ramps::AHEAD.of(features) * ramps::AHEAD_MOST.of(features))
 }
 
-/// The same of how late segments came, behind it.
+/// Evidence of a full queue as seen behind it, by the ranks of how late segments came.
 pub fn full_behind(features: &Features) -> Option<f64> {
     features.known(Feature::LateMedian).map(|_| ramps::LATE.of(features) * ramps::LATE_MOST.of(features))
 }
