@@ -79,8 +79,7 @@ format: .venv/requirements ## Format all code
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
-docs-reference: .venv/requirements ## Write what an extension changes in generated files: schema, reference, error messages, the tutorial as a notebook
-	$(BIN)/python docs/site/notebook.py
+docs-reference: .venv/requirements ## Write what an extension changes in generated files: reference and error messages
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment -p longfat-record --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
@@ -100,8 +99,8 @@ bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 bench-plot: build ## Draw bench/history.jsonl: bench/*.svg, bench/*.png
 	$(BIN)/python bench/history.py plot
 
-docs: .venv/requirements ## Make the documentation site; site/index.html opens without a server
-	PYTHONPATH=python $(BIN)/python docs/site/build.py $(SITE)
+docs: build ## Make the documentation site; site/index.html opens without a server (minutes: the gallery is run and drawn)
+	$(BIN)/python docs/site/build.py $(SITE)
 
 wheel: .venv/requirements ## Build the wheel of this machine into WHEELS (target/wheels), from what `make build` has compiled
 	$(PROFILED) $(BIN)/maturin build --release --quiet $(BPF) $(if $(HAS_BPF),--compatibility linux) --interpreter $(BIN)/python --out $(WHEELS)

@@ -69,7 +69,7 @@ class Parts(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs") / "site"
-    subprocess.run([sys.executable, ROOT / "docs" / "site" / "build.py", folder], check=True, capture_output=True, timeout=300)
+    subprocess.run([sys.executable, ROOT / "docs" / "site" / "build.py", folder], check=True, capture_output=True, timeout=1200)
     return folder
 
 
@@ -104,9 +104,9 @@ def test_every_document_and_every_public_name_has_its_place(site: Path) -> None:
     assert not (names | {"longfat.advice.advise.advise", "longfat.Experiment.sweep", "longfat.Ack.cwnd_limited"}) - reference
 
 
-def test_every_ready_experiment_has_its_picture() -> None:
-    pictures = {path.stem for path in (ROOT / "docs" / "gallery").glob("*.svg")}
-    assert pictures == {path.stem for path in (ROOT / "experiments").glob("*.toml")}, "`python docs/site/gallery.py` draws them"
+def test_every_ready_experiment_has_its_picture(site: Path, parts: dict[Path, Parts]) -> None:
+    shown = {Path(link).stem for link in parts[site / "docs" / "gallery.html"].loads}
+    assert {path.stem for path in (ROOT / "experiments").glob("*.toml")} <= shown
 
 
 def test_every_paper_shows_its_figures_and_none_is_left_out(site: Path, parts: dict[Path, Parts]) -> None:
@@ -154,14 +154,13 @@ def test_the_search_finds_a_word(browser: webdriver.Chrome, site: Path) -> None:
 
 
 def test_the_notebook_is_the_tutorial() -> None:
-    """`make docs-reference` writes it; every command and line of Python of the page is a cell."""
+    """Every command and line of Python of the page is a cell."""
     spec = importlib.util.spec_from_file_location("notebook", ROOT / "docs" / "site" / "notebook.py")
     assert spec
     assert spec.loader
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-    assert made.notebook(page) == (ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8")
     code = [cell["source"] for cell in json.loads(made.notebook(page))["cells"] if cell["cell_type"] == "code"]
     commands = re.findall(r"^\$ (longfat .*)$", page, re.MULTILINE)
     assert ["".join(cell)[1:] for cell in code if "".join(cell).startswith("!")] == commands

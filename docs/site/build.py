@@ -4,7 +4,7 @@
 
 Its pages are the Markdown of the repository, at the paths they have there. Added are the navigation, taken from `docs/index.md`; the
 reference of the Python module, from its docstrings; the gallery; and a page for each other file that a page links to. Zensical renders all
-of it, by `mkdocs.yml`, which Material for MkDocs reads as well.
+of it, by `mkdocs.yml`, which Material for MkDocs reads as well. Pictures of the gallery are drawn first, from runs kept in `results/`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dialect import for_zensical, targets
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md", "notebook/*.md")
-AS_IT_IS = (".png", ".svg", ".ipynb")
+AS_IT_IS = (".png", ".svg")
 LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml"}
 
 
@@ -69,6 +69,7 @@ def stage(folder: Path) -> None:
 
 def build(site: Path) -> None:
     """Renders the site into a folder, in place of what was there."""
+    gallery.draw()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         stage(folder)

@@ -1,6 +1,6 @@
-"""The gallery: the pictures of experiments that are in the repository, each with the file that made it.
+"""The gallery: pictures of experiments, each with the file that made it.
 
-python docs/site/gallery.py     # runs the experiments of `experiments/` and draws `docs/gallery` again
+python docs/site/gallery.py     # runs the experiments of `experiments/` (2 CPU minutes, kept in `results/`) and draws `docs/gallery`
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import longfat
+from longfat.plot import default_plots
 
 ROOT = Path(__file__).parent.parent.parent
 DRAWN = ROOT / "docs" / "gallery"
@@ -111,8 +112,6 @@ def _from_docs(path: Path) -> str:
 
 def draw() -> None:
     """Runs the experiments of `experiments/`, and draws of each the first figure of its report, or what `ANSWERS` names."""
-    from longfat.plot import default_plots  # the site itself is made without matplotlib
-
     DRAWN.mkdir(exist_ok=True)
     for file in sorted((ROOT / "experiments").glob("*.toml")):
         results = longfat.load(str(file)).sweep(ROOT / "results" / file.stem)

@@ -1,5 +1,4 @@
-//! The schema and the reference in the documentation, which are made from the same tables as validation.
-//! `make docs-reference` writes them anew.
+//! The reference in the documentation, made from the tables of validation (`make docs-reference` writes it anew), and the schema.
 
 use super::super::{listing, reference, schema};
 use longfat_core::params::check_entry;
@@ -25,11 +24,6 @@ fn the_reference_is_up_to_date() {
     let page = std::fs::read_to_string(docs("experiment-file.md")).unwrap();
     let (written, _) = page.split_once(MARK).expect("the page has the mark");
     same("experiment-file.md", &format!("{written}{MARK}{}", reference()));
-}
-
-#[test]
-fn the_schema_is_up_to_date() {
-    same("experiment.schema.json", &(serde_json::to_string_pretty(&schema()).unwrap() + "\n"));
 }
 
 #[test]
