@@ -5,7 +5,7 @@ use super::shape::{Field, QUEUE, Shape, Variants, fields_of};
 use super::sweep::FIXED;
 use longfat_core::link::framing;
 use longfat_core::params::{Keys, Kind, ParamSpec, Value};
-use longfat_core::queue;
+use longfat_core::{queue, traffic};
 use longfat_tcp::congestion::slow_start;
 use longfat_tcp::stack;
 use serde_json::{Map, Value as Json, json};
@@ -99,7 +99,7 @@ fn definition(fields: &[Field]) -> Option<&'static str> {
 fn scalar(spec: &ParamSpec) -> Json {
     let plain = match spec.kind {
         Kind::Tables(keys) => {
-            let (name, _) = tables().find(|(_, known)| *known == keys).expect("only queues have tables");
+            let (name, _) = tables().find(|(_, known)| *known == keys).expect("a registry has it");
             json!({ "type": "array", "items": { "$ref": format!("#/$defs/{name}") }, "minItems": 1 })
         }
         kind => kind.schema(),
@@ -110,12 +110,14 @@ fn scalar(spec: &ParamSpec) -> Json {
     }
 }
 
-/// The keys of the tables that parameters of queues may be, and what each is called. They may hold themselves.
+/// The keys of the tables that parameters of queues and traffic may be, and what each is called. They may hold themselves.
 fn tables() -> impl Iterator<Item = (String, Keys)> {
-    queue::REGISTRY.iter().flat_map(|entry| {
-        entry.params.iter().filter_map(|spec| {
-            if let Kind::Tables(keys) = spec.kind { Some((format!("{}_{}", entry.name, spec.name), keys)) } else { None }
-        })
+    let queues = queue::REGISTRY.iter().map(|entry| (entry.name, entry.params));
+    let all = queues.chain(traffic::REGISTRY.iter().map(|entry| (entry.name, entry.params)));
+    all.flat_map(|(name, params)| {
+        params
+            .iter()
+            .filter_map(move |spec| if let Kind::Tables(keys) = spec.kind { Some((format!("{name}_{}", spec.name), keys)) } else { None })
     })
 }
 

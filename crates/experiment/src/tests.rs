@@ -6,6 +6,7 @@ mod bases;
 mod changes;
 mod classes;
 mod cost;
+mod flows;
 mod fuzz;
 mod identity;
 mod networks;

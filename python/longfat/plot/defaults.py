@@ -19,11 +19,11 @@ def default_plots(results: Results) -> list[Plot]:
 
 
 def runs_to_show(results: Results) -> list[tuple[str, Result]]:
-    """The run itself; of a sweep, the one with the highest and the one with the lowest throughput."""
+    """The run itself; of a sweep, the one with the highest and the one with the lowest throughput, or whatever runs are compared by."""
     if len(results) == 1:
         return [("", results[0])]
-    values = results.runs[headline(results)[0]]
+    metric = headline(results)
+    values = results.runs[metric.column]
     if not values.notna().any():
         return [("first run", results[0])]
-    best, worst = int(values.argmax()), int(values.argmin())
-    return [("highest throughput", results[best]), ("lowest throughput", results[worst])]
+    return [(f"highest {metric.word}", results[int(values.argmax())]), (f"lowest {metric.word}", results[int(values.argmin())])]

@@ -15,10 +15,11 @@ import pandas as pd
 from longfat.errors import LongfatError
 from longfat.plot.over_time import MOST_LINES
 from longfat.plot.spec import Axis, Heat, Plot, Series, floats
-from longfat.plot.units import Unit, scaled
+from longfat.plot.units import Unit, scaled, with_unit
 from longfat.results.frames import check_metric
 from longfat.results.repeats import half_width
 from longfat.results.results import Results, quantities
+from longfat.results.sizes import by_size
 
 MOST_MULTIPLES = 8
 """Plots of one metric, one for each value of a further axis."""
@@ -50,33 +51,57 @@ class Metric:
     unit: Unit = "1"
     percent: bool = False
 
+    word: str = ""
+    """The metric in a sentence, where runs are compared by it."""
+    least_is_best: bool = False
 
-def headline(results: Results) -> tuple[str, str]:
-    """The column of throughput and what to call it: that of `ttcp` where every run has it, else the total goodput."""
-    if results.runs["ttcp_utilization_bps"].notna().all():
-        return "ttcp_utilization_bps", "slowest flow × flows (·, payload)"
-    return "goodput_total_bps", "total goodput (·, payload)"
+
+SLOWDOWN = Metric(
+    "slowdown_p99",
+    "slowdown",
+    "Slowdown of the slowest hundredth",
+    "99th percentile of slowdown",
+    word="slowdown (99th percentile)",
+    least_is_best=True,
+)
+TTCP = Metric("ttcp_utilization_bps", "throughput", "Throughput", "slowest flow × flows (·, payload)", "bit/s", word="throughput")
+GOODPUT = Metric("goodput_total_bps", "throughput", "Throughput", "total goodput (·, payload)", "bit/s", word="throughput")
+
+
+def headline(results: Results) -> Metric:
+    """The column by which runs are compared.
+
+    Where all runs have flows of `flows` it is their slowdown; else the throughput: that of `ttcp` where every run has it, else the total
+    goodput.
+    """
+    runs = results.runs
+    return next((one for one in (SLOWDOWN, TTCP) if one.column in runs and runs[one.column].notna().all()), GOODPUT)
 
 
 def sweep_plots(results: Results) -> Iterator[Plot]:
     """The figures of a sweep; of one run, those of its flows and groups."""
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
     varied = [axis for axis in results.axes if runs[axis].nunique() > 1]
-    throughput, title = headline(results)
     metrics = [
-        Metric(throughput, "throughput", "Throughput", title, "bit/s"),
+        headline(results),
         Metric("bottleneck_utilization", "utilization", "Utilization of the bottleneck link", "time busy (%)", percent=True),
         Metric("rtt_mean_s", "delay", "Mean round-trip time of the flows", "mean RTT (·)", "s"),
         Metric("retransmission_rate", "loss", "Segments sent again", "retransmissions / segments (%)", percent=True),
     ]
     if (results.flows.groupby("run", sort=False).size() > 1).any():
         metrics.append(Metric("unfairness", "fairness", "Deviation from fairness", "(fastest − slowest) / fastest (%)", percent=True))
+    if metrics[0] is SLOWDOWN:
+        metrics[1:1] = [Metric("completion_p50_s", "completion", "Median completion time", "median completion time (·)", "s"), GOODPUT]
     if varied:
         for metric in metrics:
             if runs[metric.column].notna().any() and (metric.id not in ("loss", "delay") or runs[metric.column].max() > 0):
                 yield from _along(results, runs, varied, metric)
         yield from _maps(results, runs, varied, metrics[0])
-        yield from _against_delay(results, runs, varied, metrics[0])
+        if metrics[0] is not SLOWDOWN:
+            yield from _against_delay(results, runs, varied, metrics[0])
+    if metrics[0] is SLOWDOWN:
+        yield from _by_size(results, varied)
+        return
     yield from _distribution(results, varied)
     yield from _shares(results, varied)
 
@@ -328,6 +353,42 @@ def _distribution(results: Results, varied: list[str]) -> Iterator[Plot]:
     note = f"Lines: {by}, with the flows of all of its runs." if by else ""
     x = Axis(f"goodput of a flow ({word}, payload)", start=0)
     yield Plot("flows", "How the flows share", x, Axis("flows with at most so much (%)", start=0, end=100), series, caption=note)
+
+
+def _by_size(results: Results, varied: list[str]) -> Iterator[Plot]:
+    """Slowdowns by the size of the flow: the median and the slowest hundredth, a figure each."""
+    table = by_size(results)
+    few = [axis for axis in varied if table[axis].nunique() <= MOST_LINES]
+    by = few[0] if few else None
+    others = [axis for axis in varied if axis != by]
+    sizes = table.sort_values("above_bytes")[["above_bytes", "up_to_bytes"]].drop_duplicates()
+    names = [_size_class(low, high) for low, high in sizes.itertuples(index=False)]
+    places = {low: float(place) for place, low in enumerate(sizes["above_bytes"])}
+    for column, title in (("slowdown_p50", "Median slowdown"), ("slowdown_p99", "Slowdown of the slowest hundredth")):
+        for setting, part in _groups(table, others):
+            said = ", ".join(f"{axis} {value}" for axis, value in zip(others, setting, strict=True))
+            series: list[Series] = []
+            for key, rows in _groups(part, [by] if by else []):
+                rows = rows.sort_values("above_bytes")
+                series.append(Series(key[0] if key else "flows", [places[low] for low in rows["above_bytes"]], floats(rows[column])))
+            note = "Slowdown is the completion time over the least on an empty path; of flows that began after the warmup, of all repeats."
+            yield Plot(
+                "-".join([column.replace("_", "-"), *map(str, setting)]).replace(" ", "-"),
+                f"{title}, by the size of the flow" + (f": {said}" if said else ""),
+                Axis("payload of the flow", names=names),
+                Axis("slowdown", log=True),
+                series,
+                caption=note,
+            )
+
+
+def _size_class(low: float, high: float) -> str:
+    def size(bytes_: float) -> str:
+        return with_unit(bytes_, "B")
+
+    if not low:
+        return f"to {size(high)}"
+    return f"above {size(low)}" if np.isinf(high) else f"{size(low)} to {size(high)}"
 
 
 def _shares(results: Results, varied: list[str]) -> Iterator[Plot]:

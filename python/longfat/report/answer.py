@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from longfat.plot.sweeps import headline, mean_rtt
+from longfat.plot.sweeps import Metric, headline, mean_rtt
 from longfat.plot.units import Unit, with_unit
 from longfat.results.result import Result
 from longfat.results.results import Results
@@ -40,15 +40,16 @@ class Answer:
 
 def answer(results: Results) -> Answer:
     """What came out, in short. Repeats of a setting are averaged."""
-    column = headline(results)[0]
-    table = _settings(results, column)
+    by = headline(results)
+    column = by.column
+    table = _settings(results, by)
     varied = [axis for axis in results.axes if results.runs[axis].nunique() > 1]
     shown = table if len(table) <= 2 * MOST_SETTINGS else pd.concat([table.head(MOST_SETTINGS), table.tail(MOST_SETTINGS)])
-    metrics = [name for name in METRICS if name == column or (name in table and name not in HEADLINES)]
+    metrics = [name for name in METRICS if name == column or (name in table and name not in THROUGHPUTS)]
     metrics = [name for name in metrics if table[name].notna().any()]
     rows = [[*(str(row[axis]) for axis in varied), *(said(name, row[name]) for name in metrics)] for row in shown.to_dict("records")]
     return Answer(
-        sentences=_sentences(results, table, varied, column),
+        sentences=_sentences(results, table, varied, by),
         columns=[*varied, *(METRICS[name][0] for name in metrics)],
         rows=rows,
         left_out=len(table) - len(shown),
@@ -57,6 +58,9 @@ def answer(results: Results) -> Answer:
 
 
 METRICS: Mapping[str, tuple[str, Unit | None]] = {
+    "slowdown_p99": ("slowdown, 99th percentile", "1"),
+    "slowdown_p50": ("median slowdown", "1"),
+    "completion_p50_s": ("median completion", "s"),
     "ttcp_utilization_bps": ("throughput", "bit/s"),
     "goodput_total_bps": ("throughput", "bit/s"),
     "bottleneck_utilization": ("bottleneck busy", None),
@@ -67,7 +71,8 @@ METRICS: Mapping[str, tuple[str, Unit | None]] = {
     "jain_index": ("Jain's index", "1"),
 }
 """What the table of settings has, by column: what to call it, and its unit; without one it is a share."""
-HEADLINES = ("ttcp_utilization_bps", "goodput_total_bps")
+THROUGHPUTS = ("ttcp_utilization_bps", "goodput_total_bps")
+"""Columns of which a table has one."""
 
 
 def said(name: str, value: float) -> str:
@@ -78,8 +83,8 @@ def said(name: str, value: float) -> str:
     return with_unit(value, unit) if unit else f"{100 * value:.3g} %"
 
 
-def _settings(results: Results, column: str) -> pd.DataFrame:
-    """A row a setting, the highest throughput first."""
+def _settings(results: Results, by: Metric) -> pd.DataFrame:
+    """A row a setting, the best first."""
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
     # One flow is fair.
     if (results.flows.groupby("run", sort=False).size() <= 1).all():
@@ -87,36 +92,38 @@ def _settings(results: Results, column: str) -> pd.DataFrame:
     names = [name for name in METRICS if name in runs]
     if results.axes:
         runs = runs.groupby(results.axes, sort=False, dropna=False)[names].mean().reset_index()
-    return runs.sort_values(column, ascending=False, kind="stable", na_position="last").reset_index(drop=True)
+    return runs.sort_values(by.column, ascending=by.least_is_best, kind="stable", na_position="last").reset_index(drop=True)
 
 
-def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], column: str) -> list[str]:
+def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], by: Metric) -> list[str]:
+    column, word = by.column, by.word
     real = table[table[column].notna()]
     if not len(real):
-        return ["No run has a throughput."]
+        return [f"No run has a {word}."]
     best, worst = real.iloc[0], real.iloc[-1]
+    low, high = sorted((float(best[column]), float(worst[column])))
     made: list[str] = []
     if not varied or len(real) == 1:
-        made.append(f"The throughput is {_rate(best[column])}.")
-    elif best[column] <= (1 + ALIKE) * worst[column]:
-        made.append(f"All {len(real)} settings give the same throughput: {_rate(worst[column])} to {_rate(best[column])}.")
+        made.append(f"The {word} is {said(column, best[column])}.")
+    elif high <= (1 + ALIKE) * low:
+        made.append(f"All {len(real)} settings give the same {word}: {said(column, low)} to {said(column, high)}.")
     else:
-        near = int((real[column] >= (1 - ALIKE) * best[column]).sum())
+        near = int(((real[column] / best[column] - 1).abs() <= ALIKE).sum())
         others = f" ({near} of the {len(real)} settings come within 1 % of it)" if near > 1 else ""
-        times = f": {best[column] / worst[column]:.3g} times the lowest" if worst[column] > 0 else "; the lowest"
+        first, last = ("lowest", "highest") if by.least_is_best else ("highest", "lowest")
+        if by.least_is_best:
+            times = f", {worst[column] / best[column]:.3g} times lower than the {last}" if best[column] > 0 else f"; the {last}"
+        else:
+            times = f": {best[column] / worst[column]:.3g} times the {last}" if worst[column] > 0 else f"; the {last}"
         made.append(
-            f"The highest throughput is {_rate(best[column])}, with {_setting(best, varied)}{others}{times}, "
-            f"{_rate(worst[column])}, with {_setting(worst, varied)}."
+            f"The {first} {word} is {said(column, best[column])}, with {_setting(best, varied)}{others}{times}, "
+            f"{said(column, worst[column])}, with {_setting(worst, varied)}."
         )
         told = _what_matters(real, varied, column)
         if told:
             made.append(told)
-    made += _limit(results, column)
+    made += [] if by.least_is_best else _limit(results, column)
     return made[:3]
-
-
-def _rate(value: float) -> str:
-    return with_unit(float(value), "bit/s")
 
 
 def _setting(row: Any, varied: Sequence[str]) -> str:
@@ -137,7 +144,7 @@ def _what_matters(table: pd.DataFrame, varied: Sequence[str], column: str) -> st
     (low, *_, high), (least, *_, most) = list(means.index), list(means)
     return (
         f"Most depends on {axis}, which explains {100 * parts[axis]:.0f} % of the variance: "
-        f"on average {_rate(most)} with {high}, {_rate(least)} with {low}."
+        f"on average {said(column, most)} with {high}, {said(column, least)} with {low}."
     )
 
 

@@ -49,7 +49,7 @@ def runs_of(results: Results, tick: Callable[[float], object] = lambda _: None) 
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
     names = [axis for axis in results.axes if runs[axis].nunique() > 1] + (["repeat"] if runs["repeat"].nunique() > 1 else [])
     values = {name: [str(value) for value in dict.fromkeys(runs[name])] for name in names}
-    column = headline(results)[0]
+    column = headline(results).column
     alone = (results.flows.groupby("run", sort=False).size() <= 1).all()
     # One flow is fair.
     left_out = {"jain_index"} if alone else set[str]()

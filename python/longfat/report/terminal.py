@@ -191,6 +191,10 @@ WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
 
 FIRST = (
+    "slowdown_p99",
+    "slowdown_p50",
+    "completion_p50_s",
+    "completion_p99_s",
     "ttcp_utilization_bps",
     "goodput_total_bps",
     "bottleneck_utilization",
@@ -206,6 +210,7 @@ DETAILS = frozenset(
     {
         "goodput_deviation_bps",
         "stability",
+        "completion_p95_s",
         "effective_throughput",
         "memory_fairness",
         "bottleneck_queue_delay_p50_s",

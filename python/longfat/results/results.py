@@ -39,7 +39,7 @@ import pandas as pd
 from longfat._longfat import columns, quantity, registries
 from longfat.errors import LongfatError
 from longfat.results import adaptive as decided
-from longfat.results import frames, repeats
+from longfat.results import frames, repeats, sizes
 from longfat.results.result import SERIES, Later, Result, TableName, cells_of, changed
 from longfat.results.warning import RunWarning, of_facts
 
@@ -164,6 +164,15 @@ class Results(Sequence[Result]):
         Raises LongfatError for a group or a metric of flows that there is not.
         """
         return repeats.group_ratios(self, first, second, metric, level)
+
+    def by_size(self, edges: Sequence[float] = sizes.EDGES) -> pd.DataFrame:
+        """Completion times and slowdowns of flows by their sizes, of traffic `flows`: those that began after the warmup and finished.
+
+        One row a combination of the axes, group and class of sizes, which are above `above_bytes` and up to `up_to_bytes` of payload: how
+        many `flows` of all repeats, `completion_mean_s` and its median, 95th and 99th percentile, `slowdown_p50` and `slowdown_p99`.
+        `edges` are the sizes between classes, in bytes. Raises LongfatError where no run has such flows.
+        """
+        return sizes.by_size(self, edges)
 
     def repeats_needed(self, metric: str, within: float = 0.05, *, relative: bool = True, level: float = repeats.LEVEL) -> pd.DataFrame:
         """How many repeats make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.

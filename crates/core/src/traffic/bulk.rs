@@ -1,6 +1,6 @@
 //! `bulk`: a stream without end.
 
-use super::{Application, Demand, Over, Rank, Socket, Traffic, TrafficKind, Wait, as_said, nothing_to_check};
+use super::{Application, Demand, Over, Rank, Socket, Traffic, TrafficKind, Volume, Wait, as_said, nothing_to_check};
 use crate::time::Time;
 
 /// The registry entry.
@@ -12,7 +12,7 @@ pub const KIND: TrafficKind = TrafficKind {
     check: nothing_to_check,
     canonical: as_said,
     rank: Rank::Endless,
-    volume: |_| None,
+    volume: Volume::None,
     demand: |_, _| Demand { bytes: f64::INFINITY, piece: u32::MAX },
     over: Over::Tcp(|_, _| Box::new(Bulk)),
 };

@@ -8,6 +8,7 @@ mod application;
 mod bulk;
 mod datagrams;
 mod departures;
+mod flows;
 mod on_off;
 mod ping;
 mod reader;
@@ -25,6 +26,7 @@ mod writes;
 pub use application::{Application, Program, Socket, Wait};
 pub use datagrams::{Datagram, DatagramStats, Datagrams, HEADERS, LEAST_SIZE, RoundTrips, until};
 pub use departures::Departures;
+pub use flows::mean_size;
 pub use reader::Reader;
 pub use schedule::{Schedule, Spell};
 
@@ -52,11 +54,22 @@ pub struct TrafficKind {
     /// Whether a run is about such flows, or has them beside what it is about.
     pub rank: Rank,
     /// Payload bytes after which such a flow is done. A run ends once all of its flows that have a volume are.
-    pub volume: fn(&Params) -> Option<u64>,
+    pub volume: Volume,
     /// What it sends in so much time if nothing holds it up: only for estimates of how long a run takes.
     pub demand: fn(&Params, Duration) -> Demand,
     /// What it goes over, and how its ends are made.
     pub over: Over,
+}
+
+/// Payload bytes after which a flow is done.
+#[derive(Clone, Copy)]
+pub enum Volume {
+    /// It never is.
+    None,
+    /// Its parameters say how many.
+    Said(fn(&Params) -> u64),
+    /// Each flow has a number of its own.
+    Drawn(fn(&Params, &mut Rng) -> u64),
 }
 
 /// What a kind of traffic goes over, with what makes its two ends.
@@ -79,6 +92,8 @@ pub struct Life {
     pub start: Time,
     /// The flow's own stream.
     pub rng: Rng,
+    /// The volume that was drawn for it, or that its parameters say.
+    pub volume: Option<u64>,
 }
 
 /// Which flows a run is about: those of the first rank that any of its flows has, and a probe never.
@@ -114,8 +129,19 @@ impl Demand {
 }
 
 /// Every kind, in the order of listings.
-pub const REGISTRY: &[TrafficKind] =
-    &[bulk::KIND, ttcp::KIND, ping::KIND, udp::KIND, udpmon::KIND, sinusoid::KIND, on_off::KIND, writes::KIND, telnet::KIND, web::KIND];
+pub const REGISTRY: &[TrafficKind] = &[
+    bulk::KIND,
+    ttcp::KIND,
+    flows::KIND,
+    ping::KIND,
+    udp::KIND,
+    udpmon::KIND,
+    sinusoid::KIND,
+    on_off::KIND,
+    writes::KIND,
+    telnet::KIND,
+    web::KIND,
+];
 by_name!(TrafficKind, "kind of traffic", with params);
 
 /// What the applications of one flow do: a kind, and its parameters.
@@ -124,6 +150,8 @@ pub struct Traffic {
     kind: &'static TrafficKind,
     /// Flows of a group share them: there may be many thousands.
     params: Arc<Params>,
+    /// Of this flow, where its kind has [`Volume::Drawn`].
+    drawn: Option<u64>,
 }
 
 impl Traffic {
@@ -136,7 +164,7 @@ impl Traffic {
         let Choice { kind, params } = (named(choice.kind).canonical)(choice);
         let kind = named(kind);
         let params = Params(kind.params.iter().map(|spec| (spec.name, params.get(spec.name))).collect());
-        Ok(Traffic { kind, params: Arc::new(params) })
+        Ok(Traffic { kind, params: Arc::new(params), drawn: None })
     }
 
     /// The kind called `name` with these parameters, and the defaults of the others. Panics where that cannot be.
@@ -164,9 +192,25 @@ impl Traffic {
         (!self.is_tcp()).then(|| self.params.integer("size") as u32)
     }
 
-    /// Payload bytes after which it is done, if it ever is.
+    /// Payload bytes after which it is done, if it ever is. Of a kind that draws them none before [`Traffic::draw`].
     pub fn volume(&self) -> Option<u64> {
-        (self.kind.volume)(&self.params)
+        match self.kind.volume {
+            Volume::None => None,
+            Volume::Said(volume) => Some(volume(&self.params)),
+            Volume::Drawn(_) => self.drawn,
+        }
+    }
+
+    /// Whether each flow has a volume of its own.
+    pub fn is_drawn(&self) -> bool {
+        matches!(self.kind.volume, Volume::Drawn(_))
+    }
+
+    /// The traffic of one flow of these: with its volume, where each has its own.
+    #[must_use]
+    pub fn draw(&self, rng: &mut Rng) -> Self {
+        let drawn = if let Volume::Drawn(draw) = self.kind.volume { Some(draw(&self.params, rng)) } else { None };
+        Traffic { drawn, ..self.clone() }
     }
 
     /// What it sends in `time` if nothing holds it up.
@@ -182,7 +226,7 @@ impl Traffic {
 
 impl PartialEq for Traffic {
     fn eq(&self, other: &Self) -> bool {
-        self.kind.name == other.kind.name && self.params == other.params
+        self.kind.name == other.kind.name && self.params == other.params && self.drawn == other.drawn
     }
 }
 
@@ -191,6 +235,9 @@ impl fmt::Debug for Traffic {
         let mut out = f.debug_struct(self.kind.name);
         for (name, value) in &self.params.0 {
             out.field(name, value);
+        }
+        if let Some(volume) = self.drawn {
+            out.field("volume", &volume);
         }
         out.finish()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Datagram, DatagramStats, Datagrams, Demand, LEAST_SIZE, Over, Rank, Traffic, TrafficKind, as_said, nothing_to_check};
+use super::{Datagram, DatagramStats, Datagrams, Demand, LEAST_SIZE, Over, Rank, Traffic, TrafficKind, Volume, as_said, nothing_to_check};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::quantiles::Quantiles;
 use crate::time::{Duration, Time};
@@ -29,7 +29,7 @@ pub const KIND: TrafficKind = TrafficKind {
     check: nothing_to_check,
     canonical: as_said,
     rank: Rank::Probe,
-    volume: |_| None,
+    volume: Volume::None,
     demand: |params, time| Demand::datagrams(time.as_secs_f64() / params.duration("interval").as_secs_f64(), params.integer("size") as u32),
     over: Over::Datagrams {
         sender: |params, life| Box::new(Ping::ask(params.duration("interval"), params.integer("size") as u32, life.start)),

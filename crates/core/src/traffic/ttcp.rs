@@ -1,6 +1,6 @@
 //! `ttcp`: a fixed volume, as the measurement program of that name sends it.
 
-use super::{Application, Demand, Over, Rank, Socket, Traffic, TrafficKind, Wait, as_said, nothing_to_check};
+use super::{Application, Demand, Over, Rank, Socket, Traffic, TrafficKind, Volume, Wait, as_said, nothing_to_check};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::time::Time;
 
@@ -18,7 +18,7 @@ pub const KIND: TrafficKind = TrafficKind {
     check: nothing_to_check,
     canonical: as_said,
     rank: Rank::Volume,
-    volume: |params| Some(params.integer("volume")),
+    volume: Volume::Said(|params| params.integer("volume")),
     demand: |params, _| Demand { bytes: params.integer("volume") as f64, piece: u32::MAX },
     over: Over::Tcp(|params, _| Box::new(Ttcp { volume: params.integer("volume") })),
 };

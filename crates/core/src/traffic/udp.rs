@@ -3,7 +3,7 @@
 use super::datagrams::{Arrived, HEADERS};
 use super::{
     Datagram, DatagramStats, Datagrams, Demand, Departures, LEAST_SIZE, Life, Over, Rank, SOME_TIME, Schedule, Spell, Traffic, TrafficKind,
-    as_said, rate,
+    Volume, as_said, rate,
 };
 use crate::params::{Kind, ParamSpec, Params, Refusal, Value};
 use crate::time::{Duration, Time};
@@ -37,7 +37,7 @@ pub const KIND: TrafficKind = TrafficKind {
     },
     canonical: as_said,
     rank: Rank::Background,
-    volume: |_| None,
+    volume: Volume::None,
     demand: |params, time| demand(schedule(params), params, time),
     over: Over::Datagrams { sender: |params, life| sender(schedule(params), params, life), receiver: || Box::new(Udp::receive()) },
 };

@@ -2,7 +2,7 @@
 
 use super::datagrams::{Arrived, HEADERS};
 use super::udp::PACKET;
-use super::{Datagram, DatagramStats, Datagrams, Demand, Over, Rank, Traffic, TrafficKind, as_said, nothing_to_check};
+use super::{Datagram, DatagramStats, Datagrams, Demand, Over, Rank, Traffic, TrafficKind, Volume, as_said, nothing_to_check};
 use crate::params::{Kind, ParamSpec, Value};
 use crate::time::{Duration, Time};
 
@@ -30,7 +30,7 @@ pub const KIND: TrafficKind = TrafficKind {
     check: nothing_to_check,
     canonical: as_said,
     rank: Rank::Background,
-    volume: |_| None,
+    volume: Volume::None,
     demand: |params, time| {
         let (gap, packets) = (params.duration("gap").as_secs_f64(), params.integer("packets") as f64);
         let due = if gap > 0.0 { (time.as_secs_f64() / gap).ceil() } else { packets };

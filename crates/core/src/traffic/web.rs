@@ -1,6 +1,6 @@
 //! `web`: transfers with a heavy tail of sizes, and time to think between them.
 
-use super::{Application, Demand, Over, Rank, SHAPE, SOME_TIME, Socket, TrafficKind, Wait, as_said, nothing_to_check, shape_of};
+use super::{Application, Demand, Over, Rank, SHAPE, SOME_TIME, Socket, TrafficKind, Volume, Wait, as_said, nothing_to_check, shape_of};
 use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -39,7 +39,7 @@ pub const KIND: TrafficKind = TrafficKind {
     check: nothing_to_check,
     canonical: as_said,
     rank: Rank::Background,
-    volume: |_| None,
+    volume: Volume::None,
     demand: |params, time| {
         // At most: a transfer takes time as well.
         let bytes = params.integer("size") as f64 * time.as_secs_f64() / params.duration("think").as_secs_f64();

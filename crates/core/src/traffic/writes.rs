@@ -1,6 +1,8 @@
 //! `writes`: an application with a rate of its own.
 
-use super::{Application, Demand, Departures, Over, Rank, SHAPE, Schedule, Socket, TrafficKind, Wait, nothing_to_check, rate, shape_of};
+use super::{
+    Application, Demand, Departures, Over, Rank, SHAPE, Schedule, Socket, TrafficKind, Volume, Wait, nothing_to_check, rate, shape_of,
+};
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::time::Time;
 
@@ -33,7 +35,7 @@ pub const KIND: TrafficKind = TrafficKind {
     check: nothing_to_check,
     canonical: without_a_shape_of_other_gaps,
     rank: Rank::Limited,
-    volume: |_| None,
+    volume: Volume::None,
     demand: |params, time| {
         // At most: what cannot go at once goes together.
         let bytes = schedule(params).mean_bps() * time.as_secs_f64() / 8.0;

@@ -10,11 +10,11 @@ use longfat_core::packet::Dscp;
 use longfat_core::params::{Choice, Params, Refusal, Value};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
-use longfat_core::traffic::Traffic;
+use longfat_core::traffic::{Traffic, mean_size};
 use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
 use longfat_model::route::Routes;
-use longfat_model::{Flow, Network, Starts, When};
+use longfat_model::{Distribution, Flow, Network, Starts, When};
 use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::stack::Setup;
 use longfat_tcp::{TcpConfig, congestion, options, stack, window_sizing};
@@ -38,6 +38,8 @@ pub struct Group<'a> {
     streams: u64,
     /// Of each sender.
     starts: Vec<Duration>,
+    /// Of each sender, where each has its own; otherwise of all.
+    traffic: Vec<Traffic>,
     /// How they were drawn, where they were.
     drawn: Option<Arc<Starts>>,
     stop: Option<Duration>,
@@ -45,7 +47,6 @@ pub struct Group<'a> {
     dscp: Dscp,
     sender: End,
     receiver: End,
-    traffic: Traffic,
 }
 
 /// What is said of one end of a connection.
@@ -102,23 +103,39 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
         let fault = view.fault(key, format!("{hosts} hosts for 1 connection: those after the first would have none"));
         return Err(fault.help(format!("say how many connections there are, such as `count = {hosts}`")));
     }
-    let count = view.integer("count")?.unwrap_or(1);
+    let (from, to) = (hosts(&view, "from", "left", plan)?, hosts(&view, "to", "right", plan)?);
     let streams = view.integer("streams")?.unwrap_or(1);
-    let said = Starts { start: view.when("start")?, stagger: view.when("stagger")? };
+    let mut said = Starts { start: view.when("start")?, stagger: view.when("stagger")? };
+    let mut stop = view.duration("stop")?;
+    let (traffic, load) = traffic(&view)?;
+    let count = match load {
+        None => Some(view.integer("count")?.unwrap_or(1)),
+        Some(load) => {
+            said.stagger = When::Random(Distribution::Exponential(gap(&view, &traffic, load, plan, from[0], to[0])?));
+            view.get("count").map(|_| view.integer("count")).transpose()?.flatten()
+        }
+    };
     if view.get("count").is_none() && streams > 1 && said.stagger != When::At(Duration::ZERO) {
         // With a `count` of 1, others may be meant: it is swept.
         let fault = view.fault("stagger", format!("the {streams} streams of one sender start together: nothing is apart"));
         return Err(fault.help(format!("for {streams} senders one after the other, `count = {streams}` instead of `streams`")));
     }
-    let starts = starts(&view, &name, said, count, duration, seed)?;
+    let starts = match (count, stop.take_if(|_| count.is_none())) {
+        (Some(count), _) => starts(&view, &name, said, count, duration, seed)?,
+        (None, Some(stop)) if stop <= duration => arrivals(&view, &name, said, stop, seed)?,
+        (None, Some(_)) => return Err(view.fault("stop", "connections would come after the end of the run").expected("a time within it")),
+        (None, None) => {
+            let fault = view.fault("traffic", format!("nothing says how long connections of `{name}` come"));
+            return Err(fault.expected("`stop`, with time after it for the last ones, or `count`"));
+        }
+    };
+    let count = starts.len() as u64;
     let last = starts.iter().max().map_or(0, |last| last.as_ps());
-    let traffic = traffic(&view)?;
-    let stop = view.duration("stop")?;
     if stop.is_some_and(|stop| stop.as_ps() <= last) {
         let fault = view.fault("stop", format!("`{name}` would stop before its last sender starts, at {}", TIME.format(last)));
         return Err(fault.expected("a later time"));
     }
-    if stop.is_some() && traffic.volume().is_some() {
+    if stop.is_some() && (traffic.is_drawn() || traffic.volume().is_some()) {
         let message = format!("{} stops when its volume is written", traffic.kind().name);
         return Err(view.fault("stop", message).help("leave `stop` out, or let the traffic be `bulk`"));
     }
@@ -131,16 +148,21 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     }
     let dscp = if let Value::Dscp(dscp) = view.value("dscp")? { dscp } else { Dscp::DEFAULT };
     let (sender, receiver) = ends(&view)?;
+    let is_drawn = traffic.is_drawn() || !matches!(said, Starts { start: When::At(_), stagger: When::At(_) });
+    let traffic = match traffic.is_drawn() {
+        true => (1..=count).map(|sender| traffic.draw(&mut Rng::named(seed, &format!("{name} {sender} size")))).collect(),
+        false => vec![traffic],
+    };
     Ok(Group {
-        from: hosts(&view, "from", "left", plan)?,
-        to: hosts(&view, "to", "right", plan)?,
+        from,
+        to,
         traffic,
         view,
         name,
         count,
         streams,
         starts,
-        drawn: (!matches!(said, Starts { start: When::At(_), stagger: When::At(_) })).then(|| Arc::new(said)),
+        drawn: is_drawn.then(|| Arc::new(said)),
         stop,
         read_rate,
         dscp,
@@ -168,31 +190,64 @@ fn starts(view: &View<'_>, name: &str, said: Starts, count: u64, duration: Durat
             return late(last, if said.start == When::At(start) && said.stagger == When::At(stagger) { "would" } else { "could" });
         }
     }
-    let time = |when: When, what: &str, sender: u64| match when {
-        When::At(time) => time,
-        When::Random(distribution) => distribution.draw(&mut Rng::named(seed, &format!("{name} {} {what}", sender + 1))),
-    };
-    let mut gaps = Duration::ZERO;
-    let mut starts = Vec::with_capacity(count as usize);
-    for sender in 0..count {
-        if sender > 0 {
-            gaps += time(said.stagger, "stagger", sender);
-        }
-        let start = gaps + time(said.start, "start", sender);
-        if start >= duration {
-            return late(start.as_ps(), &format!("was drawn, with seed {seed}, to"));
-        }
-        starts.push(start);
+    let starts: Vec<Duration> = drawn(name, said, seed).take(count as usize).collect();
+    match starts.iter().find(|start| **start >= duration) {
+        Some(start) => late(start.as_ps(), &format!("was drawn, with seed {seed}, to")),
+        None => Ok(starts),
     }
-    Ok(starts)
 }
 
-/// What the flow `view` says of its traffic.
-fn traffic(view: &View<'_>) -> Result<Traffic, Fault> {
-    let Some(written) = view.written("traffic") else { return Ok(Traffic::bulk()) };
+/// When the senders of the group `name` start, one after the other.
+fn drawn(name: &str, said: Starts, seed: u64) -> impl Iterator<Item = Duration> {
+    let time = move |when: When, what: &str, sender: u64| match when {
+        When::At(time) => time,
+        When::Random(distribution) => distribution.draw(&mut Rng::named(seed, &format!("{name} {sender} {what}"))),
+    };
+    let mut gaps = Duration::ZERO;
+    (1..).map(move |sender| {
+        if sender > 1 {
+            gaps += time(said.stagger, "stagger", sender);
+        }
+        gaps + time(said.start, "start", sender)
+    })
+}
+
+/// The same of a group that says until when they come, and not how many.
+fn arrivals(view: &View<'_>, name: &str, said: Starts, until: Duration, seed: u64) -> Result<Vec<Duration>, Fault> {
+    let starts: Vec<Duration> = drawn(name, said, seed).take_while(|start| *start < until).take(MAX_FLOWS as usize + 1).collect();
+    match starts.len() as u64 {
+        0 => Err(view.fault("start", format!("no connection of `{name}` starts by {}", TIME.format(until.as_ps())))),
+        1..=MAX_FLOWS => Ok(starts),
+        _ => {
+            let fault = view.fault("traffic", format!("more than {MAX_FLOWS} connections of `{name}` come"));
+            Err(fault.expected("an earlier `stop`, a lower load, or larger sizes"))
+        }
+    }
+}
+
+/// The mean time from one connection to the next, where `load` of the slowest link between two hosts is their payload.
+fn gap(view: &View<'_>, traffic: &Traffic, load: f64, plan: &Plan<'_>, from: usize, to: usize) -> Result<Duration, Fault> {
+    if view.get("stagger").is_some() {
+        return Err(view.fault("stagger", "`load` says how far apart connections come").help("leave one of the two out"));
+    }
+    let routes = Routes::new(&plan.network);
+    let slowest = routes.path(from, to).into_iter().flatten().map(|link| plan.network.links[link].rate.as_bps()).min();
+    // Where there is no route, that is said later.
+    let Some(rate) = slowest else { return Ok(Duration::from_secs(1)) };
+    Ok(Duration::from_secs_f64(mean_size(traffic.params()) * 8.0 / (load * rate as f64)).max(Duration::from_ps(1)))
+}
+
+/// What the flow `view` says of its traffic, and the load that decides when its connections come.
+fn traffic(view: &View<'_>) -> Result<(Traffic, Option<f64>), Fault> {
+    let Some(written) = view.written("traffic") else { return Ok((Traffic::bulk(), None)) };
     let (kind, view) = written.variant(&TRAFFIC)?;
-    let choice = Choice { kind, params: view.params()? };
-    Traffic::new(choice).map_err(|Refusal { param, sentence, expected }| view.fault(param, sentence).expected(expected))
+    let mut params = view.params()?;
+    // What comes of a load is said by `stagger` and `count`.
+    let load = params.0.iter_mut().find(|(name, _)| *name == "load").map(|(_, value)| std::mem::replace(value, Value::Auto));
+    let load = if let Some(Value::Number(load)) = load { Some(load) } else { None };
+    let traffic = Traffic::new(Choice { kind, params });
+    let traffic = traffic.map_err(|Refusal { param, sentence, expected }| view.fault(param, sentence).expected(expected))?;
+    Ok((traffic, load))
 }
 
 /// The hosts that `view` names at `key`, or those of the name `usual`.
@@ -334,7 +389,8 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
             };
             let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
-            if group.traffic.packet_size().is_some_and(|size| size > mtu) {
+            let traffic = group.traffic.get(i as usize).unwrap_or(&group.traffic[0]);
+            if traffic.packet_size().is_some_and(|size| size > mtu) {
                 let fault = group.view.fault("traffic", format!("a packet of `{}` does not fit the route", group.name));
                 return Err(fault.expected(format!("a size of at most {}, the smallest MTU", SIZE.format(mtu.into()))));
             }
@@ -351,7 +407,7 @@ pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Fl
                 sender: sender.clone(),
                 receiver: receiver.clone(),
                 dscp: group.dscp,
-                traffic: group.traffic.clone(),
+                traffic: traffic.clone(),
                 start: group.starts[i as usize],
                 drawn: group.drawn.clone(),
                 stop: group.stop,

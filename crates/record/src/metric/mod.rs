@@ -16,6 +16,7 @@ mod ping;
 mod queue_delay;
 mod retransmit;
 mod rtt;
+mod slowdown;
 mod stability;
 mod starved;
 mod synchronization;
@@ -71,6 +72,12 @@ pub const REGISTRY: &[Metric] = &[
     goodput::DEVIATION,
     stability::STABILITY,
     completion::COMPLETION,
+    slowdown::FLOW,
+    slowdown::P50,
+    slowdown::P95,
+    slowdown::P99,
+    slowdown::SLOWDOWN_P50,
+    slowdown::SLOWDOWN_P99,
     ttcp::RATE,
     ttcp::UTILIZATION,
     utilization::LINK,
@@ -140,13 +147,15 @@ fn senders(experiment: &Experiment) -> Vec<Vec<usize>> {
     measured(experiment).chunk_by(|a, b| number(a) == number(b)).map(<[usize]>::to_vec).collect()
 }
 
-/// Payload rates of the measured senders, in bit/s: volume over completion time, or goodput where there is no volume.
+/// Payload rates of the measured senders, in bit/s: volume over completion time, or goodput where there is no volume. Flows that draw their
+/// volumes are left out: each has a size of its own, and no share of the path is due to it.
 fn measured_rates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     let rate = |streams: &Vec<usize>| match experiment.flows[streams[0]].traffic.volume() {
         Some(volume) => ttcp::rate(volume, streams.iter().map(|i| &trace.flows[*i])),
         None => goodput::of_flows(experiment, trace, streams),
     };
-    senders(experiment).iter().map(rate).collect()
+    let alike = |streams: &&Vec<usize>| !experiment.flows[streams[0]].traffic.is_drawn();
+    senders(experiment).iter().filter(alike).map(rate).collect()
 }
 
 /// While all of `flows` were measured: between the warmup (or the last start) and the first end.

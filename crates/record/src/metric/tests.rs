@@ -11,6 +11,7 @@ use longfat_core::packet::Dscp;
 use longfat_core::params::check_entry;
 use longfat_core::params::{Choice, Params, Value};
 use longfat_core::queue::DropReason;
+use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
@@ -97,6 +98,31 @@ fn finished(seconds: u64, bytes: u64) -> FlowRecord {
 fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f64 {
     let metric = REGISTRY.iter().find(|m| m.name == name).unwrap();
     (metric.compute)(experiment, trace).into_iter().find(|(s, _)| *s == scope).unwrap().1
+}
+
+/// Four flows with sizes of their own, one of which began in the warmup and one of which does not finish.
+#[test]
+fn flows_that_come_by_themselves_are_judged_by_when_they_are_done() {
+    let size = Value::Bytes(1_000_000);
+    let kind = Traffic::of("flows", &[("sizes", Value::Choice("exponential")), ("size", size)]);
+    let drawn: Vec<Traffic> = (1..=4).map(|i| kind.draw(&mut Rng::named(i, "size"))).collect();
+    let e = experiment(&drawn);
+    let finished = |start: u64, end: Option<u64>| FlowRecord { start: at(start), delivered_all: end.map(at), ..FlowRecord::default() };
+    let flows = vec![finished(0, Some(9)), finished(2, Some(3)), finished(4, Some(8)), finished(6, None)];
+    let trace = Trace { flows, links: vec![LinkRecord::default(); 2], end: at(10), span: (at(2), at(10)), ..Trace::default() };
+    let get = |name, scope| value(name, scope, &e, &trace);
+    // Of 1, 4 and never: the second, and the third.
+    assert_eq!(get("completion_p50_s", Scope::Run), 4.0);
+    assert!(get("completion_p95_s", Scope::Run).is_nan() && get("slowdown_p99", Scope::Run).is_nan());
+    // No propagation, 1 Mb/s, 52 bytes of headers with each 1448 of payload.
+    let (volume, mss) = (drawn[1].volume().unwrap(), 1448);
+    let least = 8.0 * (volume + volume.div_ceil(mss) * 52) as f64 / 1e6;
+    assert!((get("slowdown", Scope::Flow(1)) - 1.0 / least).abs() < 1e-12, "{} {least}", get("slowdown", Scope::Flow(1)));
+    assert!(get("slowdown", Scope::Flow(3)).is_nan());
+    // Sizes differ: nobody has a share that is due.
+    for name in ["jain_index", "unfairness", "starved_flows", "ttcp_utilization_bps"] {
+        assert!(get(name, Scope::Run).is_nan(), "{name}");
+    }
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Endpoint {
     pub fn sender(flow: &Flow, iss: u32, phase: Duration, rng: Rng) -> Self {
         let start = Time::ZERO + flow.start;
         let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
-        let (params, life) = (flow.traffic.params(), Life { start, rng });
+        let (params, life) = (flow.traffic.params(), Life { start, rng, volume: flow.traffic.volume() });
         match flow.traffic.kind().over {
             Over::Tcp(application) => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));

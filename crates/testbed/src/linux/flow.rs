@@ -67,7 +67,8 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
     let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
     let at = |host: usize| SocketAddrV4::new(all.interfaces[host].address, plan.port);
     let (from, to) = (at(plan.from), at(plan.to));
-    let (params, life) = (flow.traffic.params(), Life { start, rng: Rng::named(seed, &format!("{name} traffic")) });
+    let (params, life) =
+        (flow.traffic.params(), Life { start, rng: Rng::named(seed, &format!("{name} traffic")), volume: flow.traffic.volume() });
     match flow.traffic.kind().over {
         Over::Tcp(application) => {
             let [of_sender, of_receiver] = plan.controls.expect("a connection has controls");
