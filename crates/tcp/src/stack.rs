@@ -35,6 +35,33 @@ pub struct Stack {
 /// Parameters by name, and the values that a stack gives them.
 pub type Overrides = &'static [(&'static str, Value)];
 
+/// The overrides of 4.3BSD-Tahoe, followed by those of its clock and its acknowledgments.
+macro_rules! tahoe {
+    ($($clock:expr),* $(,)?) => {
+        &[
+            ("recovery", Value::Choice("tahoe")),
+            ("timestamps", Value::Bool(false)),
+            ("window_scale", Value::Bool(false)),
+            ("sack", Value::Bool(false)),
+            ("initial_window", Value::Count(1)),
+            ("ssthresh_half_rwnd", Value::Bool(true)),
+            ("send_buffer", Value::Bytes(4096)),
+            ("receive_buffer", Value::Bytes(4096)),
+            ("delayed_ack_time", Value::Duration(Duration::from_millis(200))),
+            ("rto_max", Value::Duration(Duration::from_secs(64))),
+            ("rto_variances", Value::Count(2)),
+            ("rto_doublings", Value::Count(6)),
+            ("halve_each_timeout", Value::Bool(true)),
+            ("rto_after_syn_loss", Value::Duration(Duration::ZERO)),
+            ("repeated_fast_retransmit", Value::Bool(true)),
+            ("limited_transmit", Value::Bool(false)),
+            ("prr", Value::Bool(false)),
+            ("abc_limit", Value::Count(0)),
+            $($clock),*
+        ]
+    };
+}
+
 /// Every stack, in the order of listings.
 pub const REGISTRY: &[Stack] = &[
     Stack {
@@ -50,29 +77,26 @@ pub const REGISTRY: &[Stack] = &[
         name: "bsd-tahoe-1988",
         summary: "4.3BSD-Tahoe: slow start after every loss, ssthresh from half the peer's window, 500 ms slow timer, no options but MSS",
         source: "Jacobson, Congestion avoidance and control, SIGCOMM 1988; Stevens, TCP/IP Illustrated, vol. 1 chapters 20 and 21, vol. 2 chapter 25; Romanow and Floyd, Dynamics of TCP Traffic over ATM Networks, IEEE JSAC, 1995, section 2 and appendix B",
-        overrides: &[
-            ("recovery", Value::Choice("tahoe")),
-            ("timestamps", Value::Bool(false)),
-            ("window_scale", Value::Bool(false)),
-            ("sack", Value::Bool(false)),
-            ("initial_window", Value::Count(1)),
-            ("ssthresh_half_rwnd", Value::Bool(true)),
-            ("send_buffer", Value::Bytes(4096)),
-            ("receive_buffer", Value::Bytes(4096)),
+        overrides: tahoe![
             ("delayed_ack", Value::Choice("heartbeat")),
-            ("delayed_ack_time", Value::Duration(Duration::from_millis(200))),
             ("slow_timer", Value::Duration(Duration::from_millis(500))),
             ("rto_initial", Value::Duration(Duration::from_secs(6))),
             ("rto_min", Value::Duration(Duration::from_secs(1))),
-            ("rto_max", Value::Duration(Duration::from_secs(64))),
-            ("rto_variances", Value::Count(2)),
-            ("rto_doublings", Value::Count(6)),
-            ("halve_each_timeout", Value::Bool(true)),
-            ("rto_after_syn_loss", Value::Duration(Duration::ZERO)),
-            ("repeated_fast_retransmit", Value::Bool(true)),
-            ("limited_transmit", Value::Bool(false)),
-            ("prr", Value::Bool(false)),
-            ("abc_limit", Value::Count(0)),
+        ],
+        controls: Variant::Published,
+        with_control: &[],
+        kernels: &[],
+    },
+    // Section 2 and appendix B give the clock, footnote 9 the first timeout. The paper does not say how receivers acknowledge.
+    Stack {
+        name: "bsd-tahoe-1995",
+        summary: "4.3BSD-Tahoe in simulators of local ATM networks: a clock of 0.1 ms, rto of at least 0.2 ms, an ACK for each packet",
+        source: "Romanow and Floyd, Dynamics of TCP Traffic over ATM Networks, IEEE JSAC, 1995, section 2 and appendix B; else as bsd-tahoe-1988",
+        overrides: tahoe![
+            ("delayed_ack", Value::Choice("off")),
+            ("slow_timer", Value::Duration(Duration::from_micros(100))),
+            ("rto_initial", Value::Duration(Duration::from_millis(200))),
+            ("rto_min", Value::Duration(Duration::from_micros(200))),
         ],
         controls: Variant::Published,
         with_control: &[],
@@ -346,6 +370,14 @@ mod tests {
                 assert!(spec.doc.contains("(Linux: "), "{}: {name} says nothing of Linux", kind.name);
             }
         }
+    }
+
+    /// Romanow and Floyd 1995 changed the clock of 4.3BSD-Tahoe and its first timeout, and no rule.
+    #[test]
+    fn the_tahoe_of_1995_differs_in_its_clock_and_acknowledgments_alone() {
+        let [old, new] = ["bsd-tahoe-1988", "bsd-tahoe-1995"].map(|name| named(name).params());
+        let differs: Vec<&str> = PARAMS.iter().map(|spec| spec.name).filter(|name| old.get(name) != new.get(name)).collect();
+        assert_eq!(differs, ["delayed_ack", "slow_timer", "rto_initial", "rto_min"]);
     }
 
     #[test]
