@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, ExperimentError, LongfatError, Results
+from longfat.plot.latex import number
 from longfat.plot.units import with_interval
 from longfat.results.repeats import half_width
 
@@ -207,6 +208,31 @@ def test_plots_of_results_and_runs_are_files_and_pictures(results: Results, tmp_
         results.select(window="8 KiB").plot()
     with pytest.raises(LongfatError, match="no metric"):
         results.plot("speed")
+
+
+def test_a_table_for_latex(results: Results) -> None:
+    text = results.to_latex("goodput_total_bps", "bottleneck_utilization")
+    assert text.startswith("\\begin{tabular}{l")
+    assert "\\toprule" in text
+    assert "goodput total (Mbit/s)" in text
+    assert "bottleneck utilization" in text
+    assert text.count("\\\\") == 1 + len(results.means())
+    with pytest.raises(LongfatError, match="there is no metric 'speed' of a run"):
+        results.to_latex("speed")
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "said"),
+    [
+        (93.2461, 0.4321, "93.25 ± 0.43"),
+        (1234.5, 56.7, "1234 ± 57"),
+        (0.01234, 0.00009, "0.012340 ± 0.000090"),
+        (93.2461, math.nan, "93.25"),
+        (math.nan, 1.0, "–"),
+    ],
+)
+def test_a_mean_has_as_many_digits_as_its_interval_leaves(mean: float, half: float, said: str) -> None:
+    assert number(mean, half) == said
 
 
 def test_a_notebook_shows_the_path_and_the_answer(results: Results) -> None:

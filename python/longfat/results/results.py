@@ -174,6 +174,18 @@ class Results(Sequence[Result]):
         """
         return sizes.by_size(self, edges)
 
+    def to_latex(self, *metrics: str, level: float = repeats.LEVEL, by: Literal["run", "group"] = "run") -> str:
+        """A table for LaTeX (package booktabs): a row a combination of the axes that vary, and group where `by` says so; a column a metric.
+
+        Each cell is the mean over the repeats, with half of its confidence interval where there are several: as many digits as that
+        leaves, in the unit that fits the column. Without `metrics`, the total goodput, or by group its goodput. Raises LongfatError for a metric that
+        `means` has not, and where jinja2 is not installed.
+        """
+        chosen = metrics or (("goodput_bps",) if by == "group" else ("goodput_total_bps",))
+        from longfat.plot.latex import to_latex
+
+        return to_latex(self, chosen, level, by)
+
     def repeats_needed(self, metric: str, within: float = 0.05, *, relative: bool = True, level: float = repeats.LEVEL) -> pd.DataFrame:
         """How many repeats make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.
 

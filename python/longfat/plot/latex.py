@@ -1,0 +1,62 @@
+"""Results as a table of LaTeX."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from longfat.errors import LongfatError
+from longfat.extras import need
+from longfat.plot.units import Unit, scaled
+from longfat.results.repeats import LEVEL
+
+if TYPE_CHECKING:
+    from longfat.results.results import Results
+
+ENDINGS: dict[str, Unit] = {"_bps": "bit/s", "_bytes": "B", "_s": "s"}
+"""Units of a column, by the end of its name."""
+DIGITS = 4
+"""Significant digits of a value without an interval."""
+
+
+def to_latex(results: Results, metrics: Sequence[str], level: float = LEVEL, by: Literal["run", "group"] = "run") -> str:
+    """What `Results.to_latex` says."""
+    need("report", "a table of LaTeX")
+    means = results.means(level, by=by)
+    keys = [*results.axes, "group"] if by == "group" else results.axes
+    known = [str(column) for column in means if f"{column}_ci" in means]
+    for metric in metrics:
+        if metric not in known:
+            raise LongfatError(f"there is no metric {metric!r} of a {by}: choose of {', '.join(known)}")
+    table = means[keys].astype(str)
+    varied = [key for key in keys if table[key].nunique() > 1]
+    table = table[varied] if varied else table
+    for metric in metrics:
+        title, size = _unit(metric, float(means[metric].abs().max()))
+        pairs = zip(means[metric] / size, means[f"{metric}_ci"] / size, strict=True)
+        table = table.assign(**{title: [number(mean, half) for mean, half in pairs]})
+    columns = "l" * len(varied or keys) + "r" * len(metrics)
+    return table.to_latex(index=False, escape=True, column_format=columns)
+
+
+def number(mean: float, half: float) -> str:
+    """A mean with half of its interval: two digits of that, and as many of the mean as it has; a dash where there is no value."""
+    if math.isnan(mean):
+        return "–"
+    if not half > 0:
+        return f"{mean:.{DIGITS}g}" if abs(mean) < 10**DIGITS else f"{mean:.0f}"
+    places = max(0, 1 - math.floor(math.log10(half)))
+    return f"{mean:.{places}f} ± {half:.{places}f}"
+
+
+def _unit(metric: str, most: float) -> tuple[str, float]:
+    """The title of a column and what its values are divided by."""
+    for ending, unit in ENDINGS.items():
+        if metric.endswith(ending):
+            word, size = scaled(unit, most)
+            return f"{metric.removesuffix(ending).replace('_', ' ')} ({word})", size
+    return metric.replace("_", " "), 1.0
