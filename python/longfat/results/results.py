@@ -178,8 +178,8 @@ class Results(Sequence[Result]):
         """A table for LaTeX (package booktabs): a row a combination of the axes that vary, and group where `by` says so; a column a metric.
 
         Each cell is the mean over the repeats, with half of its confidence interval where there are several: as many digits as that
-        leaves, in the unit that fits the column. Without `metrics`, the total goodput, or by group its goodput. Raises LongfatError for a metric that
-        `means` has not, and where jinja2 is not installed.
+        leaves, in the unit that fits the column. Without `metrics`, the total goodput, or by group its goodput. Raises LongfatError for a
+        metric that `means` has not, and where jinja2 is not installed.
         """
         chosen = metrics or (("goodput_bps",) if by == "group" else ("goodput_total_bps",))
         from longfat.plot.latex import to_latex
