@@ -1,12 +1,14 @@
 //! Measuring: samples at even spacing, the measured span, and the records at the end. Nothing here costs a packet
 //! anything, and nothing here changes what happens.
 
+use std::sync::Arc;
+
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Experiment, Flow, Host};
 use longfat_record::trace::{
-    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Trace,
+    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, MemoryRecord, QUANTILES, Spill, Trace,
 };
 
 use crate::Error;
@@ -31,8 +33,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records what `experiment` asks for.
-    pub fn new(experiment: &Experiment) -> Self {
+    /// Records what `experiment` asks for; series that outgrow memory go to `spill`.
+    pub fn new(experiment: &Experiment, spill: Option<Arc<dyn Spill>>) -> Self {
         let measure = &experiment.measure;
         assert!(measure.interval != Some(Duration::ZERO), "the spacing of samples is positive");
         Recorder {
@@ -44,7 +46,7 @@ impl Recorder {
             at_warmup: None,
             is_whole: experiment.flows.iter().map(Flow::is_measured_whole).collect(),
             at_span_start: None,
-            trace: Trace::default(),
+            trace: Trace::spilling(spill),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
 use longfat_model::Experiment;
-use longfat_record::trace::{FlowSample, LinkSample, Trace};
+use longfat_record::trace::{FlowSample, LinkSample, Spill, Trace};
 use longfat_tcp::TcpInfo;
 use longfat_tcp::congestion::held::{Held, Hold};
 
@@ -95,13 +95,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The start of `experiment`.
+    /// The start of `experiment`; series that outgrow memory go to `spill`.
     ///
     /// # Errors
     /// [`Error::NoRoute`] when a flow's ends are not joined.
-    pub fn new(experiment: Experiment) -> Result<Self, Error> {
+    pub fn new(experiment: Experiment, spill: Option<Arc<dyn Spill>>) -> Result<Self, Error> {
         let world = World::new(&experiment)?;
-        let recorder = Recorder::new(&experiment);
+        let recorder = Recorder::new(&experiment, spill);
         let holds = vec![None; experiment.flows.len()];
         Ok(Simulation { experiment, world, recorder, holds, is_over: false })
     }
