@@ -40,7 +40,7 @@ const SYSTEM: &[&str] = &[
 ];
 
 /// Each module of the record with those it may name.
-const RECORD: &[(&str, &[&str])] = &[("trace", &[]), ("metric", &["trace"]), ("warning", &["metric", "trace"])];
+const RECORD: &[(&str, &[&str])] = &[("trace", &[]), ("recorder", &["trace"]), ("metric", &["trace"]), ("warning", &["metric", "trace"])];
 
 /// Each module of the core with those it may name.
 const CORE: &[(&str, &[&str])] = &[

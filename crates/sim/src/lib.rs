@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use longfat_core::time::Time;
 use longfat_model::Experiment;
+use longfat_record::recorder::Recorder;
 use longfat_record::trace::{Spill, Trace};
 
 use engine::world::World;
-use measure::Recorder;
 pub use simulation::{FlowState, Progress, Simulation};
 
 /// Why there is no trace.

@@ -12,7 +12,8 @@ mod series;
 mod tests;
 
 pub use counts::FlowCounts;
-pub use links::LinkTotals;
+pub(crate) use links::mean;
+pub use links::{CellTotals, LinkTotals};
 pub use packet_log::{Offsets, PacketLog, PacketPlace};
 pub use packets::{PacketEvent, PacketKind};
 #[cfg(test)]
