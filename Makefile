@@ -21,8 +21,11 @@ HAS_BPF := $(shell [ "$$(uname)" = Linux ] && clang --version > /dev/null 2>&1 &
 BPF = $(if $(HAS_BPF),--features bpf)
 BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
 
+# Crates that run anywhere, in a browser as well.
+PURE := $(addprefix -p longfat-,core tcp model record experiment sim)
+
 .DEFAULT_GOAL := help
-.PHONY: help build dev profile run validation test test-quick fuzz torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
+.PHONY: help build dev profile run validation test test-quick fuzz wasm torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +66,10 @@ test-quick: build ## Run the tests that take little time: what to run after each
 
 fuzz: ## Try each property of the Rust crates on CASES new random cases (2000); a failure is kept in proptest-regressions
 	PROPTEST_CASES=$(or $(CASES),2000) PROPTEST_MAX_GLOBAL_REJECTS=1000000 cargo test --workspace --quiet --lib --no-fail-fast
+
+wasm: ## Build the crates that know no system for WebAssembly (needs rustup)
+	rustup target add wasm32-unknown-unknown
+	cargo clippy --quiet --target wasm32-unknown-unknown $(PURE) -- -D warnings
 
 torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
 	$(BIN)/python tests/torture --time $(or $(TIME),60) $(if $(SEED),--seed $(SEED)) --only "$(ONLY)"

@@ -164,7 +164,7 @@ def test_where_it_cannot_be_sent_it_waits_as_the_others_do(tmp_path: Path, ran: 
 
 def test_no_room_for_the_series_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", "/nowhere")
-    with pytest.raises(LongfatError, match=r"of virtual time the series had no room in a temporary file in /nowhere: .*TMPDIR"):
+    with pytest.raises(LongfatError, match=r"of virtual time the series had no room: the temporary file in /nowhere: .*TMPDIR"):
         Experiment(TEXT).resolve(0).execute()
 
 

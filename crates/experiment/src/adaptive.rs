@@ -5,6 +5,7 @@
 
 use super::error::Fault;
 use super::fields;
+use super::files::NoFiles;
 use super::sweep::Sweep;
 use super::tree::Node;
 use super::view::{View, Written};
@@ -39,7 +40,7 @@ const REQUIRED: &str = "its shape has been checked";
 
 impl Precision {
     pub(super) fn read(root: &Node, repeats: u64) -> Result<Option<Self>, Fault> {
-        let file = View::new(Written { node: root, path: Vec::new() }, fields::root());
+        let file = View::new(Written { node: root, path: Vec::new(), files: &NoFiles }, fields::root());
         let Some(table) = file.sub("precision", fields::precision()) else { return Ok(None) };
         let least = table.integer("least")?.expect(REQUIRED);
         if repeats < least {
@@ -57,7 +58,7 @@ impl Precision {
 
 impl Search {
     pub(super) fn read(root: &Node, sweep: &Sweep) -> Result<Option<Self>, Fault> {
-        let file = View::new(Written { node: root, path: Vec::new() }, fields::root());
+        let file = View::new(Written { node: root, path: Vec::new(), files: &NoFiles }, fields::root());
         let Some(table) = file.sub("search", fields::search()) else { return Ok(None) };
         let name = table.text("axis").expect(REQUIRED);
         let names: Vec<&str> = sweep.axes.iter().filter(|axis| !axis.follows).map(|axis| axis.name.as_str()).collect();

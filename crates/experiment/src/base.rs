@@ -2,11 +2,9 @@
 
 use super::between;
 use super::error::{Error, Fault, Span};
+use super::files::Files;
 use super::trace_file;
 use super::tree::{Entry, Node, Table, Tree};
-
-/// Gives the content of the file of a name, or says why it cannot be read.
-pub type Reader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// Files that may be based on each other in a row.
 const MAX_DEPTH: usize = 8;
@@ -14,7 +12,7 @@ const MAX_DEPTH: usize = 8;
 /// The texts of a document as (name, content), the deepest base first, the file itself last.
 ///
 /// Names are relative to the file that has them.
-pub fn texts(text: &str, name: &str, read: Reader<'_>) -> Result<Vec<(String, String)>, Error> {
+pub fn texts(text: &str, name: &str, files: &dyn Files) -> Result<Vec<(String, String)>, Error> {
     let mut chain = vec![(name.to_owned(), text.to_owned())];
     loop {
         let (file, text) = &chain[chain.len() - 1];
@@ -30,7 +28,7 @@ pub fn texts(text: &str, name: &str, read: Reader<'_>) -> Result<Vec<(String, St
         if chain.len() == MAX_DEPTH {
             return Err(wrong(format!("more than {MAX_DEPTH} files are based on each other")));
         }
-        let content = read(&next).map_err(|why| wrong(format!("cannot read {next}: {why}")))?;
+        let content = files.text(&next).map_err(|why| wrong(format!("cannot read {next}: {why}")))?;
         chain.push((next, content));
     }
     chain.reverse();

@@ -2,9 +2,10 @@
 
 use super::adaptive::{Precision, Search};
 use super::backend::{self, Backend};
-use super::base::{self, Reader};
+use super::base;
 use super::between;
 use super::error::{Error, Fault, Span};
+use super::files::{Files, NoFiles};
 use super::print::print;
 use super::resolve::resolve;
 use super::sweep::{Axis, Sweep};
@@ -13,12 +14,15 @@ use super::{fields, identity, write};
 use longfat_model::Experiment;
 use longfat_tcp::congestion::extensions;
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 /// An experiment as written, valid in every value; single runs are resolved on demand.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// (name, content) of what the file is based on, of the file, and of each change since; spans point into them.
     texts: Vec<(String, String)>,
+    /// Files that it names.
+    files: Arc<dyn Files>,
     root: Node,
     /// The same, with one of its values in the place of each sweep.
     without_sweeps: Node,
@@ -56,11 +60,11 @@ impl Run {
     }
 }
 
-/// The run that a results folder holds in its resolved form. Keys that came later are at their defaults.
+/// The run that a results folder holds in its resolved form; its traces are among `files`. Keys that came later are at their defaults.
 ///
 /// # Errors
 /// Where this version of longfat does not know a key or value of it.
-pub fn restore(resolved: &Json) -> Result<Run, Error> {
+pub fn restore(resolved: &Json, files: Arc<dyn Files>) -> Result<Run, Error> {
     // A control that somebody brought, and that is not here now, is needed by its name alone.
     for flow in resolved["flow"].as_array().into_iter().flatten() {
         for end in [flow, &flow["receiver"]] {
@@ -69,18 +73,18 @@ pub fn restore(resolved: &Json) -> Result<Run, Error> {
             }
         }
     }
-    Document::parse(&write::toml(resolved), "experiment.json").and_then(|document| document.run(0))
+    Document::parse_with(&write::toml(resolved), "experiment.json", files).and_then(|document| document.run(0))
 }
 
 impl Document {
-    /// Reads an experiment that is based on no other. `file_name` is for messages only. Every value is checked, and the first run resolved.
+    /// Reads an experiment that names no files. `file_name` is for messages only. Every value is checked, and the first run resolved.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, Error> {
-        Self::parse_based(text, file_name, &mut |_| Err("there is only this text".to_owned()))
+        Self::parse_with(text, file_name, Arc::new(NoFiles))
     }
 
-    /// The same of one that may have a `base`, which is then asked of `read`: by its path, from the folder of `file_name`.
-    pub fn parse_based(text: &str, file_name: &str, read: Reader<'_>) -> Result<Self, Error> {
-        let texts = base::texts(text, file_name, read)?;
+    /// Reads an experiment as [`Document::parse`] does, and what it names from `files`: by its path, from the folder of `file_name`.
+    pub fn parse_with(text: &str, file_name: &str, files: Arc<dyn Files>) -> Result<Self, Error> {
+        let texts = base::texts(text, file_name, &*files)?;
         let mut root: Option<Node> = None;
         for (number, (_, text)) in texts.iter().enumerate() {
             let node = Node::parse_document(text, number).map_err(|fault| fault.locate(&texts))?;
@@ -88,7 +92,7 @@ impl Document {
         }
         let mut root = root.expect("there is a file");
         base::locate_traces(&mut root, &texts);
-        let document = Self::build(texts, root)?;
+        let document = Self::build(texts, files, root)?;
         document.quick()?;
         Ok(document)
     }
@@ -105,10 +109,10 @@ impl Document {
         // It is not what the file says any more.
         let mut texts = self.texts.clone();
         texts.push(("quick".to_owned(), String::new()));
-        Self::build(texts, root).map(Some)
+        Self::build(texts, self.files.clone(), root).map(Some)
     }
 
-    fn build(texts: Vec<(String, String)>, root: Node) -> Result<Self, Error> {
+    fn build(texts: Vec<(String, String)>, files: Arc<dyn Files>, root: Node) -> Result<Self, Error> {
         let mut spread = root.clone();
         if let Err(fault) = between::expand(&mut spread) {
             return Err(fault.locate(&texts));
@@ -121,7 +125,7 @@ impl Document {
                 let (precision, search) = adaptive.map_err(|fault| fault.locate(&texts))?;
                 // A long list of values would otherwise be copied for each run.
                 let without_sweeps = sweep.apply(&spread, &vec![0; sweep.axes.len()]);
-                let document = Document { texts, root, without_sweeps, sweep, repeats, precision, search };
+                let document = Document { texts, files, root, without_sweeps, sweep, repeats, precision, search };
                 document.run(0)?;
                 Ok(document)
             }
@@ -189,7 +193,7 @@ impl Document {
     pub(super) fn run_by(&self, index: u64, backend: Option<&'static Backend>) -> Result<Run, Error> {
         let (combination, repeat) = self.place(index);
         let resolved = self.chosen(combination).and_then(|root| {
-            let experiment = resolve(&root, repeat)?;
+            let experiment = resolve(&root, repeat, self.files())?;
             let backend = backend.unwrap_or_else(|| backend::of(&root));
             let resolved = write::experiment(&experiment, backend.name);
             let essence = identity::essence(&resolved);
@@ -205,6 +209,11 @@ impl Document {
     pub(super) fn place(&self, index: u64) -> (u64, u64) {
         assert!(index < self.run_count(), "run {index} of {}", self.run_count());
         (index / self.repeats, index % self.repeats)
+    }
+
+    /// Files that it names.
+    pub(super) fn files(&self) -> &dyn Files {
+        &*self.files
     }
 
     /// The file without sweeps that a combination stands for, checked.
@@ -236,7 +245,7 @@ impl Document {
         let mut root = self.root.clone();
         match change(&mut root, path, value, text) {
             Ok(()) => {
-                *self = Self::build(texts, root)?;
+                *self = Self::build(texts, self.files.clone(), root)?;
                 Ok(())
             }
             Err(fault) => Err(fault.locate(&texts)),

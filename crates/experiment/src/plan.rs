@@ -89,7 +89,7 @@ impl<'a> Resolver<'a> {
             _ => self.document.chosen(combination),
         };
         let resolved = root.and_then(|root| {
-            let experiment = resolve(&root, repeat)?;
+            let experiment = resolve(&root, repeat, self.document.files())?;
             let backend = backend::of(&root);
             if !backend.cannot.is_empty() {
                 backend::check(backend, &identity::essence(&write::experiment(&experiment, backend.name)), &root)?;

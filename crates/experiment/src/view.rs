@@ -1,6 +1,7 @@
 //! Reading a table that has been checked: values by name, with the defaults of its fields.
 
 use super::error::Fault;
+use super::files::Files;
 use super::shape::{Case, Field, QUEUE, Shape, Variants, distribution, fields_of, read};
 use super::tree::{Node, Step, Table, Tree, path_text};
 use longfat_core::params::{Choice, Kept, Kind, ParamSpec, Params, Value};
@@ -8,11 +9,12 @@ use longfat_core::time::Duration;
 use longfat_model::When;
 use std::borrow::Cow;
 
-/// A node of the file, and where it stands.
+/// A node of the file, where it stands, and the files that it may name.
 #[derive(Clone)]
 pub struct Written<'a> {
     pub node: &'a Node,
     pub path: Vec<Step>,
+    pub files: &'a dyn Files,
 }
 
 impl<'a> Written<'a> {
@@ -63,7 +65,7 @@ impl<'a> View<'a> {
 
     /// The same, and where it stands.
     pub fn written(&self, name: &str) -> Option<Written<'a>> {
-        self.get(name).map(|node| Written { node, path: self.path_of(name) })
+        self.get(name).map(|node| Written { node, path: self.path_of(name), files: self.at.files })
     }
 
     /// The table at `name`, if there is one.
@@ -75,9 +77,9 @@ impl<'a> View<'a> {
     pub fn items(&self, name: &str) -> Vec<Written<'a>> {
         match self.written(name) {
             None => Vec::new(),
-            Some(Written { node: Node { value: Tree::Array(items), .. }, path }) => {
+            Some(Written { node: Node { value: Tree::Array(items), .. }, path, files }) => {
                 let place = |i| path.iter().cloned().chain([Step::Index(i)]).collect();
-                items.iter().enumerate().map(|(i, node)| Written { node, path: place(i) }).collect()
+                items.iter().enumerate().map(|(i, node)| Written { node, path: place(i), files }).collect()
             }
             Some(only) => vec![only],
         }

@@ -1,6 +1,9 @@
 //! How each backend is run: the one place that knows their crates.
 
+use std::sync::Arc;
+
 use longfat_core::time::Time;
+use longfat_disk::TemporaryFile;
 use longfat_experiment::Backend;
 use longfat_model::Experiment;
 use longfat_record::trace::Trace;
@@ -41,8 +44,9 @@ pub fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), String> {
 
 /// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`.
 pub fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<Trace, String> {
+    let spill = Arc::new(TemporaryFile::default());
     match backend.name {
-        "sim" => longfat_sim::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
+        "sim" => longfat_sim::run_with(experiment, Some(spill), &mut |run| go_on(run)).map_err(|e| e.to_string()),
         "testbed" => longfat_testbed::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
         name => panic!("nothing here runs the backend {name}"),
     }

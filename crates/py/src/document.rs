@@ -5,6 +5,7 @@ use crate::error::{ExperimentError, error};
 use crate::stored::PyTrace;
 use crate::{hooks, tables};
 use longfat_core::units::text::{RATE, SIZE, TIME, split};
+use longfat_disk::Disk;
 use longfat_experiment::Backend;
 use longfat_experiment::forecast::Forecast;
 use longfat_model::Experiment;
@@ -15,7 +16,7 @@ use longfat_tcp::congestion::extensions;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// An experiment file, parsed and checked.
@@ -26,8 +27,7 @@ pub struct Document(longfat_experiment::Document);
 impl Document {
     #[new]
     fn new(text: &str, file: &str) -> PyResult<Self> {
-        let mut read = |name: &str| longfat_script::read_text(Path::new(name)).map_err(|e| e.to_string());
-        longfat_experiment::Document::parse_based(text, file, &mut read).map(Document).map_err(error)
+        longfat_experiment::Document::parse_with(text, file, Arc::new(Disk)).map(Document).map_err(error)
     }
     #[getter]
     fn text(&self) -> String {

@@ -6,9 +6,11 @@ use crate::hooks;
 use crate::stored::PyTrace;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
+use longfat_disk::TemporaryFile;
 use longfat_sim::Simulation;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::Arc;
 
 /// A run at one instant of it. It stays in the thread that made it.
 #[pyclass(module = "longfat._longfat", name = "Simulation", unsendable)]
@@ -49,7 +51,7 @@ impl PySimulation {
             return Err(ExperimentError::new_err(format!("the backend `{}` cannot be stepped: virtual time is `sim`'s", run.backend.name)));
         }
         hooks::take_failure();
-        Simulation::new(run.experiment.clone())
+        Simulation::new(run.experiment.clone(), Some(Arc::new(TemporaryFile::default())))
             .map(|simulation| PySimulation(Some(simulation)))
             .map_err(|e| ExperimentError::new_err(e.to_string()))
     }

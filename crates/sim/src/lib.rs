@@ -15,13 +15,14 @@ mod stage;
 mod tests;
 
 use std::fmt;
+use std::sync::Arc;
 
 use longfat_core::time::Time;
 use longfat_model::Experiment;
-use longfat_record::trace::Trace;
+use longfat_record::recorder::Recorder;
+use longfat_record::trace::{Spill, Trace};
 
 use engine::world::World;
-use measure::Recorder;
 pub use simulation::{FlowState, Progress, Simulation};
 
 /// Why there is no trace.
@@ -43,11 +44,11 @@ pub enum Error {
         /// How far the run had come.
         at: Time,
     },
-    /// The temporary file of the series cannot be made, or has no room left.
+    /// The store of the series has no room left.
     Recording {
         /// How far the run had come.
         at: Time,
-        /// What the system says.
+        /// Reason that the store gives.
         why: String,
     },
 }
@@ -60,14 +61,8 @@ impl fmt::Display for Error {
             }
             Error::Cancelled { at } => write!(f, "cancelled at {} s of virtual time", at.as_secs_f64()),
             Error::Recording { at, why } => {
-                let folder = std::env::temp_dir();
-                write!(
-                    f,
-                    "at {} s of virtual time the series had no room in a temporary file in {}: {why}; TMPDIR names another folder, and a \
-                     longer `measure.interval` makes fewer samples",
-                    at.as_secs_f64(),
-                    folder.display()
-                )
+                let at = at.as_secs_f64();
+                write!(f, "at {at} s of virtual time the series had no room: {why}; a longer `measure.interval` makes fewer samples")
             }
         }
     }
@@ -75,26 +70,36 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Runs `experiment` to its end. The same experiment gives the same trace, bit for bit, on every machine.
+/// Runs `experiment` to its end, with all of its record in memory. Equal experiments give equal traces, bit for bit, on every machine.
 ///
 /// # Errors
 /// [`Error::NoRoute`] when a flow's ends are not joined.
 pub fn run(experiment: &Experiment) -> Result<Trace, Error> {
-    run_with(experiment, &mut |_| true)
+    run_with(experiment, None, &mut |_| true)
 }
 
-/// The same, and calls `go_on` with how far it is every few milliseconds; when it says `false`, the run is over.
+/// Runs `experiment` as [`run`] does, with series that outgrow memory in `spill`. Calls `go_on` every few milliseconds with how far the run is;
+/// when it says `false`, the run is over.
 ///
 /// # Errors
 /// [`Error::NoRoute`] when a flow's ends are not joined, [`Error::Cancelled`] when `go_on` said so, [`Error::Recording`] where there is no
 /// room for the series.
-pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
-    drive(World::new(experiment)?, experiment, go_on)
+pub fn run_with(
+    experiment: &Experiment,
+    spill: Option<Arc<dyn Spill>>,
+    go_on: &mut dyn FnMut(&Progress<'_>) -> bool,
+) -> Result<Trace, Error> {
+    drive(World::new(experiment)?, experiment, spill, go_on)
 }
 
 /// Runs `world`, the one of `experiment`, to its end.
-fn drive(mut world: World, experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<Trace, Error> {
-    let mut recorder = Recorder::new(experiment);
+fn drive(
+    mut world: World,
+    experiment: &Experiment,
+    spill: Option<Arc<dyn Spill>>,
+    go_on: &mut dyn FnMut(&Progress<'_>) -> bool,
+) -> Result<Trace, Error> {
+    let mut recorder = Recorder::new(experiment, spill);
     simulation::advance(&mut world, &mut recorder, Time::MAX, go_on)?;
     simulation::finish(world, recorder, experiment)
 }

@@ -1,18 +1,20 @@
 //! A run that is stepped: advanced to a time, looked at, steered, and finished.
 
+use std::io;
 use std::sync::Arc;
 
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
 use longfat_model::Experiment;
-use longfat_record::trace::{FlowSample, LinkSample, Trace};
+use longfat_record::recorder::Recorder;
+use longfat_record::trace::{FlowSample, LinkSample, Spill, Trace};
 use longfat_tcp::TcpInfo;
 use longfat_tcp::congestion::held::{Held, Hold};
 
 use crate::Error;
 use crate::audit;
 use crate::engine::world::{Pause, World};
-use crate::measure::{Recorder, flow_sample, link_sample};
+use crate::measure::{flow_sample, link_sample};
 use crate::stage::endpoint::Agent;
 
 /// Events between two calls of a progress callback: some milliseconds.
@@ -43,14 +45,16 @@ pub(crate) fn advance(
     let mut budget = STEPS_PER_CALL;
     loop {
         let before = world.steps;
-        let due = recorder.next_stop();
+        let due = recorder.next_stop().min(recorder.end());
         let pause = world.run(due.min(until), budget);
         // A stop costs time as well, and with a short interval there are few steps between stops.
         budget = budget.saturating_sub(world.steps - before + 1);
         match pause {
             Pause::Done => return Ok(true),
             Pause::Reached if due <= until => {
-                if !recorder.stopped(world)? {
+                let now = world.now;
+                recorder.record(now, world).map_err(|e| unrecorded(now, &e))?;
+                if now >= recorder.end() {
                     return Ok(true);
                 }
             }
@@ -68,9 +72,22 @@ pub(crate) fn advance(
 
 /// The trace of a world that is at its end, which is audited.
 pub(crate) fn finish(mut world: World, recorder: Recorder, experiment: &Experiment) -> Result<Trace, Error> {
-    let trace = recorder.finish(&mut world, experiment)?;
+    let (end, span_end) = (world.now, world.all_delivered.take());
+    let trace = recorder.finish(end, span_end, experiment, &mut world).map_err(|e| unrecorded(end, &e))?;
+    let trace = Trace {
+        steps: world.steps,
+        packets_in_network_max: world.ledger.in_network_max(),
+        events: world.ledger.take_events(),
+        packets: world.ledger.take_packets(),
+        acks: world.ledger.take_acks(),
+        ..trace
+    };
     audit::audit(&mut world);
     Ok(trace)
+}
+
+fn unrecorded(at: Time, why: &io::Error) -> Error {
+    Error::Recording { at, why: why.to_string() }
 }
 
 /// What is known of a flow at one instant.
@@ -95,13 +112,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The start of `experiment`.
+    /// The start of `experiment`; series that outgrow memory go to `spill`.
     ///
     /// # Errors
     /// [`Error::NoRoute`] when a flow's ends are not joined.
-    pub fn new(experiment: Experiment) -> Result<Self, Error> {
+    pub fn new(experiment: Experiment, spill: Option<Arc<dyn Spill>>) -> Result<Self, Error> {
         let world = World::new(&experiment)?;
-        let recorder = Recorder::new(&experiment);
+        let recorder = Recorder::new(&experiment, spill);
         let holds = vec![None; experiment.flows.len()];
         Ok(Simulation { experiment, world, recorder, holds, is_over: false })
     }

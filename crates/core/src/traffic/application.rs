@@ -90,6 +90,7 @@ pub struct Program {
     has_begun: bool,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Program>() == 32);
 
 impl Program {

@@ -17,14 +17,15 @@ mod unsteady;
 
 use super::error::Fault;
 use super::fields;
+use super::files::Files;
 use super::tree::Node;
 use super::view::{View, Written};
 use longfat_core::time::Duration;
 use longfat_model::{Experiment, Measure, Ties};
 
-/// The run with number `repeat` of its combination.
-pub fn resolve(root: &Node, repeat: u64) -> Result<Experiment, Fault> {
-    let file = View::new(Written { node: root, path: Vec::new() }, fields::root());
+/// The run with number `repeat` of its combination, whose traces are among `files`.
+pub fn resolve(root: &Node, repeat: u64, files: &dyn Files) -> Result<Experiment, Fault> {
+    let file = View::new(Written { node: root, path: Vec::new(), files }, fields::root());
     let (first, repeats) = (file.integer("seed")?.unwrap_or(1), file.integer("repeats")?.unwrap_or(1));
     if first + (repeats - 1) > fields::MAX_SEED {
         return Err(file

@@ -85,8 +85,9 @@ fn delay(at: &Written<'_>) -> Result<(Course, Option<TraceFile>), Fault> {
 fn file(view: &View<'_>, format: &'static Format, how: How) -> Result<(Content, TraceFile), Fault> {
     let said = view.text("file").unwrap_or("");
     // Results are read wherever they are.
-    let path = std::path::absolute(said).map_or_else(|_| said.to_owned(), |path| path.display().to_string());
-    match (trace_file::read(&path, format, how), view.text("sha256")) {
+    let files = view.at.files;
+    let path = files.lasting(said);
+    match (trace_file::read(&path, files, format, how), view.text("sha256")) {
         (Ok((content, sha256)), known) if known.is_none_or(|known| known == sha256) => {
             Ok((content, TraceFile { path, sha256, is_there: true, format: format.name, how }))
         }

@@ -1,8 +1,9 @@
 //! Files based on files.
 
-use super::super::Document;
+use super::super::{Document, Files};
+use super::Memory;
 use longfat_core::time::Duration;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const PATHS: &str = r#"title = "paths"
 [path]
@@ -26,10 +27,9 @@ rtt = "10 ms"
 "#;
 
 fn load(files: &[(&str, &str)], name: &str) -> Result<Document, String> {
-    let files: BTreeMap<&str, &str> = files.iter().copied().collect();
-    let mut read = |name: &str| files.get(name).map(|text| (*text).to_owned()).ok_or_else(|| "no such file".to_owned());
-    let text = files[name];
-    Document::parse_based(text, name, &mut read).map_err(|e| e.to_string())
+    let files = Memory::of(files);
+    let text = files.text(name).expect("it is one of them");
+    Document::parse_with(&text, name, Arc::new(files)).map_err(|e| e.to_string())
 }
 
 #[test]

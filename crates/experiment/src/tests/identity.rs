@@ -1,7 +1,8 @@
 //! What tells two runs apart, and what does not.
 
 use super::super::identity::hexadecimal;
-use super::super::{Document, Run, defaults, restore};
+use super::super::{Document, Run, defaults};
+use super::restore;
 use longfat_core::params::Value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;

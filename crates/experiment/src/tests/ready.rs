@@ -1,9 +1,10 @@
 //! The experiments that come with longfat.
 
-use super::super::Document;
 use super::super::identity::hexadecimal;
+use super::super::{Document, Files};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub const FILES: &[(&str, &str)] = &[
     ("lfn", include_str!("../../../../experiments/lfn.toml")),
@@ -13,6 +14,19 @@ pub const FILES: &[(&str, &str)] = &[
     ("asymmetric", include_str!("../../../../experiments/asymmetric.toml")),
     ("chain", include_str!("../../../../experiments/chain.toml")),
 ];
+
+/// The files of the repository.
+#[derive(Debug)]
+struct Repository;
+
+impl Files for Repository {
+    fn text(&self, name: &str) -> Result<String, String> {
+        std::fs::read_to_string(name).map_err(|e| e.to_string())
+    }
+    fn trace(&self, name: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(name).map_err(|e| e.to_string())
+    }
+}
 
 /// Every experiment file below `folder` of the repository.
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -35,9 +49,8 @@ fn every_run_resolves_and_reads_back_as_itself() {
     assert!(files.len() >= FILES.len());
     for file in files {
         let name = file.display().to_string();
-        let mut read = |name: &str| std::fs::read_to_string(name).map_err(|e| e.to_string());
         let text = std::fs::read_to_string(&file).unwrap();
-        let document = Document::parse_based(&text, &name, &mut read).unwrap_or_else(|e| panic!("{e}"));
+        let document = Document::parse_with(&text, &name, Arc::new(Repository)).unwrap_or_else(|e| panic!("{e}"));
         let mut hashes = BTreeSet::new();
         let plan = document.plan(0..document.run_count()).unwrap_or_else(|e| panic!("{e}"));
         for index in 0..document.run_count() {
@@ -49,7 +62,9 @@ fn every_run_resolves_and_reads_back_as_itself() {
                 continue;
             }
             let written = run.to_toml();
-            let again = Document::parse(&written, "resolved").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{written}"));
+            let again = Document::parse_with(&written, "resolved", Arc::new(Repository))
+                .and_then(|d| d.run(0))
+                .unwrap_or_else(|e| panic!("{e}\n{written}"));
             assert_eq!(again.experiment, run.experiment, "{written}");
             assert_eq!(again.hash, run.hash, "{name} {index}");
         }

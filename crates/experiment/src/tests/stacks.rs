@@ -148,7 +148,7 @@ fn a_kernel_is_an_axis_and_what_a_run_came_to_reads_back() {
     let found = runs("stack = \"linux\"\nwindow_sizing = \"linux\"\nkernel = { sweep = [\"4.19\", \"6.6\", \"6.18\"] }");
     assert_eq!(found.len(), 3);
     for run in &found {
-        let again = crate::restore(&run.resolved).unwrap().experiment;
+        let again = super::restore(&run.resolved).unwrap().experiment;
         assert_eq!(again.flows[0].sender, run.experiment.flows[0].sender);
     }
 }

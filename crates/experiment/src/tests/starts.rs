@@ -1,6 +1,7 @@
 //! Starts that are drawn: from the seed, each sender's own, and the same when the run is read back.
 
-use super::super::{Document, restore};
+use super::super::Document;
+use super::restore;
 use longfat_core::time::Duration;
 
 fn document(flow: &str) -> String {

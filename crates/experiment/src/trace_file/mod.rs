@@ -6,18 +6,13 @@ mod lines;
 mod mahimahi;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufRead;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
 
+use crate::files::Files;
 use longfat_core::link::course::Step;
-use longfat_core::units::text::SIZE;
 pub use longfat_model::{How, Quantity, TraceFile};
 use sha2::{Digest, Sha256};
-
-/// A longer file is refused: a trace stays in memory. 10^7 lines take a tenth of this.
-const LONGEST: u64 = 1 << 30;
 
 /// What a trace holds.
 #[derive(Clone, Debug)]
@@ -60,39 +55,33 @@ fn columns(of: Quantity) -> Columns {
 
 /// A file as it was when it was read.
 struct Known {
-    len: u64,
-    /// When it was written last, in ns.
-    modified: Option<u128>,
+    state: u128,
     sha256: String,
     content: Content,
 }
 
 static KNOWN: Mutex<BTreeMap<(String, &'static str, How), Known>> = Mutex::new(BTreeMap::new());
 
-/// What the file at `path` holds, and the SHA-256 of it; or one sentence for the user. It is read anew only where it has changed.
-pub fn read(path: &str, format: &Format, how: How) -> Result<(Content, String), String> {
-    let cannot = |why: std::io::Error| format!("cannot read {path}: {why}");
-    let meta = fs::metadata(path).map_err(cannot)?;
-    if meta.len() > LONGEST {
-        return Err(format!("{path} has {}, and at most {} are read", SIZE.format(meta.len()), SIZE.format(LONGEST)));
-    }
-    let modified = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map(|age| age.as_nanos());
+/// What the trace `path` of `files` holds, and the SHA-256 of it; or one sentence for the user. It is read anew only where it has changed.
+pub fn read(path: &str, files: &dyn Files, format: &Format, how: How) -> Result<(Content, String), String> {
+    let state = files.state(path);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (path.to_owned(), format.name, how);
-    if let Some(same) = known.get(&key).filter(|known| known.len == meta.len() && known.modified == modified && modified.is_some()) {
-        return Ok((same.content.clone(), same.sha256.clone()));
+    if let Some(known) = known.get(&key).filter(|known| Some(known.state) == state) {
+        return Ok((known.content.clone(), known.sha256.clone()));
     }
-    let mut bytes = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(cannot)?;
+    let bytes = files.trace(path)?;
     let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let content = parse(&bytes, format, how).map_err(|why| format!("{path}: {why}"))?;
-    known.insert(key, Known { len: meta.len(), modified, sha256: sha256.clone(), content: content.clone() });
+    if let Some(state) = state {
+        known.insert(key, Known { state, sha256: sha256.clone(), content: content.clone() });
+    }
     Ok((content, sha256))
 }
 
 /// Lines that say something, by their numbers.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, Result<String, String>)> {
-    let numbered = BufReader::new(bytes).lines().enumerate();
+    let numbered = bytes.lines().enumerate();
     let text = |(i, line): (usize, Result<String, std::io::Error>)| (i + 1, line.map_err(|_| format!("line {} is no text", i + 1)));
     numbered.map(text).filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()))
 }

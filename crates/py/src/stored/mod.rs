@@ -8,6 +8,7 @@ pub use reader::{Columns, Together, kept_columns, restored};
 
 use crate::error::error;
 use crate::visit::{TABLES, visit};
+use longfat_disk::Disk;
 use longfat_experiment::restore;
 use longfat_model::Experiment;
 use longfat_record::trace::Trace;
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use reader::Kept;
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// What a run left.
 #[pyclass(module = "longfat._longfat", name = "Trace", frozen)]
@@ -138,7 +140,7 @@ impl PyTrace {
 
 pub fn experiment_of(resolved: &str) -> PyResult<Experiment> {
     let resolved = serde_json::from_str(resolved).map_err(|e| PyValueError::new_err(format!("experiment.json: {e}")))?;
-    Ok(restore(&resolved).map_err(error)?.experiment)
+    Ok(restore(&resolved, Arc::new(Disk)).map_err(error)?.experiment)
 }
 
 /// Every column of results, by table: a list of {name, stored, unit, doc, form, is_shown}.

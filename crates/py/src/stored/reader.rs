@@ -1,6 +1,7 @@
 //! A trace from tables that were stored, whichever version of longfat stored them.
 
 use super::PyTrace;
+use longfat_disk::TemporaryFile;
 use longfat_model::Experiment;
 use longfat_record::trace::columns::{self, Column, Form, NONE};
 use longfat_record::trace::{
@@ -13,6 +14,7 @@ use pyo3::types::PyDict;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 /// Calls what it is given with the rows of a table, as often as it has pieces.
@@ -86,8 +88,8 @@ impl Together {
             flows: some(&mut self.flows, rows("flows")),
             links: some(&mut self.links, rows("links")),
             hosts: some(&mut self.hosts, rows("hosts")),
-            flow_series: in_memory(some(&mut self.flow_series, rows("flow_series")))?,
-            link_series: in_memory(some(&mut self.link_series, rows("link_series")))?,
+            flow_series: some(&mut self.flow_series, rows("flow_series")).into(),
+            link_series: some(&mut self.link_series, rows("link_series")).into(),
             events: some(&mut self.events, rows("events")),
             packets: some(&mut self.packets, rows("packets")),
             acks: some(&mut self.acks, rows("acks")),
@@ -101,12 +103,6 @@ impl Together {
         ];
         fits.iter().all(|(there, expected)| there == expected).then(|| whole(experiment, trace, self.missing.clone()))
     }
-}
-
-fn in_memory<R: Sample>(rows: Vec<R>) -> Option<Series<R>> {
-    let mut series = Series::default();
-    series.extend(rows).ok()?;
-    Some(series)
 }
 
 fn whole(experiment: Experiment, mut trace: Trace, missing: Vec<String>) -> PyTrace {
@@ -190,7 +186,7 @@ impl Reader<'_, '_> {
     }
 
     fn series<R: Sample>(&mut self, name: &str) -> PyResult<Series<R>> {
-        let mut series = Series::default();
+        let mut series = Series::with_spill(Some(Arc::new(TemporaryFile::default())));
         self.table(name, R::columns(), &mut |rows| Ok(series.extend(rows)?))?;
         Ok(series)
     }

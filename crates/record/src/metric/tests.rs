@@ -5,7 +5,9 @@ mod reference;
 use std::sync::Arc;
 
 use super::{Bound, REGISTRY, Scope, impossible};
-use crate::trace::{CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Series, Trace};
+use crate::trace::{
+    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Series, Trace, with_rows_in_memory,
+};
 use longfat_core::atm::port::Count;
 use longfat_core::packet::Dscp;
 use longfat_core::params::check_entry;
@@ -268,7 +270,7 @@ fn streams() -> (Experiment, Trace) {
     let times = [0, 5, 10, 15, 20, 22];
     let mut trace = Trace { end: at(22), ..Trace::default() };
     // Of two rows in memory, as of a run that has more than memory holds.
-    trace.flow_series = Series::with_rows_in_memory(2);
+    trace.flow_series = with_rows_in_memory(2);
     for (time, bytes) in times.into_iter().zip(totals) {
         for (flow, bytes_arrived) in bytes.into_iter().enumerate() {
             let sample = FlowSample { time: at(time), flow: flow as u32, bytes_arrived, ..FlowSample::default() };

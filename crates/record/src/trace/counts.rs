@@ -1,8 +1,10 @@
 //! Counts of a flow at an instant. Every backend makes its records of flows from them, here.
 
+use longfat_core::quantiles::Quantiles;
+use longfat_core::time::{Duration, Time};
 use longfat_tcp::LimitedBy;
 
-use super::FlowRecord;
+use super::{FlowRecord, QUANTILES};
 use longfat_model::Flow;
 
 /// Totals of one flow, in payload bytes unless a field says otherwise. A measurement over a span is the difference of two of these.
@@ -29,12 +31,13 @@ pub struct FlowCounts {
 }
 
 impl FlowRecord {
-    /// This record of `flow` with its counts: of the whole run, `end`; at the end of the warmup, `None` if the run ended before; and at the
+    /// This record of `flow` with its start and its counts: of the whole run, `end`; at the end of the warmup, `None` if the run ended before; and at the
     /// ends of the measured span.
     #[must_use]
     pub fn counted(self, flow: &Flow, end: &FlowCounts, at_warmup: Option<&FlowCounts>, span: (&FlowCounts, &FlowCounts)) -> Self {
         let at_warmup = if flow.is_measured_whole() { FlowCounts::default() } else { *at_warmup.unwrap_or(end) };
         FlowRecord {
+            start: Time::ZERO + flow.start,
             bytes_delivered: end.delivered,
             bytes_arrived: end.arrived,
             bytes_duplicate: end.duplicate,
@@ -47,6 +50,21 @@ impl FlowRecord {
             at_warmup,
             bytes_arrived_in_span: span.1.arrived.saturating_sub(span.0.arrived),
             bytes_duplicate_in_span: span.1.duplicate.saturating_sub(span.0.duplicate),
+            ..self
+        }
+    }
+
+    /// This record with the round trips `trips`, since the flow has been measured, and the least of the whole run.
+    #[must_use]
+    pub fn with_round_trips(self, trips: Option<&Quantiles>, least: Option<Duration>) -> Self {
+        let quantiles = trips.and_then(|trips| Some((trips, trips.at(QUANTILES, 0)?)));
+        // The middle of a bin may lie beyond all that is in it.
+        let within = |trips: &Quantiles, rtt: Duration| rtt.clamp(least.unwrap_or_default().min(trips.max()), trips.max()).as_secs_f64();
+        FlowRecord {
+            rtt_min_s: least.map_or(f64::NAN, Duration::as_secs_f64),
+            rtt_mean_s: quantiles.map_or(f64::NAN, |(trips, _)| trips.mean_s()),
+            rtt_max_s: quantiles.map_or(f64::NAN, |(trips, _)| trips.max().as_secs_f64()),
+            rtt_quantiles_s: quantiles.map_or([f64::NAN; 3], |(trips, of)| of.map(|rtt| within(trips, rtt))),
             ..self
         }
     }

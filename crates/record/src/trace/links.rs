@@ -1,10 +1,11 @@
 //! What is written down of a link, the same for every backend.
 
+use longfat_core::atm::port;
 use longfat_core::link::Link;
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 
-use super::{LinkRecord, LinkSample, QUANTILES};
+use super::{CellRecord, LinkRecord, LinkSample, QUANTILES};
 
 /// What a link had done by some instant, besides what its counters say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +24,35 @@ pub struct LinkTotals {
     pub waited: (u128, u128),
     /// The quantiles [`QUANTILES`] of what its packets waited, of a bottleneck.
     pub waits: Option<[Duration; 3]>,
+    /// From a switch.
+    pub cells: Option<CellTotals>,
+}
+
+/// Cells at the output port in front of a link, by some instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CellTotals {
+    /// What the port did to them.
+    pub count: port::Count,
+    /// Cells that have left.
+    pub transmitted: u64,
+}
+
+/// Mean over `span` of a quantity whose integrals over time, in ps, were these at its ends.
+pub fn mean(span: Duration, from: u128, to: u128) -> f64 {
+    if span.is_zero() { 0.0 } else { to.saturating_sub(from) as f64 / span.as_ps() as f64 }
+}
+
+impl CellRecord {
+    /// Over a run that ended with the totals `end`, and a measured span that began and ended with `from` and `to`.
+    #[must_use]
+    pub fn of(end: &CellTotals, from: &CellTotals, to: &CellTotals) -> Self {
+        CellRecord {
+            total: end.count,
+            transmitted: end.transmitted,
+            in_span: to.count.since(&from.count),
+            transmitted_in_span: to.transmitted.saturating_sub(from.transmitted),
+        }
+    }
 }
 
 impl LinkTotals {
@@ -38,6 +68,7 @@ impl LinkTotals {
             busy: link.busy(time),
             waited: count.waited(time),
             waits: link.waits(QUANTILES),
+            cells: None,
         }
     }
 }
@@ -60,14 +91,12 @@ impl LinkSample {
 }
 
 impl LinkRecord {
-    /// Of `link`, which is called `name`, over a measured span that took `span` and began and ended with these totals.
+    /// Of `link`, over a measured span that took `span` and began and ended with these totals. It has no name yet.
     #[must_use]
-    pub fn of(name: &str, link: &Link, span: Duration, from: &LinkTotals, to: &LinkTotals) -> Self {
+    pub fn of(link: &Link, span: Duration, from: &LinkTotals, to: &LinkTotals) -> Self {
         let count = &link.count;
-        let span = span.as_ps() as f64;
-        let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
         LinkRecord {
-            name: name.to_owned(),
+            name: String::new(),
             packets_in: count.packets_in,
             packets_transmitted: count.transmitted,
             packets_in_in_span: to.packets_in.saturating_sub(from.packets_in),
@@ -87,8 +116,8 @@ impl LinkRecord {
             held_s: Duration::from_ps(count.held_ps).as_secs_f64(),
             queue_max_packets: count.backlog_max,
             queue_max_bytes: count.backlog_bytes_max,
-            queue_mean_packets: mean(from.waited.0, to.waited.0),
-            queue_mean_bytes: mean(from.waited.1, to.waited.1),
+            queue_mean_packets: mean(span, from.waited.0, to.waited.0),
+            queue_mean_bytes: mean(span, from.waited.1, to.waited.1),
             wait_quantiles_s: to.waits.map_or([f64::NAN; 3], |of| of.map(Duration::as_secs_f64)),
             cells: None,
         }

@@ -12,10 +12,15 @@ mod series;
 mod tests;
 
 pub use counts::FlowCounts;
-pub use links::LinkTotals;
+pub(crate) use links::mean;
+pub use links::{CellTotals, LinkTotals};
 pub use packet_log::{Offsets, PacketLog, PacketPlace};
 pub use packets::{PacketEvent, PacketKind};
-pub use series::{Recorded, Sample, Series};
+#[cfg(test)]
+pub(crate) use series::tests::with_rows_in_memory;
+pub use series::{Recorded, Sample, Series, Spill};
+
+use std::sync::Arc;
 
 use longfat_core::atm::port;
 use longfat_core::queue::DropReason;
@@ -56,6 +61,13 @@ pub struct Trace {
     pub steps: u64,
     /// How far it can be trusted, where it ran in real time.
     pub real_time: Option<RealTime>,
+}
+
+impl Trace {
+    /// Without anything; series that outgrow memory go to `spill`.
+    pub fn spilling(spill: Option<Arc<dyn Spill>>) -> Self {
+        Trace { flow_series: Series::with_spill(spill.clone()), link_series: Series::with_spill(spill), ..Trace::default() }
+    }
 }
 
 /// What can spoil a run in real time, as measured while it ran.

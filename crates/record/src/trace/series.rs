@@ -1,23 +1,33 @@
 //! Rows that are recorded as time goes by, which may be more than memory holds.
 //!
-//! The last ones are in memory. The others are in a temporary file, column by column and compressed: samples that hardly change take a
-//! few per cent of their size. The file has no name, so that nothing is left of it, however the process ends.
+//! The last rows are in memory. The caller's [`Spill`], where there is one, has the others, column by column.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::columns::{self, Column};
 use super::{FlowSample, LinkSample};
 
 /// Cells, of 8 bytes each, that are kept in memory, about: 8 MB.
 const CELLS: usize = 1 << 20;
-/// Of zstd. A higher one takes longer, and saves little.
-const LEVEL: i32 = 1;
+
+/// A store outside memory for cells of series. Several series, and their copies, may have one in common.
+pub trait Spill: Send + Sync {
+    /// Keeps `cells`; the place from which [`Spill::get`] gives them back.
+    ///
+    /// # Errors
+    /// Where there is no room.
+    fn put(&self, cells: &[u64]) -> io::Result<Range<u64>>;
+
+    /// The cells at `place`, of which there are `count`.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    fn get(&self, place: &Range<u64>, count: usize) -> io::Result<Vec<u64>>;
+}
 
 /// A row of a series.
 pub trait Sample: Clone + Default + 'static {
@@ -48,7 +58,7 @@ pub trait Recorded<R: Clone + 'static> {
     /// All cells of a column, a piece at a time.
     fn each_cell(&self, column: &Column<R>, each: &mut dyn FnMut(&[u64])) {
         for i in 0..self.pieces() {
-            each(&self.piece(i).iter().map(|row| column.get(row)).collect::<Vec<u64>>());
+            each(&cells(&self.piece(i), column));
         }
     }
 }
@@ -71,43 +81,33 @@ impl<R: Clone + 'static> Recorded<R> for [R] {
 /// Rows in the order in which they were recorded.
 #[derive(Clone)]
 pub struct Series<R> {
+    /// Rows in memory: the last ones. There are some, where the series has any.
+    last: Vec<R>,
+    /// Rows before them.
+    stretches: Vec<Stretch>,
     /// So many rows in memory make room for the next.
     at_once: usize,
-    /// In memory: the last rows; some, where there are any.
-    last: Vec<R>,
-    /// In the file: those before them.
-    stretches: Vec<Stretch>,
-    file: Option<Arc<Spill>>,
+    spill: Option<Arc<dyn Spill>>,
 }
 
-/// Rows in the file.
+/// Rows in the spill.
 #[derive(Clone, Debug)]
 struct Stretch {
     rows: usize,
-    /// Where in the file each stored column begins, and where the last ends.
-    places: Vec<u64>,
-}
-
-/// A temporary file. Copies of a series append to the same one, each at places of its own.
-struct Spill {
-    file: File,
-    end: AtomicU64,
+    /// Place of each stored column.
+    columns: Vec<Range<u64>>,
 }
 
 impl<R: Sample> Series<R> {
-    /// Without rows. Once there are `at_once` in memory, they make room for the next.
-    ///
-    /// # Panics
-    /// If that is none.
-    pub fn with_rows_in_memory(at_once: usize) -> Self {
-        assert!(at_once > 0, "some rows are in memory");
-        Series { at_once, last: Vec::new(), stretches: Vec::new(), file: None }
+    /// Without rows. About 8 MB of them stay in memory, the others go to `spill`; without one, all stay in memory.
+    pub fn with_spill(spill: Option<Arc<dyn Spill>>) -> Self {
+        Series { last: Vec::new(), stretches: Vec::new(), at_once: (CELLS / R::columns().len()).max(1), spill }
     }
 
     /// Adds rows.
     ///
     /// # Errors
-    /// Where the temporary file cannot be made, or has no room left: then the series has the rows that it had.
+    /// Where the spill has no room left: then the series has the rows that it had.
     pub fn extend(&mut self, rows: impl IntoIterator<Item = R>) -> io::Result<()> {
         let mut rows = rows.into_iter().peekable();
         if self.last.len() >= self.at_once && rows.peek().is_some() {
@@ -133,7 +133,7 @@ impl<R: Sample> Series<R> {
     /// The rows, some at a time.
     ///
     /// # Panics
-    /// Where the temporary file can no longer be read; so do all that read rows.
+    /// Where the spill can no longer be read; so do all that read rows.
     pub fn chunks(&self) -> impl DoubleEndedIterator<Item = Cow<'_, [R]>> {
         (0..self.pieces()).map(|i| self.piece(i))
     }
@@ -163,34 +163,24 @@ impl<R: Sample> Series<R> {
     }
 
     fn put_away(&mut self) -> io::Result<()> {
-        let file = match &self.file {
-            Some(file) => Arc::clone(file),
-            None => Arc::new(Spill { file: tempfile::tempfile()?, end: AtomicU64::new(0) }),
-        };
-        let (mut packed, mut sizes) = (Vec::new(), Vec::new());
-        for column in stored::<R>() {
-            let cells: Vec<u8> = self.last.iter().flat_map(|row| column.get(row).to_le_bytes()).collect();
-            packed.append(&mut zstd::bulk::compress(&cells, LEVEL)?);
-            sizes.push(packed.len() as u64);
-        }
-        let start = file.end.fetch_add(packed.len() as u64, Ordering::Relaxed);
-        file.file.write_all_at(&packed, start)?;
-        let places = std::iter::once(start).chain(sizes.into_iter().map(|size| start + size)).collect();
-        self.stretches.push(Stretch { rows: self.last.len(), places });
+        let Some(spill) = &self.spill else { return Ok(()) };
+        let put = |column: &Column<R>| spill.put(&cells(&self.last, column));
+        let columns = stored::<R>().map(put).collect::<io::Result<_>>()?;
+        self.stretches.push(Stretch { rows: self.last.len(), columns });
         self.last.clear();
-        self.file = Some(file);
         Ok(())
     }
 
     /// The cells of the stored column `number` of a stretch.
-    fn cells(&self, stretch: &Stretch, number: usize) -> Vec<u64> {
-        let (start, end) = (stretch.places[number], stretch.places[number + 1]);
-        let mut packed = vec![0; (end - start) as usize];
-        let spill = self.file.as_ref().expect("there is a file where there are stretches");
-        let read = spill.file.read_exact_at(&mut packed, start).and_then(|()| zstd::bulk::decompress(&packed, 8 * stretch.rows));
-        let bytes = read.unwrap_or_else(|e| panic!("what a run recorded cannot be read back from its temporary file: {e}"));
-        bytes.chunks_exact(8).map(|cell| u64::from_le_bytes(cell.try_into().expect("8 bytes"))).collect()
+    fn spilled(&self, stretch: &Stretch, number: usize) -> Vec<u64> {
+        let spill = self.spill.as_ref().expect("there is a spill where there are stretches");
+        let cells = spill.get(&stretch.columns[number], stretch.rows);
+        cells.unwrap_or_else(|e| panic!("rows of a series cannot be read back: {e}"))
     }
+}
+
+fn cells<R: Clone + 'static>(rows: &[R], column: &Column<R>) -> Vec<u64> {
+    rows.iter().map(|row| column.get(row)).collect()
 }
 
 fn stored<R: Sample>() -> impl Iterator<Item = &'static Column<R>> {
@@ -208,20 +198,20 @@ impl<R: Sample> Recorded<R> for Series<R> {
         let Some(stretch) = self.stretches.get(i) else { return Cow::Borrowed(&self.last) };
         let mut rows = vec![R::default(); stretch.rows];
         for (number, column) in stored::<R>().enumerate() {
-            rows.iter_mut().zip(self.cells(stretch, number)).for_each(|(row, cell)| column.set(row, cell));
+            rows.iter_mut().zip(self.spilled(stretch, number)).for_each(|(row, cell)| column.set(row, cell));
         }
         Cow::Owned(rows)
     }
     fn each_cell(&self, column: &Column<R>, each: &mut dyn FnMut(&[u64])) {
         let number = stored::<R>().position(|one| one.name == column.name).expect("it is a stored column of these rows");
-        self.stretches.iter().for_each(|stretch| each(&self.cells(stretch, number)));
-        each(&self.last.iter().map(|row| column.get(row)).collect::<Vec<u64>>());
+        self.stretches.iter().for_each(|stretch| each(&self.spilled(stretch, number)));
+        each(&cells(&self.last, column));
     }
 }
 
 impl<R: Sample> Default for Series<R> {
     fn default() -> Self {
-        Self::with_rows_in_memory((CELLS / R::columns().len()).max(1))
+        Self::with_spill(None)
     }
 }
 
@@ -244,10 +234,34 @@ impl<R: Sample + fmt::Debug> fmt::Debug for Series<R> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use longfat_core::time::Time;
     use proptest::prelude::*;
+    use std::sync::Mutex;
+
+    /// A spill in memory.
+    #[derive(Default)]
+    struct Heap(Mutex<Vec<u64>>);
+
+    impl Spill for Heap {
+        fn put(&self, cells: &[u64]) -> io::Result<Range<u64>> {
+            let mut all = self.0.lock().unwrap();
+            let start = all.len() as u64;
+            all.extend_from_slice(cells);
+            Ok(start..all.len() as u64)
+        }
+        fn get(&self, place: &Range<u64>, count: usize) -> io::Result<Vec<u64>> {
+            let cells = self.0.lock().unwrap()[place.start as usize..place.end as usize].to_vec();
+            assert_eq!(cells.len(), count);
+            Ok(cells)
+        }
+    }
+
+    /// A series of which few rows are in memory.
+    pub(crate) fn with_rows_in_memory<R: Sample>(at_once: usize) -> Series<R> {
+        Series { at_once, ..Series::with_spill(Some(Arc::new(Heap::default()))) }
+    }
 
     fn row(i: u64) -> FlowSample {
         let time = Time::from_ps(i / 3);
@@ -258,7 +272,7 @@ mod tests {
         /// However few rows are in memory, a series has the rows that were added, whichever way they are read.
         #[test]
         fn rows_read_back(added in prop::collection::vec(0..40_usize, 0..20), at_once in 1..50_usize, group in 1..60_usize) {
-            let mut series = Series::with_rows_in_memory(at_once);
+            let mut series = with_rows_in_memory(at_once);
             let mut rows: Vec<FlowSample> = Vec::new();
             for n in added {
                 let more: Vec<FlowSample> = (rows.len()..rows.len() + n).map(|i| row(i as u64)).collect();
@@ -284,7 +298,7 @@ mod tests {
 
     #[test]
     fn copies_go_their_own_ways() {
-        let mut one = Series::with_rows_in_memory(10);
+        let mut one = with_rows_in_memory(10);
         for i in 0..50 {
             one.extend([row(i)]).unwrap();
         }
@@ -296,13 +310,27 @@ mod tests {
         assert!(one.iter().eq((0..100).map(row)) && other.iter().eq((0..50).chain(1050..1100).map(row)));
     }
 
-    #[test]
-    fn samples_that_hardly_change_take_little() {
-        let mut series = Series::default();
-        for i in 0..200_000 {
-            series.extend([FlowSample { time: Time::from_ps(i), cwnd: i / 100, ..FlowSample::default() }]).unwrap();
+    struct Full;
+
+    impl Spill for Full {
+        fn put(&self, _: &[u64]) -> io::Result<Range<u64>> {
+            Err(io::Error::other("no room"))
         }
-        let taken = series.file.as_ref().unwrap().end.load(Ordering::Relaxed);
-        assert!(series.stretches.len() == 2 && taken < 200_000 * 8, "{taken}");
+        fn get(&self, _: &Range<u64>, _: usize) -> io::Result<Vec<u64>> {
+            unreachable!("nothing is kept")
+        }
+    }
+
+    #[test]
+    fn without_room_a_series_keeps_the_rows_that_it_has() {
+        let mut series = Series { at_once: 10, ..Series::with_spill(Some(Arc::new(Full))) };
+        series.extend((0..10).map(row)).unwrap();
+        assert_eq!(series.extend([row(10)]).unwrap_err().to_string(), "no room");
+        assert!(series.iter().eq((0..10).map(row)));
+        let mut series = Series { at_once: 10, ..Series::default() };
+        for i in 0..30 {
+            series.extend([row(i)]).unwrap();
+        }
+        assert!(series.iter().eq((0..30).map(row)) && series.stretches.is_empty(), "without a spill all are in memory");
     }
 }

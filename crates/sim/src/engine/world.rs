@@ -27,6 +27,7 @@ use longfat_core::link::Link;
 use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::time::Time;
 use longfat_model::Experiment;
+use longfat_record::recorder::Totals;
 
 use crate::Error;
 use crate::engine::ending::Ending;
@@ -41,10 +42,8 @@ use ends::Cause;
 use islands::Island;
 use links::{Tie, Told};
 use parts::Hosts;
-pub use ports::CellTotals;
 use ports::Ports;
 use routers::Router;
-pub use snapshot::{Snapshot, counts};
 
 /// When a flow reached its milestones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -145,7 +144,7 @@ pub struct World {
     pub milestones: Vec<Milestones>,
     ending: Ending,
     /// Taken when the last volume was delivered.
-    pub all_delivered: Option<Snapshot>,
+    pub all_delivered: Option<Totals>,
     /// Trigger of what is being done.
     cause: Cause,
     /// For each link those who are told what its flow control says. Empty where nobody has any.
@@ -238,7 +237,7 @@ impl World {
         }
         if self.ending.take_delivery() {
             assert!(self.schedule.is_single(), "volumes were delivered before they could be");
-            self.all_delivered = Some(self.snapshot());
+            self.all_delivered = Some(self.totals_now());
         }
     }
 
@@ -278,12 +277,6 @@ impl World {
             self.advance_link(number);
         }
         self.advance_ports();
-    }
-
-    /// What the links and flows have done so far.
-    pub fn snapshot(&mut self) -> Snapshot {
-        self.advance_links();
-        Snapshot::of(self)
     }
 
     /// For each link the packets that are on their way by it.

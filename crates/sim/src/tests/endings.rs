@@ -78,7 +78,7 @@ fn a_run_can_be_cancelled() {
         let mut experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
         experiment.measure.interval = interval;
         let mut calls = Vec::new();
-        let result = run_with(&experiment, &mut |progress| {
+        let result = run_with(&experiment, None, &mut |progress| {
             calls.push(progress.now());
             calls.len() < 3
         });

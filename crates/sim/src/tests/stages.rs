@@ -20,7 +20,7 @@ fn run(experiment: &Experiment, is_single: bool) -> Trace {
     if is_single {
         world.be_single();
     }
-    drive(world, experiment, &mut |_| true).unwrap()
+    drive(world, experiment, None, &mut |_| true).unwrap()
 }
 
 /// All of a trace but how many steps it took, and how many packets there seemed to be at once.
@@ -90,7 +90,7 @@ fn answers_of_one_instant_are_in_the_order_of_their_endpoints() {
     let experiment = random::experiment(14_095_878_543_118_230_375).unwrap();
     let mut world = World::new(&experiment).unwrap();
     (world.turns.sweep, world.turns.stage) = (0, 6);
-    let turns = drive(world, &experiment, &mut |_| true).unwrap();
+    let turns = drive(world, &experiment, None, &mut |_| true).unwrap();
     assert_eq!(first_difference(turns, run(&experiment, false)), None);
 }
 
@@ -104,7 +104,7 @@ proptest! {
         let experiment = experiment.unwrap();
         let mut world = World::new(&experiment).unwrap();
         (world.turns.sweep, world.turns.stage) = (sweep, stage);
-        let (turns, sweeps) = (drive(world, &experiment, &mut |_| true).unwrap(), run(&experiment, false));
+        let (turns, sweeps) = (drive(world, &experiment, None, &mut |_| true).unwrap(), run(&experiment, false));
         prop_assert_eq!(first_difference(turns, sweeps), None, "{}", seed);
     }
 }

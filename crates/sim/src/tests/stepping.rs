@@ -26,7 +26,7 @@ proptest! {
         let mut experiment = small(traffic).experiment();
         experiment.measure.interval = Some(Duration::from_millis(300));
         experiment.measure.events = true;
-        let mut simulation = Simulation::new(experiment.clone()).unwrap();
+        let mut simulation = Simulation::new(experiment.clone(), None).unwrap();
         let mut until = Time::ZERO;
         for step in steps {
             until += Duration::from_ps(step);
@@ -43,7 +43,7 @@ proptest! {
 
 #[test]
 fn a_window_that_is_held_holds_until_it_is_let_go() {
-    let mut simulation = Simulation::new(small(Traffic::bulk()).experiment()).unwrap();
+    let mut simulation = Simulation::new(small(Traffic::bulk()).experiment(), None).unwrap();
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     simulation.advance(at(1000), &mut |_| true).unwrap();
     simulation.hold(0).unwrap().set_cwnd(Some(4 * 1448));
@@ -67,7 +67,7 @@ fn a_window_that_is_held_holds_until_it_is_let_go() {
 
 #[test]
 fn a_pacing_rate_that_is_held_is_the_rate() {
-    let mut simulation = Simulation::new(Dumbbell { pairs: 1, ..small(Traffic::bulk()) }.experiment()).unwrap();
+    let mut simulation = Simulation::new(Dumbbell { pairs: 1, ..small(Traffic::bulk()) }.experiment(), None).unwrap();
     let at = |s| Time::ZERO + Duration::from_secs(s);
     simulation.advance(at(2), &mut |_| true).unwrap();
     simulation.hold(0).unwrap().set_pacing_rate(Some(Rate::from_bps(1_000_000)));
@@ -82,6 +82,6 @@ fn a_pacing_rate_that_is_held_is_the_rate() {
 #[test]
 fn what_is_not_tcp_is_not_steered() {
     let ping = Traffic::ping(Duration::from_millis(10), 100);
-    let mut simulation = Simulation::new(small(ping).experiment()).unwrap();
+    let mut simulation = Simulation::new(small(ping).experiment(), None).unwrap();
     assert!(simulation.hold(0).is_none() && !simulation.was_steered());
 }

@@ -9,16 +9,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
+use longfat_model::Experiment;
+use longfat_record::recorder::Recorder;
+use longfat_record::trace::Trace;
 
 use crate::linux::clock::Clock;
 use crate::linux::frame::set_tos;
 use crate::linux::network::Network;
-use crate::linux::observe::Observer;
 
 /// The longest time between two looks at what hosts send.
 const TICK: Duration = Duration::from_micros(50);
 /// The shortest sleep: less would be a spin.
 const LEAST_SLEEP: Duration = Duration::from_micros(10);
+/// Series of a run in real time stay in memory: to put them away takes longer than a packet may wait.
+pub const IN_MEMORY: &str = "memory has room for the series";
 /// Packets taken from one host before the others have their turn.
 const BATCH: usize = 64;
 
@@ -73,33 +77,47 @@ pub struct Emulator {
     /// The time.
     pub clock: Clock,
     /// What is written down of links.
-    pub observer: Observer,
+    pub recorder: Recorder,
+    /// What is run.
+    pub experiment: Experiment,
     /// What it says of itself.
+    pub exactness: Exactness,
+}
+
+/// What the thread leaves.
+pub struct Emulated {
+    /// Links and queues.
+    pub network: Network,
+    /// Records and samples of links, and of each flow what it lost on them.
+    pub trace: Trace,
+    /// How exact it was.
     pub exactness: Exactness,
 }
 
 impl Emulator {
     /// Runs until the end that `shared` says.
-    pub fn run(mut self, shared: &Shared) -> Self {
+    pub fn run(mut self, shared: &Shared) -> Emulated {
         let mut looked = self.clock.now();
         loop {
             let now = self.clock.now();
             let end = shared.end();
-            while self.observer.next() <= now.min(end) {
-                self.observer.look(&mut self.network);
+            while self.recorder.next_stop() <= now.min(end) {
+                let due = self.recorder.next_stop();
+                self.recorder.record(due, &mut self.network).expect(IN_MEMORY);
             }
             self.network.advance(now.min(end));
             self.hand_over();
             if now >= end {
-                self.observer.finish(&mut self.network, end);
-                return self;
+                let Emulator { mut network, recorder, experiment, exactness, .. } = self;
+                let trace = recorder.finish(end, None, &experiment, &mut network).expect(IN_MEMORY);
+                return Emulated { network, trace, exactness };
             }
             let more = self.take_in(looked);
             looked = now;
             shared.crossings.store(self.network.crossings, Ordering::Relaxed);
             if !more {
                 let now = self.clock.now();
-                let due = self.network.next().min(self.observer.next()).min(end);
+                let due = self.network.next().min(self.recorder.next_stop()).min(end);
                 self.clock.sleep_until(due.min(now + TICK).max(now + LEAST_SLEEP));
             }
         }

@@ -9,7 +9,7 @@ use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, until};
 use longfat_model::Flow;
-use longfat_record::trace::{Event, EventKind, FlowCounts, FlowRecord, FlowSample, QUANTILES};
+use longfat_record::trace::{Event, EventKind, FlowCounts, FlowRecord, FlowSample};
 use longfat_tcp::LimitedBy;
 
 use crate::Error;
@@ -31,6 +31,72 @@ pub enum Ends {
     Tcp(Box<Connection>),
     /// Of datagrams: who sends first, and who answers.
     Datagrams(Box<[DatagramEnd; 2]>),
+}
+
+impl Ends {
+    /// Counts of the flow now.
+    pub fn counts(&self) -> FlowCounts {
+        let ends = match self {
+            Ends::Tcp(tcp) => return tcp.counts(),
+            Ends::Datagrams(ends) => ends,
+        };
+        let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
+        FlowCounts {
+            delivered: answered.bytes_delivered,
+            arrived: answered.bytes_delivered,
+            duplicate: answered.bytes_duplicate,
+            sent: sent.bytes_sent,
+            segments_sent: sent.sent,
+            limited_s: [f64::NAN; LimitedBy::ALL.len()],
+            ..FlowCounts::default()
+        }
+    }
+
+    /// The flow now, without its number and the time.
+    pub fn sample(&self) -> FlowSample {
+        let ends = match self {
+            Ends::Tcp(tcp) => return tcp.sample(),
+            Ends::Datagrams(ends) => ends,
+        };
+        let bytes_delivered = ends[1].datagrams.stats().bytes_delivered;
+        FlowSample {
+            srtt_s: ends[0].datagrams.stats().rtt.last.as_secs_f64(),
+            bytes_delivered,
+            bytes_arrived: bytes_delivered,
+            ..FlowSample::default()
+        }
+    }
+
+    /// Forgets the round trips seen so far, all but the least.
+    pub fn forget_round_trips(&mut self) {
+        match self {
+            Ends::Tcp(tcp) => tcp.watch.rtts.clear(),
+            Ends::Datagrams(ends) => ends[0].datagrams.forget_round_trips(),
+        }
+    }
+
+    /// The record of the flow at the end, without its counts.
+    pub fn record(&self) -> FlowRecord {
+        let ends = match self {
+            Ends::Tcp(tcp) => return tcp.at_the_end(),
+            Ends::Datagrams(ends) => ends,
+        };
+        let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
+        let record = FlowRecord {
+            duplicates_received: answered.duplicates,
+            acks_sent: answered.replies,
+            acks_received: ends[0].arrived,
+            packets_delivered: ends[1].arrived,
+            rtt_deviation_s: sent.rtt.deviation_s(),
+            ..FlowRecord::default()
+        };
+        record.with_round_trips(ends[0].datagrams.round_trips(), Some(sent.rtt.min).filter(|rtt| !rtt.is_zero()))
+    }
+
+    /// Packets that its sockets had no room for.
+    pub fn refused(&self) -> u64 {
+        if let Ends::Datagrams(ends) = self { ends.iter().map(|end| end.refused).sum() } else { 0 }
+    }
 }
 
 /// A connection, from both ends.
@@ -91,7 +157,7 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
                 peer: to,
                 sender: End { program: Program::new(application(params, life), start, stop), stream: None },
                 receiver: End { program: flow.read_rate.map_or(Program::none(), reader), stream: None },
-                record: FlowRecord { start, control_from: of_sender.from(), ..FlowRecord::default() },
+                record: FlowRecord { control_from: of_sender.from(), ..FlowRecord::default() },
                 watch: Watch::default(),
                 windows: options.map(|of| of.buffers.map(|buffers| buffers.window)),
             })))
@@ -169,7 +235,7 @@ impl Connection {
     }
 
     /// Counts of the flow now. The receiving kernel does not say what arrived behind a gap; the sender's SACKed segments do.
-    pub fn counts(&self) -> FlowCounts {
+    fn counts(&self) -> FlowCounts {
         let delivered = self.delivered();
         let unread = self.receiver.stream.as_ref().map_or(0, |stream| sys::unread(&stream.socket));
         let now = self.sender.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok()).filter(|info| info.state() != state::CLOSE);
@@ -196,11 +262,6 @@ impl Connection {
             packets_dropped: 0,
             limited_s,
         }
-    }
-
-    /// Forgets the round trips seen so far, all but the least.
-    pub fn forget_round_trips(&mut self) {
-        self.watch.rtts.clear();
     }
 
     /// Looks at the sender; tells `note` of what has happened to it.
@@ -241,10 +302,10 @@ impl Connection {
         }
     }
 
-    /// The flow now.
-    pub fn sample(&self, time: Time, flow: u32) -> FlowSample {
+    /// The flow now, without its number and the time.
+    fn sample(&self) -> FlowSample {
         let info = |end: &End| end.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
-        let mut sample = FlowSample { time, flow, ssthresh: u64::MAX, bytes_delivered: self.delivered(), ..FlowSample::default() };
+        let mut sample = FlowSample { ssthresh: u64::MAX, bytes_delivered: self.delivered(), ..FlowSample::default() };
         if let (Some(info), Some(stream)) = (info(&self.sender), &self.sender.stream) {
             let mut bytes = [0; 4];
             let _ = sys::option(&stream.socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &mut bytes);
@@ -266,73 +327,28 @@ impl Connection {
         sample
     }
 
-    /// What there is to say at the end.
-    pub fn finish(mut self) -> FlowRecord {
+    /// What there is to say at the end, without the counts.
+    fn at_the_end(&self) -> FlowRecord {
         let receiver = self.receiver.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
         let watch = &self.watch;
-        let record = &mut self.record;
-        record.timeouts = watch.timeouts;
-        (record.rtt_min_s, record.rtt_mean_s, record.rtt_max_s) = (f64::NAN, f64::NAN, f64::NAN);
-        (record.rtt_quantiles_s, record.rtt_deviation_s) = ([f64::NAN; 3], f64::NAN);
+        let mut record = FlowRecord { timeouts: watch.timeouts, rtt_deviation_s: f64::NAN, ..self.record.clone() };
         if let Some(info) = &watch.last {
             record.acks_received = u64::from(info.segs_in()).saturating_sub(u64::from(record.established.is_some()));
             record.duplicates_received = info.dsack_dups().into();
             record.cwnd_end = Some(info.cwnd());
             record.ssthresh_end = Some(info.ssthresh()).filter(|bytes| *bytes != u64::MAX);
-            if info.rtt() > 0 {
-                record.rtt_min_s = f64::from(info.min_rtt()) / 1e6;
-            }
-            if let Some(quantiles) = watch.rtts.at(QUANTILES, 0) {
-                record.rtt_mean_s = watch.rtts.mean_s();
-                record.rtt_max_s = watch.rtts.max().as_secs_f64();
-                record.rtt_quantiles_s = quantiles.map(|of| of.as_secs_f64().min(record.rtt_max_s));
-            }
         }
         if let Some(info) = receiver {
             record.acks_sent = u64::from(info.segs_out()).saturating_sub(info.data_segs_out().into());
             record.packets_delivered = info.segs_in().into();
         }
-        self.record
+        let least = watch.last.as_ref().filter(|info| info.rtt() > 0).map(|info| Duration::from_micros(info.min_rtt().into()));
+        record.with_round_trips(Some(&watch.rtts), least)
     }
 }
 
 fn traffic_close(stream: &mut Stream) {
     longfat_core::traffic::Socket::close(stream);
-}
-
-/// Counts of a flow of datagrams now.
-pub fn counts_of_datagrams(ends: &[DatagramEnd; 2]) -> FlowCounts {
-    let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
-    FlowCounts {
-        delivered: answered.bytes_delivered,
-        arrived: answered.bytes_delivered,
-        duplicate: answered.bytes_duplicate,
-        sent: sent.bytes_sent,
-        segments_sent: sent.sent,
-        limited_s: [f64::NAN; LimitedBy::ALL.len()],
-        ..FlowCounts::default()
-    }
-}
-
-/// The record of a flow of datagrams at the end, without its counts; it started at `start`.
-pub fn finish_datagrams(ends: &[DatagramEnd; 2], start: Time) -> FlowRecord {
-    let (sent, answered) = (ends[0].datagrams.stats(), ends[1].datagrams.stats());
-    let rtt = sent.rtt;
-    let (min, max) = if rtt.count > 0 { (rtt.min.as_secs_f64(), rtt.max.as_secs_f64()) } else { (f64::NAN, f64::NAN) };
-    let quantiles = ends[0].datagrams.round_trips().and_then(|of| of.at(QUANTILES, 0));
-    FlowRecord {
-        start,
-        duplicates_received: answered.duplicates,
-        acks_sent: answered.replies,
-        acks_received: ends[0].arrived,
-        packets_delivered: ends[1].arrived,
-        rtt_min_s: min,
-        rtt_mean_s: rtt.mean_s(),
-        rtt_max_s: max,
-        rtt_quantiles_s: quantiles.map_or([f64::NAN; 3], |of| of.map(|rtt| rtt.as_secs_f64().clamp(min, max))),
-        rtt_deviation_s: rtt.deviation_s(),
-        ..FlowRecord::default()
-    }
 }
 
 /// Something that happened to a flow.

@@ -9,6 +9,7 @@ use longfat_bpf::{Registered, Twin, register};
 use longfat_core::params::Params;
 use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
+use longfat_record::recorder::Recorder;
 use longfat_record::trace::{LATE, PacketLog, RealTime, Trace};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -17,14 +18,13 @@ use crate::Error;
 use crate::linux::acks::{self, Probe};
 use crate::linux::clock::Clock;
 use crate::linux::controls::KernelControls;
-use crate::linux::emulator::{Emulator, Exactness, Shared};
+use crate::linux::emulator::{Emulated, Emulator, Exactness, Shared};
 use crate::linux::facts::{self, Before, TcpMemory};
 use crate::linux::flow;
 use crate::linux::frame::Tuple;
 use crate::linux::lock::Lock;
 use crate::linux::namespace::Namespace;
 use crate::linux::network::Network;
-use crate::linux::observe::Observer;
 use crate::linux::plan::Plan;
 use crate::linux::session::Session;
 use crate::linux::{check, sys};
@@ -120,7 +120,8 @@ impl Bench {
             network,
             devices,
             clock: Clock::starting_in(Span::ZERO),
-            observer: Observer::new(experiment),
+            recorder: Recorder::new(experiment, None),
+            experiment: experiment.clone(),
             exactness: Exactness::default(),
         };
         Ok(Bench { plan, namespaces, emulator, cores, _controls: controls, _lock: lock })
@@ -213,52 +214,46 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     if let Some(at) = cancelled {
         return Err(Error::Cancelled { at });
     }
-    let ((emulator, emulator_waited), (left, endpoints_waited)) = (emulated?, left?);
+    let ((emulated, emulator_waited), (left, endpoints_waited)) = (emulated?, left?);
+    let Emulated { network, trace: of_network, exactness } = emulated;
     let spoilt = before.since(&namespaces)?;
-    let mut real_time = facts::spoilt(&spoilt, of(&emulator.exactness));
+    let mut real_time = facts::spoilt(&spoilt, of(&exactness));
     (real_time.emulator_waited, real_time.endpoints_waited) = (emulator_waited, endpoints_waited);
     real_time.lost_at_socket += left.refused;
     (real_time.tcp_memory_max, real_time.tcp_memory_pressure) = (memory.most, memory.pressure);
     let tuples: Vec<Tuple> = plan.flows.iter().map(|flow| flow.tuple).collect();
-    let first = emulator.network.log.first_bytes();
+    let first = network.log.first_bytes();
     let acks = probe.map(|probe| probe.finish(experiment, &tuples, &first, clock)).transpose()?;
     let mut trace = Trace {
         acks: acks.unwrap_or_default(),
-        flows: left.flows,
-        links: emulator.observer.records,
-        flow_series: left.series.into(),
-        link_series: emulator.observer.series.into(),
-        events: emulator.network.log.events,
-        packets: emulator.network.log.rows.map(PacketLog::into_rows).unwrap_or_default(),
-        end: shared.end(),
-        packets_in_network_max: emulator.network.log.frames.made(),
-        steps: emulator.network.crossings,
+        links: of_network.links,
+        link_series: of_network.link_series,
+        events: network.log.events,
+        packets: network.log.rows.map(PacketLog::into_rows).unwrap_or_default(),
+        packets_in_network_max: network.log.frames.made(),
+        steps: network.crossings,
         real_time: Some(real_time),
-        ..Trace::default()
+        ..left.trace
     };
     trace.events.extend(left.events);
     trace.events.sort_by_key(|event| event.time);
-    trace.span = ((Time::ZERO + experiment.span_start()).min(trace.end), trace.end);
-    trace.hosts = vec![Default::default(); experiment.hosts.len()];
-    // The endpoints do not know what the emulator drops.
-    let dropped = &emulator.network.log.dropped;
-    let at_warmup = emulator.observer.dropped_at_warmup.as_ref().unwrap_or(dropped);
-    for (i, record) in trace.flows.iter_mut().enumerate() {
-        record.packets_dropped = dropped[i];
-        record.at_warmup.packets_dropped = if experiment.flows[i].is_measured_whole() { 0 } else { at_warmup[i] };
+    // The endpoints do not know what the network drops.
+    for (record, lost) in trace.flows.iter_mut().zip(&of_network.flows) {
+        record.packets_dropped = lost.packets_dropped;
+        record.at_warmup.packets_dropped = lost.at_warmup.packets_dropped;
     }
     Ok(trace)
 }
 
 /// The life of the emulator's thread; what it leaves, and how long it waited for its core.
-pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) -> Result<(Emulator, Time), Error> {
+pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) -> Result<(Emulated, Time), Error> {
     let settled = settle(cores.last, EMULATOR);
     if settled.is_err() {
         shared.end_by(Time::ZERO);
     }
     let before = facts::waited();
-    let emulator = emulator.run(shared);
-    settled.map(|()| (emulator, since(before)))
+    let emulated = emulator.run(shared);
+    settled.map(|()| (emulated, since(before)))
 }
 
 /// How long this thread has waited for a core since it had waited so long.

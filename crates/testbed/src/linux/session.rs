@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
-use longfat_record::trace::{Event, FlowCounts, FlowRecord, FlowSample};
+use longfat_record::recorder::{Recorder, Totals, Watched};
+use longfat_record::trace::{Event, FlowRecord, FlowSample, LinkRecord, LinkSample, LinkTotals, Trace};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use crate::Error;
 use crate::linux::clock::Clock;
-use crate::linux::emulator::Shared;
-use crate::linux::flow::{Ends, counts_of_datagrams, event, finish_datagrams};
+use crate::linux::emulator::{IN_MEMORY, Shared};
+use crate::linux::flow::{Ends, event};
 
 /// How often senders are looked at: few of them often, many less so.
 const LOOK: Duration = Duration::from_millis(2);
@@ -25,7 +26,7 @@ const TIMER: u64 = u64::MAX;
 
 /// All flows while they run.
 pub struct Session {
-    flows: Vec<Ends>,
+    flows: Flows,
     starts: Vec<Time>,
     clock: Clock,
     shared: Arc<Shared>,
@@ -35,27 +36,19 @@ pub struct Session {
     alarms: BTreeSet<(Time, usize)>,
     alarm_of: Vec<Time>,
     look_every: Duration,
-    interval: Option<Duration>,
-    next_sample: Time,
     next_look: Time,
-    warmup: Time,
-    span_start: Time,
-    at_warmup: Option<Vec<FlowCounts>>,
-    at_span_start: Option<Vec<FlowCounts>>,
+    recorder: Recorder,
     experiment: Experiment,
     waits_for: Vec<usize>,
-    records_events: bool,
-    /// What it leaves.
-    pub left: Left,
+    /// What happened to senders.
+    events: Vec<Event>,
 }
 
 /// What a session leaves.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Left {
-    /// A record for each flow.
-    pub flows: Vec<FlowRecord>,
-    /// Samples.
-    pub series: Vec<FlowSample>,
+    /// Records and samples of flows.
+    pub trace: Trace,
     /// What happened to senders.
     pub events: Vec<Event>,
     /// Packets that a socket had no room for.
@@ -75,20 +68,14 @@ impl Session {
             alarms: starts.iter().copied().zip(0..).collect(),
             alarm_of: starts.clone(),
             look_every: LOOK.saturating_mul((flows.len() as u64).div_ceil(8).max(1)),
-            interval: experiment.measure.interval,
-            next_sample: if experiment.measure.interval.is_some() { Time::ZERO } else { Time::MAX },
             next_look: Time::ZERO,
-            warmup: Time::ZERO + experiment.measure.warmup,
-            span_start: Time::ZERO + experiment.span_start(),
-            at_warmup: None,
-            at_span_start: None,
+            recorder: Recorder::new(experiment, None),
             experiment: experiment.clone(),
             waits_for: experiment.flows.iter().enumerate().filter_map(volumes).collect(),
-            records_events: experiment.measure.events,
-            left: Left::default(),
+            events: Vec::new(),
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?,
             timer: TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(failed)?,
-            flows,
+            flows: Flows(flows),
             starts,
             clock,
             shared,
@@ -103,7 +90,7 @@ impl Session {
 
     fn watch_all(&mut self) -> Result<(), Error> {
         self.epoll.add(self.timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER)).map_err(failed)?;
-        for (i, flow) in self.flows.iter().enumerate() {
+        for (i, flow) in self.flows.0.iter().enumerate() {
             match flow {
                 Ends::Tcp(tcp) => watch(&self.epoll, tcp.listener.as_ref().map(AsFd::as_fd), i)?,
                 Ends::Datagrams(ends) => {
@@ -147,75 +134,19 @@ impl Session {
     /// Sets the timer to the next time at which there is something to do.
     fn sleep(&mut self) -> Result<(), Error> {
         let alarm = self.alarms.first().map_or(Time::MAX, |(time, _)| *time);
-        let next = alarm.min(self.next_look).min(self.next_stop()).min(self.shared.end());
+        let next = alarm.min(self.next_look).min(self.recorder.next_stop()).min(self.shared.end());
         let spec = TimeSpec::new(0, 0) + TimeSpec::from(std::time::Duration::from_nanos(self.clock.nanoseconds_at(next).max(1)));
         self.timer.set(Expiration::OneShot(spec), TimerSetTimeFlags::TFD_TIMER_ABSTIME).map_err(failed)
     }
 
-    fn next_stop(&self) -> Time {
-        let warmup = if self.at_warmup.is_none() { self.warmup } else { Time::MAX };
-        let span = if self.at_span_start.is_none() { self.span_start } else { Time::MAX };
-        self.next_sample.min(warmup).min(span)
-    }
-
-    fn counts(&self) -> Vec<FlowCounts> {
-        let of = |flow: &Ends| match flow {
-            Ends::Tcp(tcp) => tcp.counts(),
-            Ends::Datagrams(ends) => counts_of_datagrams(ends),
-        };
-        self.flows.iter().map(of).collect()
-    }
-
-    /// The warmup is over: what is measured begins here.
-    fn warm(&mut self) {
-        self.at_warmup = Some(self.counts());
-        for (flow, _) in self.flows.iter_mut().zip(&self.experiment.flows).filter(|(_, said)| !said.is_measured_whole()) {
-            match flow {
-                Ends::Tcp(tcp) => tcp.forget_round_trips(),
-                Ends::Datagrams(ends) => ends[0].datagrams.forget_round_trips(),
-            }
-        }
-    }
-
     /// Writes down what is due.
     fn note(&mut self, now: Time) {
-        if self.at_warmup.is_none() && self.warmup <= now {
-            self.warm();
-        }
-        if self.at_span_start.is_none() && self.span_start <= now {
-            self.at_span_start = Some(self.counts());
-        }
-        if let Some(interval) = self.interval
-            && self.next_sample <= now
-        {
-            self.sample(self.next_sample);
-            while self.next_sample <= now {
-                self.next_sample += interval;
-            }
+        let now = now.min(self.shared.end());
+        if self.recorder.next_stop() <= now {
+            self.recorder.record(now, &mut self.flows).expect(IN_MEMORY);
         }
         if self.next_look <= now {
             self.look(now);
-        }
-    }
-
-    fn sample(&mut self, time: Time) {
-        for (i, flow) in self.flows.iter().enumerate() {
-            let sample = match flow {
-                Ends::Tcp(tcp) => tcp.sample(time, i as u32),
-                Ends::Datagrams(ends) => {
-                    let stats = ends[0].datagrams.stats();
-                    let bytes_delivered = ends[1].datagrams.stats().bytes_delivered;
-                    FlowSample {
-                        time,
-                        flow: i as u32,
-                        srtt_s: stats.rtt.last.as_secs_f64(),
-                        bytes_delivered,
-                        bytes_arrived: bytes_delivered,
-                        ..FlowSample::default()
-                    }
-                }
-            };
-            self.left.series.push(sample);
         }
     }
 
@@ -223,12 +154,12 @@ impl Session {
     fn look(&mut self, now: Time) {
         let mut soon = false;
         let mut waiting = Vec::new();
-        for (i, flow) in self.flows.iter_mut().enumerate() {
+        for (i, flow) in self.flows.0.iter_mut().enumerate() {
             let Ends::Tcp(tcp) = flow else { continue };
-            let (left, records) = (&mut self.left, self.records_events);
+            let (events, records) = (&mut self.events, self.experiment.measure.events);
             tcp.look(now, |kind, seq| {
                 if records {
-                    left.events.push(event(now, i as u32, kind, seq));
+                    events.push(event(now, i as u32, kind, seq));
                 }
             });
             if tcp.is_waiting() {
@@ -246,7 +177,7 @@ impl Session {
     /// Does what there is to do for a flow.
     fn attend(&mut self, number: usize) -> Result<(), Error> {
         let now = self.clock.now();
-        let next = match &mut self.flows[number] {
+        let next = match &mut self.flows.0[number] {
             Ends::Tcp(tcp) => {
                 if self.starts[number] <= now
                     && let Some(stream) = tcp.connect()?
@@ -289,27 +220,36 @@ impl Session {
     fn finish(mut self, now: Time) -> Left {
         self.note(now);
         self.look(now);
-        if self.interval.is_some() && self.left.series.last().is_none_or(|last| last.time < self.shared.end()) {
-            self.sample(self.shared.end());
-        }
-        let end = self.counts();
-        let at_span_start = self.at_span_start.take().unwrap_or_else(|| end.clone());
-        for (i, flow) in self.flows.into_iter().enumerate() {
-            let record = match flow {
-                Ends::Tcp(tcp) => tcp.finish(),
-                Ends::Datagrams(ends) => {
-                    self.left.refused += ends.iter().map(|end| end.refused).sum::<u64>();
-                    finish_datagrams(&ends, self.starts[i])
-                }
-            };
-            self.left.flows.push(record.counted(
-                &self.experiment.flows[i],
-                &end[i],
-                self.at_warmup.as_ref().map(|all| &all[i]),
-                (&at_span_start[i], &end[i]),
-            ));
-        }
-        self.left
+        let Session { recorder, experiment, mut flows, events, .. } = self;
+        let trace = recorder.finish(self.shared.end(), None, &experiment, &mut flows).expect(IN_MEMORY);
+        Left { trace, events, refused: flows.0.iter().map(Ends::refused).sum() }
+    }
+}
+
+/// The flows, of which a recorder writes down what their sockets say.
+struct Flows(Vec<Ends>);
+
+impl Watched for Flows {
+    fn totals(&mut self, now: Time) -> Totals {
+        Totals { time: now, flows: self.0.iter().map(Ends::counts).collect(), ..Totals::default() }
+    }
+
+    fn sample(&mut self, at: Time, flows: &mut Vec<FlowSample>, _links: &mut Vec<LinkSample>) {
+        flows.extend(self.0.iter().zip(0..).map(|(ends, number)| FlowSample { time: at, flow: number, ..ends.sample() }));
+    }
+
+    fn forget_round_trips(&mut self, flow: usize) {
+        self.0[flow].forget_round_trips();
+    }
+
+    fn forget_waits(&mut self) {}
+
+    fn flow(&self, flow: usize) -> FlowRecord {
+        self.0[flow].record()
+    }
+
+    fn link(&self, _link: usize, _span: Duration, _from: &LinkTotals, _to: &LinkTotals) -> LinkRecord {
+        unreachable!("no endpoint has totals of links")
     }
 }
 

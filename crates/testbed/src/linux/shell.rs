@@ -8,7 +8,7 @@ use std::thread;
 
 use longfat_core::time::Time;
 use longfat_model::Experiment;
-use longfat_record::trace::{FlowRecord, HostRecord, RealTime, Trace};
+use longfat_record::trace::{RealTime, Trace};
 
 use crate::Error;
 use crate::linux::clock::Clock;
@@ -50,21 +50,10 @@ pub fn run(experiment: &Experiment, host: Option<&str>, command: &[String]) -> R
     let emulate = thread::spawn(move || as_emulator(&cores, emulator, &of_emulator));
     let status = bench.namespaces[number].run(&mut asked);
     shared.end_by(clock.now());
-    let (emulator, emulator_waited) = emulate.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    let (emulated, emulator_waited) = emulate.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let spoilt = before.since(&bench.namespaces)?;
-    let real_time = RealTime { emulator_waited, ..facts::spoilt(&spoilt, of(&emulator.exactness)) };
-    let mut trace = Trace {
-        flows: vec![FlowRecord::default(); experiment.flows.len()],
-        hosts: vec![HostRecord::default(); experiment.hosts.len()],
-        links: emulator.observer.records,
-        end: shared.end(),
-        span: (Time::ZERO, shared.end()),
-        real_time: Some(real_time),
-        ..Trace::default()
-    };
-    for (record, link) in trace.links.iter_mut().zip(&experiment.network.links) {
-        record.name.clone_from(&link.name);
-    }
+    let real_time = RealTime { emulator_waited, ..facts::spoilt(&spoilt, of(&emulated.exactness)) };
+    let trace = Trace { real_time: Some(real_time), ..emulated.trace };
     let status = status?;
     Ok((status.code().unwrap_or(128 + status.signal().unwrap_or(0)), trace))
 }

@@ -12,6 +12,7 @@ use longfat_core::queue::QueueLog;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Experiment, Network, NodeKind};
+use longfat_record::trace;
 
 use super::{Input, World};
 use crate::engine::route::{END, RouteTable};
@@ -180,6 +181,13 @@ pub struct CellTotals {
     pub busy: Duration,
     /// The integral over time of the cells queued, in ps.
     pub waited: u128,
+}
+
+impl CellTotals {
+    /// What a record has of it.
+    pub fn totals(&self) -> trace::CellTotals {
+        trace::CellTotals { count: self.count, transmitted: self.transmitted }
+    }
 }
 
 impl World {

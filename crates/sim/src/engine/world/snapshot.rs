@@ -1,20 +1,38 @@
-//! What a world has done by some instant: what is measured over a span is the difference of two of these.
+//! Totals of a world by an instant: a measurement over a span is the difference of two of these.
 
 use longfat_core::atm::aal5;
-use longfat_core::time::{Duration, Time};
-
-use longfat_record::trace::{self, FlowCounts};
+use longfat_core::time::Duration;
+use longfat_record::recorder::{MemoryTotals, Totals};
+use longfat_record::trace::{FlowCounts, LinkTotals};
 use longfat_tcp::LimitedBy;
 
-use super::{CellTotals, World};
-use crate::stage::endpoint::Endpoint;
+use super::World;
 
-/// Counts of each flow now, in the order of the experiment.
-pub fn counts(world: &World) -> Vec<FlowCounts> {
-    let of = |(flow, ends): (usize, &[Endpoint])| {
-        let (sender, receiver) = (&ends[0].agent, &ends[1].agent);
+impl World {
+    /// Totals by now.
+    pub fn totals_now(&mut self) -> Totals {
+        self.advance_links();
+        Totals {
+            time: self.now,
+            flows: (0..self.milestones.len()).map(|flow| self.flow_counts(flow)).collect(),
+            links: (0..self.links.len()).map(|link| self.link_totals(link)).collect(),
+            processors: self.hosts.processors.iter().map(|processor| processor.busy(self.now)).collect(),
+            memory: self
+                .hosts
+                .pools
+                .iter()
+                .map(|pool| {
+                    let gauges = [&pool.promised, &pool.buffered, &pool.wasted];
+                    MemoryTotals { integrals: gauges.map(|of| of.integral(self.now)), peaks: gauges.map(|of| of.peak), drops: pool.drops }
+                })
+                .collect(),
+        }
+    }
+
+    fn flow_counts(&self, flow: usize) -> FlowCounts {
+        let (sender, receiver) = (&self.endpoints[2 * flow].agent, &self.endpoints[2 * flow + 1].agent);
         let (sent, received) = (sender.stats(), receiver.stats());
-        let limited = sender.limited(world.milestones[flow].gave_up.unwrap_or(world.now));
+        let limited = sender.limited(self.milestones[flow].gave_up.unwrap_or(self.now));
         FlowCounts {
             delivered: receiver.bytes_delivered(),
             arrived: receiver.bytes_arrived(),
@@ -23,63 +41,22 @@ pub fn counts(world: &World) -> Vec<FlowCounts> {
             retransmitted: sent.bytes_retransmitted,
             segments_sent: sent.segments_sent,
             segments_retransmitted: sent.segments_retransmitted,
-            packets_dropped: world.ledger.dropped_of(flow).packets,
+            packets_dropped: self.ledger.dropped_of(flow).packets,
             limited_s: limited.map_or([f64::NAN; LimitedBy::ALL.len()], |times| times.map(Duration::as_secs_f64)),
         }
-    };
-    world.endpoints.chunks(2).enumerate().map(of).collect()
-}
-
-/// What the links and flows had done by some instant.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    pub time: Time,
-    /// One for each flow.
-    pub flows: Vec<FlowCounts>,
-    pub links: Vec<LinkTotals>,
-    /// How long each processor has been at work.
-    pub processors: Vec<Duration>,
-    /// Of each memory the integrals over time of what is promised, buffered and wasted, in byte ps.
-    pub memory: Vec<[u128; 3]>,
-}
-
-/// What a link had done by some instant.
-#[derive(Clone, Debug)]
-pub struct LinkTotals {
-    /// Its line, and its queue: from a switch, in cells.
-    pub line: trace::LinkTotals,
-    /// From a switch.
-    pub cells: CellTotals,
-}
-
-impl LinkTotals {
-    fn of(world: &World, number: usize) -> Self {
-        match world.cell_totals(number) {
-            None => LinkTotals { line: trace::LinkTotals::of(&world.links[number], world.now), cells: CellTotals::default() },
-            Some(cells) => {
-                let waited = (cells.waited, cells.waited * u128::from(aal5::CELL));
-                let packets_in = world.ports.in_front_of(number).map_or(0, |port| port.packets_in);
-                let line = trace::LinkTotals::of(&world.links[number], world.now);
-                LinkTotals { line: trace::LinkTotals { packets_in, busy: cells.busy, waited, waits: None, ..line }, cells }
-            }
-        }
     }
-}
 
-impl Snapshot {
-    /// Of `world` now; its links have been advanced to now.
-    pub fn of(world: &World) -> Self {
-        Snapshot {
-            time: world.now,
-            flows: counts(world),
-            links: (0..world.links.len()).map(|link| LinkTotals::of(world, link)).collect(),
-            processors: world.hosts.processors.iter().map(|processor| processor.busy(world.now)).collect(),
-            memory: world
-                .hosts
-                .pools
-                .iter()
-                .map(|pool| [&pool.promised, &pool.buffered, &pool.wasted].map(|of| of.integral(world.now)))
-                .collect(),
+    /// Its line, and its queue: from a switch, in cells.
+    fn link_totals(&self, number: usize) -> LinkTotals {
+        let line = LinkTotals::of(&self.links[number], self.now);
+        let Some(cells) = self.cell_totals(number) else { return line };
+        LinkTotals {
+            packets_in: self.ports.in_front_of(number).map_or(0, |port| port.packets_in),
+            busy: cells.busy,
+            waited: (cells.waited, cells.waited * u128::from(aal5::CELL)),
+            waits: None,
+            cells: Some(cells.totals()),
+            ..line
         }
     }
 }
