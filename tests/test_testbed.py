@@ -191,8 +191,21 @@ def test_a_run_leaves_no_connection_behind_that_goes_on_sending() -> None:
     while orphans() > before and time.monotonic() < deadline:
         time.sleep(0.1)
     assert orphans() <= before
-    assert result.real_time["tcp_memory_max_bytes"] > 0
     assert result.real_time["tcp_memory_pressure_bytes"] > 0
+
+
+@needs_rights
+def test_the_memory_of_all_connections_is_watched() -> None:
+    """Each CPU keeps up to a MB to itself that the kernel's count is without: there must be more than that under way."""
+    experiment = longfat.Experiment('backend = "testbed"\n' + FILE)
+    for key, value in {
+        "path.bottleneck.rate": "100 Mbit/s",
+        "path.rtt": "200 ms",
+        "flow[0].window": "16 MiB",
+        "measure.duration": "4 s",
+    }.items():
+        experiment[key] = value
+    assert experiment.run().real_time["tcp_memory_max_bytes"] > 1 << 20
 
 
 @needs_rights
