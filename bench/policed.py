@@ -58,16 +58,16 @@ def main() -> None:
         with tempfile.NamedTemporaryFile(suffix=".pcap") as unpacked:
             unpacked.write(lzma.decompress(file.read_bytes()))
             unpacked.flush()
-            one = max(longfat.capture.read(unpacked.name)["connections"], key=lambda other: other["data"]["bytes_acked"])
+            one = max(longfat.capture.read(unpacked.name).connections, key=lambda other: other.data.bytes_acked)
         right = causes(file.name)
-        cause = one["verdict"]["cause"]
-        lost = one["data"]["retransmitted"]["segments"] > 0
+        cause = one.verdict.cause
+        lost = one.data.retransmitted.segments > 0
         if right == ("policer",) and not lost:
             counts = "a policer that took nothing"
         elif cause in right:
             counts = "right"
         else:
-            counts = "not told apart" if set(one["verdict"]["cannot_tell_from"]) & set(right) else "wrong"
+            counts = "not told apart" if set(one.verdict.cannot_tell_from) & set(right) else "wrong"
         counted[counts] += 1
         confusion[" or ".join(right)][f"{cause}{'' if counts in ('right', 'wrong') else f' ({counts})'}"] += 1
         if asked.details:
