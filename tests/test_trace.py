@@ -18,7 +18,7 @@ import pytest
 from conftest import thawed
 from longfat.capture import Connection, write_capture
 from longfat.capture import reader as trace
-from longfat.capture import text as traced
+from longfat.capture import text as shown
 from longfat.capture.compare import Row, comparison
 from longfat.capture.experiment import lost
 from longfat.errors import CaptureError
@@ -269,13 +269,13 @@ def test_simulations_beside_a_capture_have_intervals_and_no_rank_within_them(tmp
     for row in others:
         assert row.gain is not None
         assert row.gain_half is not None
-        cells = dict(zip(traced.COMPARISON_COLUMNS, traced.comparison_rows([row])[0], strict=True))
+        cells = dict(zip(shown.COMPARISON_COLUMNS, shown.comparison_rows([row])[0], strict=True))
         assert (cells["gain"] == "none seen") == (abs(row.gain) <= row.gain_half) == (not row.differs)
     # A run of its own has no interval, and the page and the terminal say so.
     [_, single, other, *_] = comparison(found, repeats=1)
     assert single.goodput_bps_half is None
     assert other.differs is None
-    assert "one run" in traced.comparison_rows([other])[0][traced.COMPARISON_COLUMNS.index("gain")]
+    assert "one run" in shown.comparison_rows([other])[0][shown.COMPARISON_COLUMNS.index("gain")]
 
 
 @pytest.mark.parametrize("name", sorted((Path(__file__).parent / "captures").glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
@@ -286,10 +286,10 @@ def test_all_that_is_printed_fits_into_80_columns(name: Path) -> None:
         one.source, one.destination = (f"[2001:db8:ffff:ffff:ffff:ffff:ffff:fff{k}]:65535" for k in range(2))
     file = io.StringIO()
     console = Terminal(file=file, width=80, highlight=False)
-    traced.print_trace(console, found, 20)
+    shown.print_trace(console, found, 20)
     rows = [Row("simulated, as captured", 1.234e9, 0.12345, 0.12345, 123_456_789, 123_456, 1.234e9, repeats=5, goodput_bps_half=4.62e8)]
     rows += [replace(rows[0], name="a window without limit", gain=-0.186, gain_half=0.1111)]
-    traced.print_comparison(console, rows)
+    shown.print_comparison(console, rows)
     lines = file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     # Nothing is cut off, and no number is broken in two.
@@ -298,7 +298,7 @@ def test_all_that_is_printed_fits_into_80_columns(name: Path) -> None:
     assert all(word in text for word in ("payload", "goodput", "retrans", "1.23 Gb/s", "462 Mb/s", "-19 ± 11 %", "next: "))
     words = " ".join(text.split())
     for one in found.connections:
-        assert all(" ".join(line.split()) in words for line in traced.details(one))
+        assert all(" ".join(line.split()) in words for line in shown.details(one))
 
 
 def test_a_queue_that_drops_early_is_named_and_becomes_one(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_what_was_lost_has_an_interval(tmp_path: Path) -> None:
     share, low, high = lost(found)
     assert low < share < high
     assert low < 0.002 < high
-    assert any(line.startswith("lost: ") for line in traced.details(found))
+    assert any(line.startswith("lost: ") for line in shown.details(found))
 
 
 def test_a_larger_window_is_tried_where_the_window_limits(tmp_path: Path) -> None:
