@@ -71,7 +71,7 @@ def main() -> None:
         counted[counts] += 1
         confusion[" or ".join(right)][f"{cause}{'' if counts in ('right', 'wrong') else f' ({counts})'}"] += 1
         if asked.details:
-            print(f"{counts:15} {file.name}\n    {cause} ({100 * one['verdict']['confidence']:.0f} %): {one['verdict']['why']}")
+            print(f"{counts:15} {file.name}\n    {cause} ({100 * one.verdict.confidence:.0f} %): {one.verdict.why}")
     for right, found in sorted(confusion.items()):
         print(f"{right:50} {', '.join(f'{other} {n}' for other, n in found.most_common())}")
     print(", ".join(f"{name}: {n}" for name, n in counted.most_common()))

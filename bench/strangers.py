@@ -476,11 +476,11 @@ def main() -> None:
         counted[counts] += 1
         confusion[" or ".join(known.causes) or "(none of ours)"][verdict.cause] += 1
         print(
-            f"{counts:15} {Path(known.path).name:32} {one['data']['segments']:6} segments  {' or '.join(known.causes) or '-':26} "
-            f"{verdict['cause']} ({100 * verdict['confidence']:.0f} %)"
+            f"{counts:15} {Path(known.path).name:32} {one.data.segments:6} segments  {' or '.join(known.causes) or '-':26} "
+            f"{verdict.cause} ({100 * verdict.confidence:.0f} %)"
         )
         if asked.details:
-            print(f"    {known.repository} {known.path}\n    {known.source}\n    {verdict['why']}")
+            print(f"    {known.repository} {known.path}\n    {known.source}\n    {verdict.why}")
             for limit in verdict.limits:
                 print(f"    {limit}")
     for cause, found in confusion.items():
