@@ -68,8 +68,8 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Ver
     let (cause, strength, why) = found.remove(0);
     // Losses that are alike may be so by chance: so many with even odds.
     let losses = if cause.is_of_losses() { features.count(Feature::Episodes) } else { u32::MAX };
-    let told = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
-    if told < 0.95 {
+    let surprise = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
+    if surprise < 0.95 {
         limits.push(format!("{losses} times something was lost: chance may have made that look so"));
     }
     if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && features.is(Feature::Coarse) {
@@ -89,7 +89,7 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Ver
         true => 1.0,
         false => 1.0 - 0.5 * rise(second / strength, 0.5, 1.0),
     };
-    let confidence = (reliability(cause) * strength * doubt_of_others * doubt * told).clamp(0.0, 0.99);
+    let confidence = (reliability(cause) * strength * doubt_of_others * doubt * surprise).clamp(0.0, 0.99);
     let cannot_tell_from = alike.into_iter().map(Cause::word).collect();
     Verdict { cannot_tell_from, ..said(cause, confidence, why, &limits, &found) }
 }
