@@ -185,20 +185,20 @@ def main() -> None:
                 shutil.rmtree(results)
             for point, capture in files.items():
                 known = Counter(json.loads(capture.with_suffix(".json").read_text(encoding="utf-8")))
-                one = max(longfat.capture.read(capture)["connections"], key=lambda other: other["data"]["bytes"])
-                said, moved = one["data"]["retransmitted"], sum(one["data"]["reordered"].values())
+                one = max(longfat.capture.read(capture).connections, key=lambda other: other.data.bytes)
+                said, moved = one.data.retransmitted, one.data.reordered.before_capture + one.data.reordered.behind_capture
                 for group in ("all", f"at {point}", words["pattern"], words["recovery"]):
                     for kind in KINDS:
                         groups[group][f"{kind} true"] += known[kind]
-                        groups[group][f"{kind} said"] += said[kind]
-                        groups[group][f"{kind} both"] += min(known[kind], said[kind])
+                        groups[group][f"{kind} said"] += getattr(said, kind)
+                        groups[group][f"{kind} both"] += min(known[kind], getattr(said, kind))
                     groups[group]["overtaken true"] += known["overtaken"]
                     groups[group]["overtaken said"] += moved
                     groups[group]["overtaken both"] += min(known["overtaken"], moved)
                     groups[group]["true"] += sum(known[kind] for kind in KINDS)
-                    groups[group]["said"] += said["segments"]
-                    groups[group]["either"] += max(sum(known[kind] for kind in KINDS), said["segments"])
-                wrong = {kind: (known[kind], said[kind]) for kind in KINDS if known[kind] != said[kind]}
+                    groups[group]["said"] += said.segments
+                    groups[group]["either"] += max(sum(known[kind] for kind in KINDS), said.segments)
+                wrong = {kind: (known[kind], getattr(said, kind)) for kind in KINDS if known[kind] != getattr(said, kind)}
                 if asked.details and (wrong or known["overtaken"] != moved):
                     overtaken = f"overtaken {known['overtaken']}, {moved} said"
                     print(f"{number} {point} {words['pattern']} {words['recovery']}: {wrong} {overtaken}")

@@ -27,12 +27,12 @@ Path("/proc/self/clear_refs").write_text("5")
 before, said = kib("VmRSS"), []
 start = time.process_time()
 found = longfat.capture.read(sys.argv[1], progress=said.append)
-[one] = found["connections"]
+[one] = found.connections
 print(json.dumps({
     "cpu_s": time.process_time() - start, "peak_kib": kib("VmHWM") - before,
     "said": len(said), "last": said[-1], "rises": said == sorted(said),
-    "packets": one["packets"], "acked": one["data"]["bytes_acked"], "again": one["data"]["retransmitted"]["segments"],
-    "notes": one["notes"], "cause": one["verdict"]["cause"],
+    "packets": one.packets, "acked": one.data.bytes_acked, "again": one.data.retransmitted.segments,
+    "notes": one.notes, "cause": one.verdict.cause,
 }))
 """
 

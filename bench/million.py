@@ -54,7 +54,7 @@ def run(folder: Path, runs: int) -> None:
 
     experiment = Experiment(text(runs))
     before = time.process_time()
-    planned = len(experiment.plan().items)
+    planned = len(experiment.plans.plan().items)
     say(f"{planned:,} runs planned: CPU", time.process_time() - before, "s")
     said, used = 0, time.process_time()
 

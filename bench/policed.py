@@ -58,20 +58,20 @@ def main() -> None:
         with tempfile.NamedTemporaryFile(suffix=".pcap") as unpacked:
             unpacked.write(lzma.decompress(file.read_bytes()))
             unpacked.flush()
-            one = max(longfat.capture.read(unpacked.name)["connections"], key=lambda other: other["data"]["bytes_acked"])
+            one = max(longfat.capture.read(unpacked.name).connections, key=lambda other: other.data.bytes_acked)
         right = causes(file.name)
-        cause = one["verdict"]["cause"]
-        lost = one["data"]["retransmitted"]["segments"] > 0
+        cause = one.verdict.cause
+        lost = one.data.retransmitted.segments > 0
         if right == ("policer",) and not lost:
             counts = "a policer that took nothing"
         elif cause in right:
             counts = "right"
         else:
-            counts = "not told apart" if set(one["verdict"]["cannot_tell_from"]) & set(right) else "wrong"
+            counts = "not told apart" if set(one.verdict.cannot_tell_from) & set(right) else "wrong"
         counted[counts] += 1
         confusion[" or ".join(right)][f"{cause}{'' if counts in ('right', 'wrong') else f' ({counts})'}"] += 1
         if asked.details:
-            print(f"{counts:15} {file.name}\n    {cause} ({100 * one['verdict']['confidence']:.0f} %): {one['verdict']['why']}")
+            print(f"{counts:15} {file.name}\n    {cause} ({100 * one.verdict.confidence:.0f} %): {one.verdict.why}")
     for right, found in sorted(confusion.items()):
         print(f"{right:50} {', '.join(f'{other} {n}' for other, n in found.most_common())}")
     print(", ".join(f"{name}: {n}" for name, n in counted.most_common()))

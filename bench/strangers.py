@@ -470,18 +470,18 @@ def main() -> None:
         if known.sha256 not in files:
             counted["not in the folder"] += 1
             continue
-        one = max(longfat.capture.read(files[known.sha256])["connections"], key=lambda other: other["data"]["bytes_acked"])
-        verdict = one["verdict"]
-        counts = outcome(known, verdict["cause"], verdict["cannot_tell_from"])
+        one = max(longfat.capture.read(files[known.sha256]).connections, key=lambda other: other.data.bytes_acked)
+        verdict = one.verdict
+        counts = outcome(known, verdict.cause, verdict.cannot_tell_from)
         counted[counts] += 1
-        confusion[" or ".join(known.causes) or "(none of ours)"][verdict["cause"]] += 1
+        confusion[" or ".join(known.causes) or "(none of ours)"][verdict.cause] += 1
         print(
-            f"{counts:15} {Path(known.path).name:32} {one['data']['segments']:6} segments  {' or '.join(known.causes) or '-':26} "
-            f"{verdict['cause']} ({100 * verdict['confidence']:.0f} %)"
+            f"{counts:15} {Path(known.path).name:32} {one.data.segments:6} segments  {' or '.join(known.causes) or '-':26} "
+            f"{verdict.cause} ({100 * verdict.confidence:.0f} %)"
         )
         if asked.details:
-            print(f"    {known.repository} {known.path}\n    {known.source}\n    {verdict['why']}")
-            for limit in verdict["limits"]:
+            print(f"    {known.repository} {known.path}\n    {known.source}\n    {verdict.why}")
+            for limit in verdict.limits:
                 print(f"    {limit}")
     for cause, found in confusion.items():
         print(f"{cause:28} {', '.join(f'{other} {n}' for other, n in found.most_common())}")

@@ -1,10 +1,10 @@
-"""What `longfat trace` costs, against tshark and tcptrace on the same file.
+"""CPU time and memory of `longfat trace`, beside tshark and tcptrace on the same file.
 
     python bench/trace.py [PACKETS]
 
 Runs a flow that loses now and then, writes what its sender would have captured, and reads that in a process of its own: packets for
-each second of CPU time, and peak memory of a quarter of the file and of all of it. What is not installed is left out. Adds its row to
-bench.json.
+each second of CPU time, and peak memory of a quarter of the file and of all of it. The verdict and its model are part of it. The last
+measurement is the whole command, its user CPU time as `time` has it. What is not installed is left out. Adds its row to bench.json.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 import longfat
-from longfat.capture import write_capture
+from longfat.capture.writer import SNAP
 
 EXPERIMENT = """\
 title = "A capture to read"
@@ -56,17 +56,18 @@ def captured(folder: Path, packets: int) -> tuple[Path, int]:
     file = folder / f"of-{packets}.toml"
     # Of 1500 bytes and at 1 Gb/s there are 83 000 data packets in a second, and half as many ACKs.
     file.write_text(EXPERIMENT.format(seconds=max(1, round(packets / 100_000))), encoding="utf-8")
-    longfat.load(str(file)).sweep(folder / f"results-{packets}", jobs=1)
     made = folder / f"of-{packets}.pcapng"
-    return made, write_capture(folder / f"results-{packets}", "left1", made)
+    # (Results at rest would take longer than the run and the capture together.)
+    return made, longfat.load(str(file)).resolve(0).execute().capture(made, "left1", "a capture to read", SNAP)
 
 
-def cpu(command: list[str]) -> float:
-    """Seconds of CPU time that a command takes."""
+def cpu(command: list[str]) -> tuple[float, float]:
+    """Seconds of CPU time that a command takes: user, and user and system."""
     before = os.times()
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    user, system = after.children_user - before.children_user, after.children_system - before.children_system
+    return user, user + system
 
 
 def main() -> None:
@@ -90,10 +91,13 @@ def main() -> None:
             f"longfat trace  {count:,} packets  {count / least[many][0] / 1e6:.2f} M packets/CPU s  "
             f"{least[many][1] / 1024:.1f} MB, of {few_count:,} packets {least[few][1] / 1024:.1f} MB"
         )
+        user = min(cpu([sys.executable, "-m", "longfat", "trace", str(many)])[0] for _ in range(3))
+        row["command_packets_per_user_second"] = round(count / user)
+        print(f"the command    {user:.2f} s of user CPU, {count / user / 1e6:.2f} M packets/user s")
         others = {"tshark": ["tshark", "-n", "-q", "-r", str(many), "-z", "conv,tcp"], "tcptrace": ["tcptrace", "-lr", str(many)]}
         for program, command in others.items():
             if shutil.which(program):
-                seconds = cpu(command)
+                _, seconds = cpu(command)
                 row[f"{program}_packets_per_cpu_second"] = round(count / seconds)
                 print(f"{program:14} {count / seconds / 1e6:.2f} M packets/CPU s")
             else:

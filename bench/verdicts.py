@@ -266,21 +266,20 @@ def judge(cases: Iterator[Case], details: bool, features: Path | None) -> None:
     sure: dict[bool, list[float]] = defaultdict(list)
     controls: dict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
-        found = longfat.capture.read(case.file)["connections"]
-        one = max(found, key=lambda other: other["data"]["bytes_acked"])
-        verdict = one["verdict"]
-        is_right = verdict["cause"] == case.cause
-        of_it = {"file": case.file.name, "cause": case.cause, "control": case.control, "features": one["features"]}
-        rows.append({**of_it, "verdict": verdict["cause"], "confidence": verdict["confidence"]})
-        matrix[case.cause][verdict["cause"]] += 1
-        sure[is_right].append(verdict["confidence"])
-        at_point = one["capture_point"] == case.point
+        found = longfat.capture.read(case.file).connections
+        one = max(found, key=lambda other: other.data.bytes_acked)
+        verdict = one.verdict
+        is_right = verdict.cause == case.cause
+        of_it = {"file": case.file.name, "cause": case.cause, "control": case.control, "features": one.features}
+        rows.append({**of_it, "verdict": verdict.cause, "confidence": verdict.confidence})
+        matrix[case.cause][verdict.cause] += 1
+        sure[is_right].append(verdict.confidence)
+        at_point = one.capture_point == case.point
         for group in ("all", f"at {case.point}", f"with {case.control}", f"rtt {case.rtt}", f"point found: {at_point}"):
             right[group].append(is_right)
-        if guess := one.get("control"):
-            controls[case.control][guess["name"] or "cannot tell"] += 1
+        controls[case.control][one.control.name or "cannot tell"] += 1
         if details and not is_right:
-            print(f"{case.file.name}: {verdict['cause']} {verdict['confidence']:.2f}: {verdict['why']}")
+            print(f"{case.file.name}: {verdict.cause} {verdict.confidence:.2f}: {verdict.why}")
     if features:
         features.write_text(json.dumps(rows), encoding="utf-8")
     for name, found in matrix.items():

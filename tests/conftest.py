@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import longfat
 import numpy as np
@@ -14,6 +16,17 @@ from longfat.sweep.hashes import FORM
 from longfat.sweep.plan import Item, Items
 
 ROOT = Path(__file__).parent.parent
+
+
+def thawed(record: Any) -> Any:
+    """A copy of a record of a capture, whose attributes can be set."""
+    if isinstance(record, tuple):
+        return tuple(thawed(item) for item in cast("tuple[Any, ...]", record))
+    if type(record).__module__ != "longfat._longfat":
+        return record
+    values = {name: getattr(record, name) for name in dir(type(record)) if not name.startswith("_")}
+    return SimpleNamespace(**{name: thawed(value) for name, value in values.items() if not callable(value)})
+
 
 SWEEP = """\
 title = "Two flows and two windows"

@@ -10,7 +10,7 @@ import pytest
 from longfat import ExperimentError
 from longfat._longfat import registries
 from longfat.plot import default_plots
-from longfat.report import terminal
+from longfat.report import tables, terminal
 from test_store import CELLS, HOSTS
 
 TINY = """\
@@ -68,7 +68,7 @@ def test_every_column_is_refused_as_an_axis_or_steps_aside(columns: list[str], t
                 if name in before:
                     assert list(rows[f"{of}_{name}"]) == list(before[name])
         with terminal.console().capture():
-            terminal.print_results(terminal.console(), kept)
+            tables.print_results(terminal.console(), kept)
     assert can_be == ASKED
 
 
@@ -88,7 +88,7 @@ def test_an_axis_hides_no_metric_that_begins_as_it_is_called(name: str) -> None:
     except ExperimentError:
         assert name in ("host", "link", "unfairness")
         return
-    titles, _ = terminal.run_table(results)
+    titles, _ = tables.run_table(results)
     assert "goodput total (Mbit/s)" in titles
     assert "memory fairness" in titles
     assert f"{name} bytes" not in titles

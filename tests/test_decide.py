@@ -45,7 +45,7 @@ def small(head: str = "repeats = 12\n", tail: str = SEARCH + PRECISION) -> str:
     return text(head, limits, '{ sweep = [1, 3], name = "flows" }', tail)
 
 
-class Told:
+class Steps:
     """Metrics that a test makes up: of each run by its place along the axis and its repeat."""
 
     def __init__(self, document: Document, values: Mapping[tuple[int, int, int], float]) -> None:
@@ -91,12 +91,12 @@ def test_a_search_finds_what_running_everything_finds(seed: int, is_precise: boo
             mean = 0.9 + 0.05 * (limit - middle)
             for repeat in range(document.repeats):
                 values[flows, limit, repeat] = mean + (-1) ** repeat * draw.uniform(0, 0.001)
-    told = Told(document, values)
+    steps = Steps(document, values)
     decider = Decider(document)
-    wanted = told.finish(decider)
+    wanted = steps.finish(decider)
     assert len(wanted) <= decider.most < document.run_count
     for flows in range(sizes["flows"]):
-        places = {told.places[run.hash] for run in wanted}
+        places = {steps.places[run.hash] for run in wanted}
         here = sorted({limit for f, limit, _ in places if f == flows})
 
         def mean(limit: int, flows: int = flows, places: set[tuple[int, int, int]] = places) -> float:
@@ -116,11 +116,11 @@ def test_repeats_go_on_until_the_interval_is_narrow(seed: int, noise: float) -> 
     document = Document(small(head="repeats = 30\n", tail=PRECISION).replace("ratio = 1.3", "points = 2"), "x.toml")
     draw = random.Random(seed)
     values = {(f, k, r): draw.gauss(1, noise) for f in range(2) for k in range(2) for r in range(30)}
-    told = Told(document, values)
-    wanted = told.finish(Decider(document))
+    steps = Steps(document, values)
+    wanted = steps.finish(Decider(document))
     for flows in range(2):
         for limit in range(2):
-            repeats = sorted(r for f, k, r in (told.places[run.hash] for run in wanted) if (f, k) == (flows, limit))
+            repeats = sorted(r for f, k, r in (steps.places[run.hash] for run in wanted) if (f, k) == (flows, limit))
             assert repeats == list(range(len(repeats)))
             assert len(repeats) >= 3
             some = [values[flows, limit, r] for r in repeats]
@@ -131,7 +131,7 @@ def test_repeats_go_on_until_the_interval_is_narrow(seed: int, noise: float) -> 
 def test_without_deciding_everything_is_wanted() -> None:
     document = Document(text("repeats = 3\n", '{ sweep = ["1 packets", "2 packets"] }'), "x.toml")
     decider = Decider(document)
-    assert not decider.decides
+    assert not decider.is_adaptive
     assert decider.most == 6
     assert list(decider.wanted(lambda _: None)) == list(range(6))
 
@@ -141,7 +141,7 @@ def test_the_runs_are_ordinary_ones_however_it_is_run(tmp_path: Path) -> None:
     """In memory, in a folder, on an executor, and stopped on its way: the same runs with the same metrics."""
     experiment = longfat.Experiment(small())
     alone = experiment.sweep()
-    assert len(alone.runs) < experiment.most_runs < experiment.run_count
+    assert len(alone.runs) < experiment.plans.most_runs < experiment.run_count
     assert alone.runs["run"].tolist() == experiment.sweep(tmp_path / "folder").runs["run"].tolist()
     with ThreadPoolExecutor(2) as workers:
         assert alone.runs.equals(experiment.sweep(tmp_path / "executor", executor=workers).runs)

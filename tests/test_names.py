@@ -13,7 +13,7 @@ from conftest import ONE, SWEEP, command
 from longfat import Experiment, LongfatError
 from longfat.locate import sources
 from longfat.plot import Axis, Plot, Rule, Series, save
-from longfat.report import terminal
+from longfat.report import tables, terminal
 from longfat.results.warning import RunWarning, merged
 from longfat.text import clean
 
@@ -57,7 +57,7 @@ def test_a_terminal_obeys_no_title() -> None:
     console.print(f"[bold]{terminal.escape(title)}[/]", soft_wrap=True)
     terminal.print_names(console, "names", [title])
     terminal.print_warnings(console, [RunWarning("", title, 1, ("a",))])
-    terminal.print_results(console, Experiment(SWEEP.replace("Two flows and two windows", "t\\u001b]0;owned\\u0007")).sweep())
+    tables.print_results(console, Experiment(SWEEP.replace("Two flows and two windows", "t\\u001b]0;owned\\u0007")).sweep())
     shown = file.getvalue()
     assert "x[31m]0;owned5my[/bold]" in shown
     assert not {"\x07", "\x9b", "\x7f", "\x00", "\u202e"} & set(shown)

@@ -24,17 +24,17 @@ from longfat.paper import (
     Paper,
     Row,
     Rule,
-    besides,
     compare,
     load_measured,
     load_paper,
     load_published,
     null,
     null_model,
+    uncounted,
 )
 from longfat.paper.kinds import Bound
+from longfat.report.comparison import summary
 from longfat.report.page import paper_page
-from longfat.report.terminal import summary
 from longfat.sweep.work import Work
 
 WINDOWS = ("8 KiB", "16 KiB")
@@ -121,7 +121,7 @@ def test_only_what_is_simulated_counts() -> None:
         "g": "input",
     }
     assert summary(lines) == "1 hold, 2 differ, 0 not testable"
-    assert besides(lines) == "arithmetic 1 hold; input 1 not judged; calibrated 1 hold; repeat 1 hold"
+    assert uncounted(lines) == "arithmetic 1 hold; input 1 not judged; calibrated 1 hold; repeat 1 hold"
     assert next(line.note for line in lines if line.id == "e") == "judged as a bound: < 30"
     with pytest.raises(ValueError, match="'bdp' is arithmetic already"):
         of_kinds()[0].kind("input", "bdp")

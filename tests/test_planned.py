@@ -22,7 +22,7 @@ WARNED = (
 @pytest.mark.parametrize("text", [SWEEP, REPEATED, WARNED])
 def test_a_plan_says_of_each_run_what_resolving_it_says(text: str) -> None:
     experiment = Experiment(text)
-    runs, plan = experiment.resolve_all(), experiment.plan()
+    runs, plan = experiment.resolve_all(), experiment.plans.plan()
     assert [tuple(item) for item in plan.every] == [(run.index, run.hash, run.cost, run.is_real_time) for run in runs]
     assert [(run.index, run.hash, run.labels, run.repeat) for run in plan.named] == [
         (run.index, run.hash, run.labels, run.repeat) for run in runs
@@ -56,11 +56,11 @@ def test_a_run_that_cannot_be_is_told_of_by_its_labels() -> None:
             SWEEP.replace("count = 2", 'count = 2\nmss = { zip = "z", sweep = ["1000 bytes", "1000 bytes", "9000 bytes"] }').replace(
                 '{ sweep = ["8 KiB"', '{ zip = "z", sweep = ["8 KiB"'
             )
-        ).plan()
+        ).plans.plan()
 
 
 def test_items_are_sorted_and_sifted() -> None:
-    items = Experiment(REPEATED).plan().items
+    items = Experiment(REPEATED).plans.plan().items
     longest = items.longest_first()
     assert [item.cost for item in longest] == sorted((item.cost for item in items), reverse=True)
     assert sorted(longest) == sorted(items)
@@ -78,15 +78,15 @@ def test_the_first_fault_of_a_sweep_is_told_of_whichever_is_found_first(monkeypa
     # No segment of 9000 bytes fits the path.
     text = SWEEP.replace("count = 2", 'count = 2\nmss = { sweep = ["1000 bytes", "8999 bytes", "9000 bytes", "900 bytes"] }')
     with pytest.raises(ExperimentError, match="mss = 8999 bytes"):
-        Experiment(text).plan()
+        Experiment(text).plans.plan()
     whole = REPEATED.replace("repeats = 4", "repeats = 7")
-    assert list(Experiment(whole).plan().every.hashes) == [run.hash for run in Experiment(whole).resolve_all()]
+    assert list(Experiment(whole).plans.plan().every.hashes) == [run.hash for run in Experiment(whole).resolve_all()]
 
 
 def test_a_run_that_is_planned_takes_some_dozen_bytes() -> None:
     """Of several pieces: a sweep of a million is planned as it is."""
     count = AT_ONCE + 10
-    items = Experiment(f"repeats = {count}\n{ONE}").plan().items
+    items = Experiment(f"repeats = {count}\n{ONE}").plans.plan().items
     assert len(items) == len(set(items.hashes)) == count
     held = sum(column.nbytes for column in (items.numbers, items.digests, items.costs, items.alone))
     assert held <= 64 * count

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from longfat.probe import Probe, probe
+from longfat.theory.probe import Probe, probe
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from longfat import Experiment, LongfatError, Results
 from longfat._longfat import student_t
-from longfat.report import terminal
+from longfat.report import tables, terminal
 from longfat.results.repeats import half_width, metrics
 
 RANDOM = """\
@@ -100,7 +100,7 @@ def test_without_repeats_there_is_no_interval() -> None:
     alone = Experiment(RANDOM.replace("repeats = 4", "")).sweep()
     assert alone.means()["goodput_total_bps_ci"].isna().all()
     assert alone.repeats_needed("goodput_total_bps")["repeats_needed"].isna().all()
-    assert terminal.mean_table(alone) == ([], [])
+    assert tables.mean_table(alone) == ([], [])
 
 
 def test_repeats_with_random_starts_differ_and_are_the_same_again(results: Results) -> None:
@@ -111,9 +111,9 @@ def test_repeats_with_random_starts_differ_and_are_the_same_again(results: Resul
 
 
 def test_the_terminal_shows_means(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.print_results(terminal.console(), results)
+    tables.print_results(terminal.console(), results)
     shown = capsys.readouterr().out
     assert "Means over the repeats, ± half of the 95 % confidence interval (Student's t)" in shown
-    titles, rows = terminal.mean_table(results)
+    titles, rows = tables.mean_table(results)
     place = titles.index("goodput total (Mbit/s)")
     assert all(" ± " in row[place] for row in rows)

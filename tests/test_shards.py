@@ -92,8 +92,8 @@ def test_shards_of_a_large_sweep_cost_about_the_same() -> None:
 def test_a_shard_of_a_large_sweep_does_not_plan_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "TOGETHER", 3)
     experiment = Experiment(REPEATED)
-    parts = experiment.shards(6)
-    planned = [Experiment(REPEATED).plan_shard(number, 6) for number in range(1, 7)]
+    parts = experiment.plans.shards(6)
+    planned = [Experiment(REPEATED).plans.shard(number, 6) for number in range(1, 7)]
     assert [plan.items for plan in planned] == parts
     assert sorted(number for part in parts for number in part.numbers.tolist()) == list(range(12))
     assert all(len(plan.every) < 12 for plan in planned)

@@ -9,7 +9,7 @@ import pytest
 from longfat import Results
 from longfat.paper import Comparison, Grid, Layout, Measured, Paper, Row, compare, grids
 from longfat.paper.comparison import Verdict
-from longfat.report import terminal
+from longfat.report import comparison, tables, terminal
 from longfat.results.warning import RunWarning
 from rich.console import Console
 
@@ -29,7 +29,7 @@ def printed(width: int, show: object, *what: object) -> str:
 @pytest.mark.parametrize("width", [20, 60, 80, 110, terminal.ENDLESS])
 def test_a_grid_is_split_by_columns_and_no_value_is_cut(width: int) -> None:
     cells = {f"path-{row}": [line(f"{row}{i}", 100.25 + i, 2345.0 + row) for i in range(8)] for row in range(3)}
-    text = printed(width, terminal.print_grids, [Grid("Table 1", "throughput", STACKS, cells)])
+    text = printed(width, comparison.print_grids, [Grid("Table 1", "throughput", STACKS, cells)])
     assert "…" not in text
     for values in cells.values():
         for one in values:
@@ -45,7 +45,7 @@ def test_a_grid_is_split_by_columns_and_no_value_is_cut(width: int) -> None:
 def test_no_number_of_the_comparison_is_cut(width: int) -> None:
     lines = [line("one-with-a-name-that-is-long", -1.2345e-5, 123456.0), line("b", -2.345e12, -8.765e-300)]
     lines.append(replace(line("c", -1.2345e6, 1.0, "not testable"), unit="packets"))
-    text = printed(width, terminal.print_comparison, lines)
+    text = printed(width, comparison.print_comparison, lines)
     assert "…" not in text
     for one in lines:
         assert terminal.number(one.ours) in text
@@ -56,8 +56,8 @@ def test_no_number_of_the_comparison_is_cut(width: int) -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_no_cell_of_the_runs_is_cut(width: int, results: Results) -> None:
-    text = printed(width, terminal.print_results, results)
-    titles, rows = terminal.run_table(results)
+    text = printed(width, tables.print_results, results)
+    titles, rows = tables.run_table(results)
     assert "…" not in text
     assert all(word in text for title in titles for word in title.split())
     assert all(cell in text for row in rows for cell in row)

@@ -259,8 +259,8 @@ def test_packets_of_the_kernel_are_recorded_and_captured(tmp_path: Path) -> None
         out = f"{backend}.pcapng"
         written = command("capture", "small", "--at", "left1", "--run", run, "--out", out, cwd=tmp_path)
         assert written.returncode == 0, written.stderr
-        (connection,) = longfat.capture.read(tmp_path / out)["connections"]
-        rates[backend] = connection["bottleneck"]["rate_bps"]
+        (connection,) = longfat.capture.read(tmp_path / out).connections
+        rates[backend] = connection.bottleneck.rate_bps
     assert rates["testbed"] == pytest.approx(20e6, rel=0.05)
     assert rates["testbed"] == pytest.approx(rates["sim"], rel=0.05)
 

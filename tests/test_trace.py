@@ -10,16 +10,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import longfat
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import thawed
+from longfat.capture import Connection, write_capture
 from longfat.capture import reader as trace
-from longfat.capture import text as traced
-from longfat.capture import write_capture
-from longfat.capture.compare import Row, beside
+from longfat.capture import text as shown
+from longfat.capture.compare import Row, comparison
 from longfat.capture.experiment import lost
 from longfat.errors import CaptureError
 from longfat.report.terminal import Terminal
@@ -64,8 +64,8 @@ def captured(results: Path, at: str, folder: Path) -> Path:
     return file
 
 
-def only(file: Path) -> dict[str, Any]:
-    [connection] = trace.read(file)["connections"]
+def only(file: Path) -> Connection:
+    [connection] = trace.read(file).connections
     return connection
 
 
@@ -77,17 +77,17 @@ def command(*args: str) -> subprocess.CompletedProcess[str]:
 def test_what_is_traced_is_what_the_run_says(recorded: Path, tmp_path: Path, at: str) -> None:
     flow = longfat.load_results(recorded)[0].flows.iloc[0]
     found = only(captured(recorded, at, tmp_path))
-    assert (found["capture_point"], found["handshake"], found["ended"]) == (POINTS[at], True, "closed")
-    data = found["data"]
-    assert data["retransmitted"]["segments"] == flow["segments_retransmitted"] > 10
-    assert data["retransmitted"]["timeout"] == flow["timeouts"] == 0
-    assert data["retransmitted"]["needless"] == flow["duplicates_received"] == 0
-    assert data["bytes_acked"] == 12_000_000
-    assert found["rtt"]["min_s"] == pytest.approx(flow["rtt_min_s"], rel=0.03)
-    assert found["rtt"]["mean_s"] == pytest.approx(flow["rtt_mean_s"], rel=0.05)
-    assert found["options"]["mss_bytes"] == data["longest_bytes"] == 1448
-    assert data["flight_max_bytes"] == pytest.approx(flow["in_flight_max_bytes"], rel=0.1)
-    assert found["verdict"]["cause"] == "congestion, by loss"
+    assert (found.capture_point, found.handshake, found.ended) == (POINTS[at], True, "closed")
+    data = found.data
+    assert data.retransmitted.segments == flow["segments_retransmitted"] > 10
+    assert data.retransmitted.timeout == flow["timeouts"] == 0
+    assert data.retransmitted.needless == flow["duplicates_received"] == 0
+    assert data.bytes_acked == 12_000_000
+    assert found.rtt.min_s == pytest.approx(flow["rtt_min_s"], rel=0.03)
+    assert found.rtt.mean_s == pytest.approx(flow["rtt_mean_s"], rel=0.05)
+    assert found.options.mss_bytes == data.longest_bytes == 1448
+    assert data.flight_max_bytes == pytest.approx(flow["in_flight_max_bytes"], rel=0.1)
+    assert found.verdict.cause == "congestion, by loss"
 
 
 def test_tshark_counts_the_same(recorded: Path, tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_tshark_counts_the_same(recorded: Path, tmp_path: Path) -> None:
     fields = ["-T", "fields", "-e", "tcp.analysis.ack_rtt", "-Y", "tcp.analysis.ack_rtt && tcp.srcport == 5001"]
     done = subprocess.run(["tshark", "-r", str(file), *fields], capture_output=True, text=True, check=True, timeout=120)
     theirs = np.array([float(line) for line in done.stdout.split()])
-    ours = only(file)["rtt_far"]
-    assert ours["min_s"] == pytest.approx(theirs.min(), rel=0.01)
+    ours = only(file).rtt_far
+    assert ours.min_s == pytest.approx(theirs.min(), rel=0.01)
     # tshark takes what waited behind a hole for a round trip too; we do not.
-    assert ours["mean_s"] == pytest.approx(np.median(theirs), rel=0.2)
+    assert ours.mean_s == pytest.approx(np.median(theirs), rel=0.2)
 
 
 def test_packets_are_the_table_of_the_run(recorded: Path, tmp_path: Path) -> None:
@@ -118,17 +118,17 @@ def test_packets_are_the_table_of_the_run(recorded: Path, tmp_path: Path) -> Non
 
 def test_two_one_sided_files_are_one_capture(recorded: Path, tmp_path: Path) -> None:
     forward, back = captured(recorded, "bottleneck>", tmp_path), captured(recorded, "bottleneck<", tmp_path)
-    [joined] = trace.read([forward, back])["connections"]
+    [joined] = trace.read([forward, back]).connections
     whole = only(captured(recorded, "bottleneck", tmp_path))
-    assert joined == whole
+    assert thawed(joined) == thawed(whole)
     data, acks = only(forward), only(back)
-    assert (data["captured"], acks["captured"]) == ("data only", "acks only")
-    assert data["data"]["retransmitted"]["segments"] == whole["data"]["retransmitted"]["segments"]
+    assert (data.captured, acks.captured) == ("data only", "acks only")
+    assert data.data.retransmitted.segments == whole.data.retransmitted.segments
     # Where the FIN was not captured, its number counts as a byte.
-    assert acks["data"]["bytes_acked"] == whole["data"]["bytes_acked"] + 1
+    assert acks.data.bytes_acked == whole.data.bytes_acked + 1
     for one in (data, acks):
-        assert one["verdict"]["cause"] == "cannot tell"
-        assert one["verdict"]["confidence"] == 0
+        assert one.verdict.cause == "cannot tell"
+        assert one.verdict.confidence == 0
 
 
 def test_compressed_and_snapped(recorded: Path, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_compressed_and_snapped(recorded: Path, tmp_path: Path) -> None:
     write_capture(recorded, "left1", whole, snap=65535)
     packed = tmp_path / "packed.gz"
     packed.write_bytes(gzip.compress(short.read_bytes(), 1))
-    assert only(short) == only(whole) == only(packed)
+    assert thawed(only(short)) == thawed(only(whole)) == thawed(only(packed))
 
 
 def test_progress_is_told(recorded: Path, tmp_path: Path) -> None:
@@ -172,10 +172,10 @@ def test_the_cause_is_named(tmp_path: Path, cause: str) -> None:
     )
     results = run(tmp_path, text.replace('"1 bdp" }', f"{limit} }}").replace('"0.001"', "0.001"))
     for at in POINTS:
-        verdict = only(captured(results, at, tmp_path))["verdict"]
-        assert 0 < verdict["confidence"] < 1
+        verdict = only(captured(results, at, tmp_path)).verdict
+        assert 0 < verdict.confidence < 1
         # At the receiver the round trip is known by a clock of milliseconds only: it may be wrong there, but not sure.
-        assert verdict["cause"] == cause or (at == "right1" and verdict["confidence"] < 0.5), (at, verdict)
+        assert verdict.cause == cause or (at == "right1" and verdict.confidence < 0.5), (at, verdict)
 
 
 @pytest.mark.slow
@@ -249,9 +249,9 @@ def test_an_experiment_keeps_what_limited_the_flow(tmp_path: Path) -> None:
 
 def test_the_capture_stands_beside_its_simulation(recorded: Path, tmp_path: Path) -> None:
     found = only(captured(recorded, "left1", tmp_path))
-    rows = {row.name: row for row in beside(found)}
+    rows = {row.name: row for row in comparison(found)}
     as_captured, simulated = rows["captured"], rows["simulated, as captured"]
-    assert as_captured.goodput_bps == pytest.approx(found["data"]["goodput_bps"])
+    assert as_captured.goodput_bps == pytest.approx(found.data.goodput_bps)
     assert simulated.goodput_bps == pytest.approx(as_captured.goodput_bps, rel=0.1)
     assert simulated.rtt_mean_s == pytest.approx(as_captured.rtt_mean_s, rel=0.15)
     assert {"paced", "with bbr"} <= rows.keys()
@@ -261,7 +261,7 @@ def test_simulations_beside_a_capture_have_intervals_and_no_rank_within_them(tmp
     lossy = EXPERIMENT.replace('limit = "1 bdp" }', 'limit = "4 bdp" }, loss = { kind = "bernoulli", probability = 0.002 }')
     assert lossy != EXPERIMENT
     found = only(captured(run(tmp_path, lossy), "left1", tmp_path))
-    captured_row, own, *others = beside(found, repeats=4)
+    captured_row, own, *others = comparison(found, repeats=4)
     assert (captured_row.repeats, captured_row.goodput_bps_half, captured_row.differs) == (1, None, None)
     assert (own.repeats, own.gain) == (4, None)
     assert own.goodput_bps_half is not None
@@ -269,27 +269,27 @@ def test_simulations_beside_a_capture_have_intervals_and_no_rank_within_them(tmp
     for row in others:
         assert row.gain is not None
         assert row.gain_half is not None
-        cells = dict(zip(traced.BESIDE_COLUMNS, traced.beside_rows([row])[0], strict=True))
+        cells = dict(zip(shown.COMPARISON_COLUMNS, shown.comparison_rows([row])[0], strict=True))
         assert (cells["gain"] == "none seen") == (abs(row.gain) <= row.gain_half) == (not row.differs)
     # A run of its own has no interval, and the page and the terminal say so.
-    [_, single, other, *_] = beside(found, repeats=1)
+    [_, single, other, *_] = comparison(found, repeats=1)
     assert single.goodput_bps_half is None
     assert other.differs is None
-    assert "one run" in traced.beside_rows([other])[0][traced.BESIDE_COLUMNS.index("gain")]
+    assert "one run" in shown.comparison_rows([other])[0][shown.COMPARISON_COLUMNS.index("gain")]
 
 
 @pytest.mark.parametrize("name", sorted((Path(__file__).parent / "captures").glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
 def test_all_that_is_printed_fits_into_80_columns(name: Path) -> None:
-    found = trace.read(name)
-    for one in found["connections"]:
+    found = thawed(trace.read(name))
+    for one in found.connections:
         # (Addresses of IPv6 as long as they can be.)
-        one["from"], one["to"] = (f"[2001:db8:ffff:ffff:ffff:ffff:ffff:fff{k}]:65535" for k in range(2))
+        one.source, one.destination = (f"[2001:db8:ffff:ffff:ffff:ffff:ffff:fff{k}]:65535" for k in range(2))
     file = io.StringIO()
     console = Terminal(file=file, width=80, highlight=False)
-    traced.print_trace(console, found, 20)
+    shown.print_trace(console, found, 20)
     rows = [Row("simulated, as captured", 1.234e9, 0.12345, 0.12345, 123_456_789, 123_456, 1.234e9, repeats=5, goodput_bps_half=4.62e8)]
     rows += [replace(rows[0], name="a window without limit", gain=-0.186, gain_half=0.1111)]
-    traced.print_beside(console, rows)
+    shown.print_comparison(console, rows)
     lines = file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     # Nothing is cut off, and no number is broken in two.
@@ -297,20 +297,20 @@ def test_all_that_is_printed_fits_into_80_columns(name: Path) -> None:
     assert "…" not in text
     assert all(word in text for word in ("payload", "goodput", "retrans", "1.23 Gb/s", "462 Mb/s", "-19 ± 11 %", "next: "))
     words = " ".join(text.split())
-    for one in found["connections"]:
-        assert all(" ".join(line.split()) in words for line in traced.details(one))
+    for one in found.connections:
+        assert all(" ".join(line.split()) in words for line in shown.details(one))
 
 
 def test_a_queue_that_drops_early_is_named_and_becomes_one(tmp_path: Path) -> None:
     queue = 'kind = "red", limit = "4 bdp"'
     managed = EXPERIMENT.replace('kind = "droptail", limit = "1 bdp"', queue).replace("12 MB", "40 MB").replace("20 s", "30 s")
     found = trace.read(captured(run(tmp_path, managed), "left1", tmp_path))
-    [one] = found["connections"]
-    assert one["verdict"]["cause"] == "active queue management", one["verdict"]
+    [one] = found.connections
+    assert one.verdict.cause == "active queue management", one.verdict
     trace.write_experiment(found, tmp_path / "again.toml")
     after = longfat.load(str(tmp_path / "again.toml")).run()
-    assert after.flows["goodput_bps"].iloc[0] == pytest.approx(one["data"]["goodput_bps"], rel=0.2)
-    assert after.flows["rtt_mean_s"].iloc[0] == pytest.approx(one["rtt"]["mean_s"], rel=0.3)
+    assert after.flows["goodput_bps"].iloc[0] == pytest.approx(one.data.goodput_bps, rel=0.2)
+    assert after.flows["rtt_mean_s"].iloc[0] == pytest.approx(one.rtt.mean_s, rel=0.3)
 
 
 def test_what_was_lost_has_an_interval(tmp_path: Path) -> None:
@@ -319,12 +319,12 @@ def test_what_was_lost_has_an_interval(tmp_path: Path) -> None:
     share, low, high = lost(found)
     assert low < share < high
     assert low < 0.002 < high
-    assert any(line.startswith("lost: ") for line in traced.details(found))
+    assert any(line.startswith("lost: ") for line in shown.details(found))
 
 
 def test_a_larger_window_is_tried_where_the_window_limits(tmp_path: Path) -> None:
     results = run(tmp_path, EXPERIMENT.replace('stack = "linux"', 'stack = "linux"\nreceive_buffer = "30 KiB"'))
-    rows = {row.name: row for row in beside(only(captured(results, "right1", tmp_path)))}
+    rows = {row.name: row for row in comparison(only(captured(results, "right1", tmp_path)))}
     goodput = {name: row.goodput_bps or 0.0 for name, row in rows.items()}
     assert goodput["simulated, as captured"] == pytest.approx(goodput["captured"], rel=0.1)
     assert goodput["a window without limit"] > 1.5 * goodput["captured"]
@@ -332,13 +332,13 @@ def test_a_larger_window_is_tried_where_the_window_limits(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("at", POINTS)
 def test_the_bottleneck_is_measured(recorded: Path, tmp_path: Path, at: str) -> None:
-    found = only(captured(recorded, at, tmp_path))["bottleneck"]
-    assert found["rate_bps"] == pytest.approx(20e6, rel=0.05)
+    found = only(captured(recorded, at, tmp_path)).bottleneck
+    assert found.rate_bps == pytest.approx(20e6, rel=0.05)
     # One bdp of 40 ms.
-    assert found["queue_at_losses_bytes"]["median"] == pytest.approx(100e3, rel=0.1)
+    assert found.queue_at_losses_bytes.median == pytest.approx(100e3, rel=0.1)
     if at == "left1":
-        assert found["burst"]["at_first_loss_bytes"] == pytest.approx(100e3, rel=0.1)
-        assert found["burst"]["passed_bytes"] <= 1.02 * found["burst"]["at_first_loss_bytes"]
+        assert found.burst.at_first_loss_bytes == pytest.approx(100e3, rel=0.1)
+        assert found.burst.passed_bytes <= 1.02 * found.burst.at_first_loss_bytes
 
 
 def test_a_policer_is_no_small_buffer(tmp_path: Path) -> None:
@@ -346,8 +346,8 @@ def test_a_policer_is_no_small_buffer(tmp_path: Path) -> None:
     results = run(tmp_path, text)
     for at in POINTS:
         found = only(captured(results, at, tmp_path))
-        assert found["verdict"]["cause"] == "policer", (at, found["verdict"])
-        assert found["bottleneck"]["rate_bps"] == pytest.approx(20e6, rel=0.1)
+        assert found.verdict.cause == "policer", (at, found.verdict)
+        assert found.bottleneck.rate_bps == pytest.approx(20e6, rel=0.1)
     file = tmp_path / "policed.toml"
     trace.write_experiment(trace.read(captured(results, "left1", tmp_path)), file)
     assert 'kind = "policer"' in file.read_text(encoding="utf-8")
@@ -359,7 +359,7 @@ def test_the_control_is_named_by_its_window(tmp_path: Path, control: str) -> Non
     text = EXPERIMENT.replace('stack = "linux"', f'stack = "linux"\ncongestion_control = "{control}"').replace("12 MB", "40 MB")
     results = run(tmp_path, text)
     for at in POINTS:
-        assert only(captured(results, at, tmp_path))["control"]["name"] == control
+        assert only(captured(results, at, tmp_path)).control.name == control
 
 
 @pytest.mark.parametrize("at", POINTS)
@@ -368,7 +368,7 @@ def test_the_page(recorded: Path, tmp_path: Path, at: str) -> None:
     wicked.write_bytes(captured(recorded, at, tmp_path).read_bytes())
     found = trace.read(wicked)
     page = tmp_path / "page.html"
-    trace.write_page(wicked, found, page, rows=beside(found["connections"][0]))
+    trace.write_page(wicked, found, page, rows=comparison(found.connections[0]))
     html = page.read_text(encoding="utf-8")
     assert "<script>alert" not in html
     for words in (

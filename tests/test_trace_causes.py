@@ -8,15 +8,15 @@ from typing import Any
 
 import longfat
 import pytest
+from longfat.capture import Connection, write_capture
 from longfat.capture import reader as trace
-from longfat.capture import write_capture
 
 FOLDER = Path(__file__).parent / "captures"
 KNOWN: dict[str, dict[str, Any]] = json.loads((FOLDER / "known.json").read_text(encoding="utf-8"))
 
 
-def only(name: str) -> dict[str, Any]:
-    [connection] = trace.read(FOLDER / f"{name}.pcap.zst")["connections"]
+def only(name: str) -> Connection:
+    [connection] = trace.read(FOLDER / f"{name}.pcap.zst").connections
     return connection
 
 
@@ -37,46 +37,46 @@ LIMITS = {"reordering": "a full path"}
 @pytest.mark.parametrize("name", KNOWN)
 def test_the_cause_is_named(name: str) -> None:
     found, known = only(name), KNOWN[name]
-    assert found["capture_point"] == known["point"]
-    assert found["verdict"]["cause"] == LIMITS.get(name, known["cause"]), found["verdict"]
-    assert found["verdict"]["cannot_tell_from"] == ALIKE.get(name, [])
-    assert found["control"]["name"] in (known["control"], None), found["control"]
+    assert found.capture_point == known["point"]
+    assert found.verdict.cause == LIMITS.get(name, known["cause"]), found.verdict
+    assert list(found.verdict.cannot_tell_from) == ALIKE.get(name, [])
+    assert found.control.name in (known["control"], None), found.control
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_what_the_kernel_counted_is_found(name: str) -> None:
     found, kernel = only(name), KNOWN[name]["kernel"]
     # TCP_INFO was asked for when the writer stopped, some segments before the end.
-    assert found["data"]["bytes_acked"] == pytest.approx(kernel["bytes_acked"], rel=0.15)
-    assert found["rtt"]["min_s"] == pytest.approx(kernel["min_rtt"] / 1e6, rel=0.05)
-    again = found["data"]["retransmitted"]
+    assert found.data.bytes_acked == pytest.approx(kernel["bytes_acked"], rel=0.15)
+    assert found.rtt.min_s == pytest.approx(kernel["min_rtt"] / 1e6, rel=0.05)
+    again = found.data.retransmitted
     # What comes late to the receiver is not told from what was sent again and lost the first time, without timestamps.
-    late = again["lost_before_capture"] if name == "reordering" else 0
-    assert again["segments"] - late == pytest.approx(kernel["retrans"], abs=3, rel=0.2)
+    late = again.lost_before_capture if name == "reordering" else 0
+    assert again.segments - late == pytest.approx(kernel["retrans"], abs=3, rel=0.2)
 
 
 @pytest.mark.parametrize("name", ["send-buffer", "congestion-by-loss", "policer", "a-full-path"])
 def test_the_bottleneck_is_measured(name: str) -> None:
-    found, known = only(name)["bottleneck"], KNOWN[name]
-    assert found["rate_bps"] == pytest.approx(known["rate_bps"], rel=0.08)
+    found, known = only(name).bottleneck, KNOWN[name]
+    assert found.rate_bps == pytest.approx(known["rate_bps"], rel=0.08)
     # Who is held by its send buffer never fills the path: trains say what it passes at least.
-    assert found["is_lower_bound"] == (name == "send-buffer")
-    assert found["rate_low_bps"] <= found["rate_bps"] <= (found["rate_high_bps"] or known["rate_bps"] * 1.08)
+    assert found.is_lower_bound == (name == "send-buffer")
+    assert found.rate_low_bps <= found.rate_bps <= (found.rate_high_bps or known["rate_bps"] * 1.08)
 
 
 def test_the_buffer_is_measured() -> None:
-    found, known = only("congestion-by-loss")["bottleneck"], KNOWN["congestion-by-loss"]
-    assert found["queue_at_losses_bytes"]["median"] == pytest.approx(known["buffer_bytes"], rel=0.15)
+    found, known = only("congestion-by-loss").bottleneck, KNOWN["congestion-by-loss"]
+    assert found.queue_at_losses_bytes.median == pytest.approx(known["buffer_bytes"], rel=0.15)
 
 
 def test_a_verdict_names_what_looks_the_same() -> None:
-    loss, window = only("congestion-by-loss")["verdict"], only("receive-window")["verdict"]
+    loss, window = only("congestion-by-loss").verdict, only("receive-window").verdict
     # A ring that is slower than the path is the same queue, in another place.
-    assert loss["confidence"] <= 0.51
-    assert any("ring" in limit for limit in loss["limits"])
+    assert loss.confidence <= 0.51
+    assert any("ring" in limit for limit in loss.limits)
     # Of 131 such verdicts 117 were right: where the path changes, too, the window may limit as well.
-    assert window["confidence"] > 0.85
-    assert not window["limits"]
+    assert window.confidence > 0.85
+    assert not window.limits
 
 
 PATH = """
@@ -127,8 +127,8 @@ def test_the_cause_of_a_simulated_capture_is_named(tmp_path: Path, cause: str, b
     experiment.write_text('title = "one"\n' + PATH.format(bottleneck=bottleneck, flow=flow), encoding="utf-8")
     longfat.load(str(experiment)).sweep(tmp_path / "one", jobs=1)
     write_capture(tmp_path / "one", "left1", tmp_path / "one.pcapng", snap=96)
-    [connection] = trace.read(tmp_path / "one.pcapng")["connections"]
+    [connection] = trace.read(tmp_path / "one.pcapng").connections
     # (A queue of five packets is a small buffer, and congestion.)
-    verdict = connection["verdict"]
-    assert cause == verdict["cause"] or cause in verdict["cannot_tell_from"], verdict
-    assert (verdict["cause"] == "policer") == (cause == "policer"), verdict
+    verdict = connection.verdict
+    assert cause == verdict.cause or cause in verdict.cannot_tell_from, verdict
+    assert (verdict.cause == "policer") == (cause == "policer"), verdict

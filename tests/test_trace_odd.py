@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import random
 import struct
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import longfat
 import pytest
+from conftest import thawed
 from longfat.capture import reader as trace
 from longfat.capture.experiment import experiment
 from longfat.errors import CaptureError
@@ -131,13 +131,13 @@ VALUES: list[tuple[str, str | None, list[Any]]] = [
 @pytest.mark.parametrize("seed", range(200))
 def test_any_report_makes_an_experiment_that_loads_or_none(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    [found] = trace.read(pcap(tmp_path / "whole.pcap", transfer()))["connections"]
-    one = copy.deepcopy(found)
+    [found] = trace.read(pcap(tmp_path / "whole.pcap", transfer())).connections
+    one = thawed(found)
     for part, name, values in dice.sample(VALUES, 3):
         value = dice.choice(values)
         if name is None:
-            one[part] = value
+            setattr(one, part, value)
         else:
-            one[part][name] = value
+            setattr(getattr(one, part), name, value)
     with contextlib.suppress(CaptureError):
         longfat.Experiment(experiment(one), name="again")

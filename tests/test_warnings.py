@@ -15,7 +15,7 @@ from longfat import Experiment
 from longfat.cli.app import app
 from longfat.report import terminal
 from longfat.results.warning import MOST_RUNS, RunWarning, merged, new_ones, of_facts
-from longfat.sweep.totals import Told, Totals
+from longfat.sweep.summary import RunSummary, SweepSummary
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -138,20 +138,22 @@ def test_totals_count_runs_without_holding_them() -> None:
     """Against all of them at once: combinations with repeats, some of them alike, and runs that come again under other labels."""
     rng = random.Random(3)
     for _ in range(50):
-        told: list[Told] = []
+        summaries: list[RunSummary] = []
         for combination in range(rng.randrange(1, 6)):
             same, alike = rng.choice([b"a", b"b"]), rng.random() < 0.5
             for repeat in range(rng.choice([1, 2, 7, 30])):
                 run = f"{rng.choice([combination, 0])}-{repeat}"
                 warnings = tuple(RunWarning("w", f"{rng.randrange(9)} lost", rng.randrange(3), (run,)) for _ in range(rng.randrange(2)))
-                told.append(Told(run, (str(combination),), same if alike or not repeat else rng.randbytes(2), warnings, 1.0, 2.0, 3.0))
-        totals = Totals()
-        totals.hear(told)
-        groups = [list(some) for _, some in groupby(told, lambda one: one.labels)]
+                summaries.append(
+                    RunSummary(run, (str(combination),), same if alike or not repeat else rng.randbytes(2), warnings, 1.0, 2.0, 3.0)
+                )
+        summary = SweepSummary()
+        summary.add_all(summaries)
+        groups = [list(some) for _, some in groupby(summaries, lambda one: one.labels)]
         repeated = [some for some in groups if len(some) > 1]
         same_runs = [some for some in repeated if len({one.numbers for one in some}) == 1]
-        expected = merged(warning for one in told for warning in one.warnings)
-        found = {one.name: one for one in totals.warnings}
+        expected = merged(warning for one in summaries for warning in one.warnings)
+        found = {one.name: one for one in summary.warnings}
         assert ("repeats_alike" in found) == bool(same_runs)
         if same_runs:
             runs = [one.run for some in same_runs for one in some]

@@ -18,8 +18,8 @@ import longfat.paper
 import pandas as pd
 from longfat import theory
 from longfat.paper import MissingResults
-from longfat.probe import Probe, probe
 from longfat.results.result import Result
+from longfat.theory.probe import Probe, probe
 
 # The channel as the paper names it; what it and Gigabit Ethernet leave for the payload of full TCP segments, 1448 of 1528 and of 1538
 # bytes, at 599.04 and 1000 Mb/s of frames.
@@ -177,7 +177,7 @@ class Cells(longfat.paper.Cells):
         return float(longest)
 
     def probed(self, gap: str, receiver: str = "slow") -> Probe:
-        """What `longfat.probe` makes of the arrivals."""
+        """What `longfat.theory.probe` makes of the arrivals."""
         came = self.arrivals(gap, receiver)
         return probe(list(came["number"].astype(int)), list(came["time_s"]), size=SIZE, sent=SENT)
 

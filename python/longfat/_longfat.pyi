@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -483,8 +483,449 @@ def cc_load(name: str, params: list[tuple[str, str]]) -> str:
 def cc_unload(name: str, force: bool) -> str:
     """Takes a control from the kernel, one in use only by `force`; its name there. Raises LongfatError where that cannot be."""
 
-def trace(files: list[str], progress: Callable[[float], object] | None = None) -> str:
-    """What captures say of each connection in them, as JSON. `progress` hears the share that is read; what it raises ends it.
+@final
+class Capture:
+    """One or more captures read as one."""
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """Connections by number. Of more than 10,000 only those with the most data are kept."""
+    @property
+    def files(self) -> tuple[CaptureFile, ...]:
+        """Files, in the order given."""
+    @property
+    def left_out(self) -> int:
+        """Connections that were not kept."""
+    @property
+    def left_out_bytes(self) -> int:
+        """Payload of the connections that were not kept."""
+    @property
+    def start_s(self) -> float | None:
+        """Time of the first packet, in s since 1970; None without a packet."""
+    @property
+    def duration_s(self) -> float:
+        """Time from the first packet to the last."""
+    def json(self) -> str:
+        """All of it as JSON, in which `source` and `destination` of a connection are `from` and `to`."""
+
+@final
+class CaptureFile:
+    """A file of a capture."""
+
+    @property
+    def name(self) -> str:
+        """Path as given."""
+    @property
+    def frames(self) -> int:
+        """Frames in it."""
+    @property
+    def tcp(self) -> int:
+        """Frames that hold TCP."""
+    @property
+    def not_tcp(self) -> int:
+        """Frames that hold something else."""
+    @property
+    def unreadable(self) -> int:
+        """Frames that were cut, malformed, fragments, or of an unknown link type."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Defects of the file, as sentences."""
+
+@final
+class Connection:
+    """A TCP connection. The direction with more data is described; its data go from `source` to `destination`."""
+
+    @property
+    def number(self) -> int:
+        """From 0, in the order of first packets."""
+    @property
+    def source(self) -> str:
+        """Address and port of the end that sent the data."""
+    @property
+    def destination(self) -> str:
+        """Address and port of the other end."""
+    @property
+    def opened_by(self) -> str:
+        """`sender` or `receiver` of the data."""
+    @property
+    def start_s(self) -> float:
+        """First packet, from the first one of the capture."""
+    @property
+    def duration_s(self) -> float:
+        """Time from its first packet to its last."""
+    @property
+    def packets(self) -> int:
+        """Packets, copies left out."""
+    @property
+    def copies(self) -> RoundTrips | None:
+        """Delays of copies behind their originals; None without copies."""
+    @property
+    def captured(self) -> str:
+        """`both ways`, `data only`, `acks only` or `no data`."""
+    @property
+    def capture_point(self) -> str:
+        """`sender`, `receiver`, `between` or `unknown`."""
+    @property
+    def handshake(self) -> bool:
+        """True if both SYNs were captured."""
+    @property
+    def ended(self) -> str:
+        """`closed`, `half closed`, `reset` or `open`."""
+    @property
+    def syns_retransmitted(self) -> int:
+        """Retransmissions of SYNs, both directions."""
+    @property
+    def fins_retransmitted(self) -> int:
+        """Retransmissions of FINs, both directions."""
+    @property
+    def options(self) -> Options:
+        """Options that both ends agreed on."""
+    @property
+    def data(self) -> Data:
+        """Data of the direction with more of it."""
+    @property
+    def back(self) -> Back:
+        """Data of the other direction."""
+    @property
+    def rtt(self) -> RoundTrips | None:
+        """Round trips of the whole path; None where they are unknown."""
+    @property
+    def rtt_near(self) -> RoundTrips | None:
+        """Round trips between sender and point of capture."""
+    @property
+    def rtt_far(self) -> RoundTrips | None:
+        """Round trips between point of capture and receiver."""
+    @property
+    def bottleneck(self) -> Bottleneck | None:
+        """Bottleneck of the path; None where nothing shows it."""
+    @property
+    def receiver(self) -> ReceiverWindow:
+        """The receiver's window."""
+    @property
+    def series(self) -> ConnectionSeries:
+        """The connection over time."""
+    @property
+    def features(self) -> dict[str, float | None]:
+        """Features by name (`longfat._longfat.trace_features`); None where one is unknown."""
+    @property
+    def verdict(self) -> Verdict:
+        """Cause that limited the connection."""
+    @property
+    def control(self) -> ControlEstimate:
+        """Estimated congestion control of the sender."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Defects of the capture of this connection, as sentences."""
+
+@final
+class Options:
+    """Options of a connection."""
+
+    @property
+    def mss_bytes(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def mss_is_agreed(self) -> bool:
+        """True if both SYNs said it; otherwise it is the most frequent length."""
+    @property
+    def window_scale(self) -> int | None:
+        """Shift of the receiver's window field; None where the SYNs are missing."""
+    @property
+    def sack(self) -> bool:
+        """SACK was agreed on."""
+    @property
+    def timestamps(self) -> bool:
+        """Timestamps were agreed on."""
+
+@final
+class Data:
+    """Data of one direction."""
+
+    @property
+    def segments(self) -> int:
+        """Segments with payload, retransmissions included."""
+    @property
+    def bytes(self) -> int:
+        """Payload sent, retransmissions included."""
+    @property
+    def bytes_acked(self) -> int:
+        """Payload acknowledged; where no ACK was captured, payload sent."""
+    @property
+    def goodput_bps(self) -> float | None:
+        """Payload per time, in bit/s; None where the time is too short."""
+    @property
+    def flight_max_bytes(self) -> int:
+        """Most payload in flight, as the sender saw it."""
+    @property
+    def longest_bytes(self) -> int:
+        """Payload of the longest segment."""
+    @property
+    def offload(self) -> int:
+        """Segments longer than the mss."""
+    @property
+    def retransmitted(self) -> Retransmitted:
+        """Retransmissions."""
+    @property
+    def episodes(self) -> int:
+        """Episodes of retransmissions, a round trip each."""
+    @property
+    def timeouts(self) -> int:
+        """Episodes that began with a timeout."""
+    @property
+    def reordered(self) -> Reordered:
+        """Segments out of order that were not lost."""
+    @property
+    def never_captured_bytes(self) -> int:
+        """Payload acknowledged that the capture lacks."""
+    @property
+    def ce_packets(self) -> int:
+        """Packets with CE."""
+    @property
+    def ece_acks(self) -> int:
+        """Acknowledgments with ECE."""
+    @property
+    def cwr_segments(self) -> int:
+        """Segments with CWR."""
+    @property
+    def duplicate_acks(self) -> int:
+        """Duplicate acknowledgments (RFC 5681)."""
+    @property
+    def window_probes(self) -> int:
+        """Window probes (RFC 9293)."""
+
+@final
+class Retransmitted:
+    """Retransmissions of one direction, by cause."""
+
+    @property
+    def segments(self) -> int:
+        """All of them."""
+    @property
+    def bytes(self) -> int:
+        """Their payload."""
+    @property
+    def fast(self) -> int:
+        """By duplicate acknowledgments or SACK."""
+    @property
+    def timeout(self) -> int:
+        """By the retransmission timer."""
+    @property
+    def tail_probe(self) -> int:
+        """Tail loss probes (RFC 8985)."""
+    @property
+    def unknown(self) -> int:
+        """Without a known cause."""
+    @property
+    def needless(self) -> int:
+        """Spurious: the data had arrived before."""
+    @property
+    def lost_before_capture(self) -> int:
+        """Retransmissions whose original was lost before the point of capture."""
+
+@final
+class Reordered:
+    """Segments out of order that were not lost."""
+
+    @property
+    def before_capture(self) -> int:
+        """Overtaken before the point of capture."""
+    @property
+    def behind_capture(self) -> int:
+        """Overtaken behind the point of capture."""
+
+@final
+class Back:
+    """Data of the direction with less of it."""
+
+    @property
+    def bytes(self) -> int:
+        """Payload sent, retransmissions included."""
+    @property
+    def segments(self) -> int:
+        """Segments with payload."""
+    @property
+    def retransmitted(self) -> int:
+        """Retransmissions."""
+
+@final
+class RoundTrips:
+    """Times of one part of a path. What the clock of the capture cannot tell is None."""
+
+    @property
+    def samples(self) -> int:
+        """Measurements."""
+    @property
+    def min_s(self) -> float | None:
+        """The least one."""
+    @property
+    def mean_s(self) -> float | None:
+        """Their mean."""
+    @property
+    def max_s(self) -> float:
+        """The greatest one."""
+
+@final
+class Bottleneck:
+    """Bottleneck of the path. Rates are of IP packets, in bit/s."""
+
+    @property
+    def rate_bps(self) -> float:
+        """Estimated rate."""
+    @property
+    def rate_low_bps(self) -> float:
+        """Lower end of the middle two thirds."""
+    @property
+    def rate_high_bps(self) -> float | None:
+        """Upper end of the middle two thirds; None where the rate is a lower bound."""
+    @property
+    def is_lower_bound(self) -> bool:
+        """True if the path was never full."""
+    @property
+    def rate_by(self) -> str:
+        """`acks` or `segments`."""
+    @property
+    def trains(self) -> int:
+        """Trains that the rate is estimated from."""
+    @property
+    def queue_at_losses_bytes(self) -> QueueAtLosses | None:
+        """Bytes queued at losses; None where no loss shows them."""
+    @property
+    def burst(self) -> Burst | None:
+        """Bursts in front of the bottleneck; None where none was seen."""
+
+@final
+class QueueAtLosses:
+    """Bytes queued at the bottleneck when it dropped a packet."""
+
+    @property
+    def median(self) -> float:
+        """Median over losses."""
+    @property
+    def low(self) -> float:
+        """16 % quantile."""
+    @property
+    def high(self) -> float:
+        """84 % quantile."""
+    @property
+    def losses(self) -> int:
+        """Losses counted."""
+
+@final
+class Burst:
+    """Payload by which the sender ran ahead of the bottleneck."""
+
+    @property
+    def passed_bytes(self) -> int:
+        """Most that passed without a loss."""
+    @property
+    def at_first_loss_bytes(self) -> int | None:
+        """At the first loss; None without one."""
+
+@final
+class ReceiverWindow:
+    """The receiver's window."""
+
+    @property
+    def window_min_bytes(self) -> int | None:
+        """Least window."""
+    @property
+    def window_max_bytes(self) -> int | None:
+        """Greatest window."""
+    @property
+    def window_is_scaled(self) -> bool:
+        """True if the window scale is known."""
+    @property
+    def zero_windows(self) -> int:
+        """Times that the window closed."""
+    @property
+    def zero_window_s(self) -> float:
+        """Time with a closed window."""
+
+@final
+class ConnectionSeries:
+    """A connection over time, in bins of one width; bins in which nothing happened are left out."""
+
+    @property
+    def width_s(self) -> float:
+        """Width of a bin."""
+    @property
+    def time_s(self) -> tuple[float, ...]:
+        """Begin of each bin, from the connection's first packet."""
+    @property
+    def sent_bytes(self) -> tuple[int, ...]:
+        """Payload sent."""
+    @property
+    def acked_bytes(self) -> tuple[int, ...]:
+        """Payload acknowledged."""
+    @property
+    def flight_max_bytes(self) -> tuple[int | None, ...]:
+        """Most payload in flight; None where nothing new was sent."""
+    @property
+    def window_min_bytes(self) -> tuple[int | None, ...]:
+        """Least window; None where nothing new was sent."""
+    @property
+    def rtt_mean_s(self) -> tuple[float | None, ...]:
+        """Mean round trip; None without one."""
+    @property
+    def retransmitted(self) -> tuple[int, ...]:
+        """Retransmissions."""
+
+@final
+class Verdict:
+    """Cause that limited a connection."""
+
+    @property
+    def cause(self) -> str:
+        """The cause, in the words of `docs/captures.md`."""
+    @property
+    def cannot_tell_from(self) -> tuple[str, ...]:
+        """Causes that look the same here."""
+    @property
+    def confidence(self) -> float:
+        """Probability that the cause is right, between 0 and 1."""
+    @property
+    def why(self) -> str:
+        """Evidence."""
+    @property
+    def next(self) -> str:
+        """Next step."""
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Reasons for which the confidence is lower."""
+    @property
+    def others(self) -> tuple[OtherCause, ...]:
+        """Other causes that the capture speaks for."""
+
+@final
+class OtherCause:
+    """A cause that the capture speaks for less strongly."""
+
+    @property
+    def cause(self) -> str:
+        """The cause."""
+    @property
+    def strength(self) -> float:
+        """Strength of its rule, or its probability, between 0 and 1."""
+    @property
+    def why(self) -> str:
+        """Evidence."""
+
+@final
+class ControlEstimate:
+    """Estimate of the congestion control."""
+
+    @property
+    def name(self) -> str | None:
+        """Name as in an experiment; None where it cannot be told."""
+    @property
+    def confidence(self) -> float:
+        """Confidence, between 0 and 1."""
+    @property
+    def why(self) -> str:
+        """Evidence."""
+
+def trace(files: list[str], progress: Callable[[float], object] | None = None) -> Capture:
+    """Describes each connection in captures. `progress` hears the share that is read; an exception from it ends the reading.
 
     Raises longfat.errors.CaptureError where nothing can be read.
     """

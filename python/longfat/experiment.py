@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -13,17 +12,18 @@ from typing import TypeAlias
 from longfat._longfat import Document, Run, Trace, read_text
 from longfat.cores import default_jobs
 from longfat.errors import DamagedError, ExperimentError, LongfatError, StorageError
-from longfat.executors import coordinate, shards
+from longfat.executors import coordinate
 from longfat.executors.chunks import Task
+from longfat.executors.plans import Plans, left
 from longfat.locate import sources
 from longfat.results.provenance import provenance, spans
 from longfat.results.result import Result, from_trace
 from longfat.results.results import Results
 from longfat.results.warning import RunWarning, merged
 from longfat.store import Location, Store, finished_in, labelled, location
-from longfat.sweep.adaptive import Decider, Known, Wanted
+from longfat.sweep.adaptive import Wanted
 from longfat.sweep.plan import Items, Plan
-from longfat.sweep.totals import Totals
+from longfat.sweep.summary import SweepSummary
 from longfat.sweep.work import Work, execute, perform
 from longfat.text import encodable
 
@@ -47,9 +47,10 @@ class Experiment:
         """Where it came from; empty where that was no file."""
         self.changes: dict[str, str] = {}
         """What was set since, as TOML."""
-        self._known: dict[tuple[int, int], Plan] = {}
         self._shown = encodable(file)
         self._document = Document(text, self._shown)
+        self.plans = Plans(self._document, name)
+        """Its runs, all, by shard, or missing from a folder: for the command line and executors."""
         self.text: str = self._document.text
         """The TOML as it was given; of a file with a `base`, the one file that both come to."""
 
@@ -75,7 +76,7 @@ class Experiment:
         """Sets the value at `path` to TOML, a bare word or a quantity: `e.set("flow[0].window", "64 KiB")`."""
         self._document.set(path, text)
         self.changes[path] = text
-        self._known = {}
+        self.plans = Plans(self._document, self.name)
 
     def vary(self, what: str | Mapping[str, Values], values: Values | None = None, *, name: str | None = None) -> Experiment:
         """Makes a sweep of values, with names where one likes; gives the experiment back.
@@ -104,7 +105,8 @@ class Experiment:
                 items = [labelled_value(labels[i] if labels else label, value) for i, (label, value) in enumerate(some)]
                 self.set(path, f"{{ {head}sweep = [{', '.join(items)}] }}")
         except ExperimentError:
-            self._document, self.changes, self._known = Document(before, self._shown), changes, {}
+            self._document, self.changes = Document(before, self._shown), changes
+            self.plans = Plans(self._document, self.name)
             raise
         return self
 
@@ -118,23 +120,13 @@ class Experiment:
         quick = self._document.quick()
         if quick is None:
             raise ExperimentError(f"{self.name} has no quick form: its file has no table [quick]")
-        self._document, self._known = quick, {}
+        self._document, self.plans = quick, Plans(quick, self.name)
         self.changes["quick"] = "true"
 
     @property
     def run_count(self) -> int:
-        """How many runs: the combinations of the axes, times the repeats. Of a sweep that decides, as many as it can come to."""
+        """Number of runs: the combinations of the axes, times the repeats. Upper bound for adaptive sweeps."""
         return self._document.run_count
-
-    @property
-    def most_runs(self) -> int:
-        """The same, but of a sweep with a `[search]` only those of the axis that a search can take."""
-        return Decider(self._document).most
-
-    @property
-    def decides(self) -> bool:
-        """Whether it depends on what runs give which others there are (`[precision]`, `[search]`)."""
-        return Decider(self._document).decides
 
     def resolve(self, index: int) -> Run:
         """Run `index` of `run_count`: its labels, hash and resolved JSON. Runs nothing."""
@@ -147,13 +139,7 @@ class Experiment:
     @property
     def warnings(self) -> list[RunWarning]:
         """What can be told before anything is run (`docs/warnings.md`)."""
-        return list(self._beforehand().warnings)
-
-    def _beforehand(self) -> Plan:
-        """What is wanted where nothing has been run: shard 1 of 1. Each run is planned once, however often this is asked."""
-        if (1, 1) not in self._known:
-            self._known[1, 1] = Plan.of(self._document, Decider(self._document).wanted(_nothing))
-        return self._known[1, 1]
+        return list(self.plans.plan().warnings)
 
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
@@ -201,32 +187,20 @@ class Experiment:
                 pass  # what was left behind is cleared away, or sent
 
             def do(plan: Plan) -> None:
-                work.begin(_left(plan, store))
+                work.begin(left(plan, store))
                 if executor and work.items.alone.any():
                     raise LongfatError("a run in real time has its machine to itself: run it without an executor")
                 if not len(work.items):
                     return
-                self.check(work.items)
-                store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), said))
+                self.plans.check(work.items)
+                store.begin(self.title, list(self.axes), self.text, self._facts(plan, SweepSummary(), said))
                 if executor:
                     coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
                 else:
                     with store.writer(lambda: _kept(work)) as writer:
                         perform(work, self.resolve, writer.keep, said, tick)
 
-            return self._combine(store, self._in_rounds(partial(finished_in, store), wanted, do), said)
-
-    def _in_rounds(self, finished: Known, wanted: Wanted | None, do: Callable[[Plan], object]) -> Plan:
-        """Does the runs that are wanted, and again while more are, because of what those gave; the plan of all."""
-        decider = Decider(self._document)
-        ask = wanted or (decider.wanted if decider.decides else None)
-        done, plan = None, Plan.of(self._document, ask(finished)) if ask else self.plan()
-        while done is None or plan.items != done.items:
-            do(plan)
-            done = plan
-            if ask:
-                plan = Plan.of(self._document, ask(finished))
-        return plan
+            return self._combine(store, self.plans.rounds(partial(finished_in, store), wanted, do), said)
 
     def _sweep_in_memory(self, jobs: int, tick: Callable[[Work], object], wanted: Wanted | None) -> Results:
         kept: dict[str, Result] = {}
@@ -237,19 +211,18 @@ class Experiment:
 
         def simulate(plan: Plan) -> None:
             work.begin(plan.items.without(kept.keys()))
-            self.check(work.items)
+            self.plans.check(work.items)
             perform(work, self.resolve, keep, jobs, tick)
 
-        plan = self._in_rounds(kept.get, wanted, simulate)
+        plan = self.plans.rounds(kept.get, wanted, simulate)
         results = [labelled(kept[run.hash], run) for run in plan.named]
-        totals = Totals()
-        totals.add(results)
-        return Results.of(self.title, list(self.axes), results, self._facts(plan, totals, jobs))
+        summary = SweepSummary()
+        summary.add(results)
+        return Results.of(self.title, list(self.axes), results, self._facts(plan, summary, jobs))
 
     def missing(self, folder: str | Location) -> Items:
         """The runs that are not finished in `folder`."""
-        store = Store(folder)
-        return _left(self.plan(store), store)
+        return self.plans.missing(Store(folder))
 
     def sweep_shard(
         self,
@@ -266,13 +239,13 @@ class Experiment:
         together. Raises as `sweep` does; LongfatError where the sweep decides by what its runs give: shards know nothing of each other.
         """
         store = Store(folder)
-        plan = self.plan_shard(shard, of)
+        plan = self.plans.shard(shard, of)
         work = Work(self.title)
         store.check_source(self.file)
         with store.writer(lambda: _kept(work)) as writer:
-            work.begin(_left(plan, store))
-            self.check(work.items)
-            store.begin(self.title, list(self.axes), self.text, self._facts(plan, Totals(), jobs or default_jobs()))
+            work.begin(left(plan, store))
+            self.plans.check(work.items)
+            store.begin(self.title, list(self.axes), self.text, self._facts(plan, SweepSummary(), jobs or default_jobs()))
             perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
         return work.done
 
@@ -281,7 +254,7 @@ class Experiment:
         store = Store(folder)
         with store.writing():
             store.check_source(self.file)
-            plan = self.plan(store)
+            plan = self.plans.plan(store)
             missing = len(plan.items.without(store.finished()))
             try:
                 if not missing:
@@ -289,43 +262,6 @@ class Experiment:
             except DamagedError:  # what is damaged is put aside by now
                 missing = len(plan.items.without(store.finished()))
             raise StorageError(f"{missing:,} of the {len(plan.items):,} runs are missing in {folder}")
-
-    def plan(self, store: Store | None = None) -> Plan:
-        """The runs, each once, without what each resolves to. Of a sweep that decides, those it wants by what is finished in `store`."""
-        if store and self.decides:
-            return Plan.of(self._document, Decider(self._document).wanted(partial(finished_in, store)))
-        return self._beforehand()
-
-    def check(self, items: Items) -> None:
-        """ExperimentError where this machine cannot do one of these runs in real time, for want of a right or of a congestion control."""
-        for item in items.where(items.alone):
-            self.resolve(item.number).check()
-
-    def plan_shard(self, shard: int, of: int) -> Plan:
-        """The runs of shard `shard` (from 1) `of` so many. Of a large sweep the others are not planned.
-
-        LongfatError where the sweep decides by what its runs give: shards know nothing of each other.
-        """
-        if self.decides:
-            raise LongfatError(f"{self.name} has {self._deciding()}: what it runs depends on what runs gave, so it has no shards")
-        if (shard, of) not in self._known:
-            cut = shards.Cut(self.run_count, of)
-            group = cut.group(shard - 1)
-            plan, members = Plan.of(self._document, cut.numbers(group).tolist()), cut.members(group)
-            mine = shards.balanced(plan.items, len(members))[members.index(shard - 1)]
-            self._known[shard, of] = replace(plan, items=mine)
-        return self._known[shard, of]
-
-    def shards(self, of: int) -> list[Items]:
-        """The runs of each of so many shards, as `sweep_shard` has them."""
-        return shards.Cut(self.run_count, of).split(self.plan().every)
-
-    def plan_all(self) -> Plan:
-        """The same of every run that there can be."""
-        return Plan.of(self._document, range(self.run_count)) if self.decides else self.plan()
-
-    def _deciding(self) -> str:
-        return "[search]" if self._document.search else "[precision]"
 
     def _decision(self) -> dict[str, object]:
         facts: dict[str, object] = {}
@@ -338,10 +274,10 @@ class Experiment:
         return facts
 
     def _combine(self, store: Store, plan: Plan, jobs: int) -> Results:
-        facts: Callable[[Totals], dict[str, object]] = lambda totals: self._facts(plan, totals, jobs)  # noqa: E731
+        facts: Callable[[SweepSummary], dict[str, object]] = lambda summary: self._facts(plan, summary, jobs)  # noqa: E731
         return store.combine(self.title, list(self.axes), plan.named, self.text, facts, self._document)
 
-    def _facts(self, plan: Plan, totals: Totals, jobs: int) -> dict[str, object]:
+    def _facts(self, plan: Plan, summary: SweepSummary, jobs: int) -> dict[str, object]:
         return provenance(
             backends=plan.backends,
             experiment=self.name,
@@ -349,24 +285,13 @@ class Experiment:
             changes=self.changes,
             seeds=spans(plan.seeds),
             jobs=jobs,
-            runs=len(plan.every) if self.decides else self.run_count,
-            wall_s=totals.wall_s,
-            cpu_s=totals.cpu_s,
-            cost=totals.cost,
+            runs=len(plan.every) if self.plans.is_adaptive else self.run_count,
+            wall_s=summary.wall_s,
+            cpu_s=summary.cpu_s,
+            cost=summary.cost,
             **self._decision(),
-            warnings=[warning.as_facts() for warning in totals.warnings],
+            warnings=[warning.as_facts() for warning in summary.warnings],
         )
-
-
-def _left(plan: Plan, store: Store) -> Items:
-    """What is not finished in a store. Which runs are is not held while the others run."""
-    left = plan.items.without(store.whole(plan.items.as_set))
-    store.unload()
-    return left
-
-
-def _nothing(_: str) -> None:
-    """Each run, where none is finished."""
 
 
 def _kept(work: Work) -> str:

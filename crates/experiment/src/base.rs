@@ -21,7 +21,7 @@ pub fn texts(text: &str, name: &str, files: &dyn Files) -> Result<Vec<(String, S
         let Some(base) = root.as_table().and_then(|table| table.get("base")) else { break };
         let wrong = |message: String| fail(Fault::new(base.span, "base", message).found(base.found()));
         let Some(path) = base.as_text() else { return Err(wrong("this must be the path of a file".to_owned())) };
-        let next = beside(file, path);
+        let next = relative_to(file, path);
         if chain.iter().any(|(name, _)| *name == next) {
             return Err(wrong(format!("{next} is based on itself")));
         }
@@ -43,7 +43,7 @@ pub fn locate_traces(node: &mut Node, texts: &[(String, String)]) {
             let is_trace = table.get("kind").and_then(Node::as_text).is_some_and(|kind| trace_file::format(kind).is_some());
             for Entry { key, node, .. } in &mut table.0 {
                 match &mut node.value {
-                    Tree::Text(path) if is_trace && key == "file" => *path = beside(&texts[node.span.text].0, path),
+                    Tree::Text(path) if is_trace && key == "file" => *path = relative_to(&texts[node.span.text].0, path),
                     _ => locate_traces(node, texts),
                 }
             }
@@ -53,7 +53,7 @@ pub fn locate_traces(node: &mut Node, texts: &[(String, String)]) {
 }
 
 /// `path` as seen from the folder of `file`.
-fn beside(file: &str, path: &str) -> String {
+fn relative_to(file: &str, path: &str) -> String {
     let mut folder: Vec<&str> = match file.rsplit_once('/') {
         Some((folder, _)) if !path.starts_with('/') => folder.split('/').collect(),
         _ => Vec::new(),

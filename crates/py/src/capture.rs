@@ -1,5 +1,7 @@
 //! Captures, out and in.
 
+mod records;
+
 use crate::visit::Visit;
 use longfat_capture::{Error, Place};
 use longfat_model::Experiment;
@@ -10,6 +12,9 @@ use pyo3::types::PyDict;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use records::Capture;
+pub use records::add;
 
 pyo3::import_exception!(longfat.errors, CaptureError);
 
@@ -41,14 +46,14 @@ fn tell<'a>(progress: Option<&'a Py<PyAny>>, failure: &'a mut Option<PyErr>) -> 
     }
 }
 
-/// What captures say of the connections in them, as JSON.
+/// Reads captures as one, and describes the connections in them.
 #[pyfunction]
 #[pyo3(signature = (files, progress = None))]
-pub fn trace(py: Python<'_>, files: Vec<PathBuf>, progress: Option<Py<PyAny>>) -> PyResult<String> {
+pub fn trace(py: Python<'_>, files: Vec<PathBuf>, progress: Option<Py<PyAny>>) -> PyResult<Capture> {
     let mut failure = None;
     let found = py.detach(|| longfat_capture::trace(&files, &mut tell(progress.as_ref(), &mut failure)));
     failure.map_or(Ok(()), Err)?;
-    Ok(found.map_err(error)?.to_string())
+    Ok(Capture::new(found.map_err(error)?))
 }
 
 /// The packets of one connection of captures, in the columns of the table `packets` of a run.

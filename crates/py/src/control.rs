@@ -87,7 +87,7 @@ impl PyCongestionControl {
         let Chosen { name, config } = Chosen::read(name, mss, params)?;
         hooks::take_failure();
         let control = longfat_tcp::congestion::build(&config);
-        hooks::told()?;
+        hooks::raised()?;
         Ok(PyCongestionControl {
             control: Mutex::new(control),
             name,
@@ -201,7 +201,7 @@ impl PyCongestionControl {
         if !in_recovery {
             control.on_ack(&sample);
         }
-        hooks::told()
+        hooks::raised()
     }
 
     #[pyo3(signature = (kind="loss", now=None, *, flight_size=None))]
@@ -225,20 +225,20 @@ impl PyCongestionControl {
         self.round_left = 0;
         let event = CongestionEvent { now: self.now, kind, flight_size };
         self.control().on_congestion(&event);
-        hooks::told()
+        hooks::raised()
     }
 
     #[pyo3(signature = (now=None))]
     fn on_recovered(&mut self, now: Option<f64>) -> PyResult<()> {
         self.advance(now, Duration::ZERO)?;
         self.control().on_recovered(self.now);
-        hooks::told()
+        hooks::raised()
     }
 
     fn on_spurious(&mut self) -> PyResult<()> {
         self.loss_left = 0;
         self.control().on_spurious();
-        hooks::told()
+        hooks::raised()
     }
 
     fn on_restart(&mut self, idle: f64) -> PyResult<()> {
@@ -246,12 +246,12 @@ impl PyCongestionControl {
         self.advance(None, idle)?;
         self.round_left = 0;
         self.control().on_restart(idle);
-        hooks::told()
+        hooks::raised()
     }
 
     fn on_syn_loss(&mut self) -> PyResult<()> {
         self.control().on_syn_loss();
-        hooks::told()
+        hooks::raised()
     }
 
     /// Every variable of the control's state by its name; `None` where it has no value yet, or no bound.

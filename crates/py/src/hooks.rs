@@ -27,7 +27,7 @@ pub fn take_failure() -> Option<PyErr> {
 }
 
 /// The failure of a hook as an error, if there was one.
-pub fn told() -> PyResult<()> {
+pub fn raised() -> PyResult<()> {
     take_failure().map_or(Ok(()), Err)
 }
 

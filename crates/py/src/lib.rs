@@ -57,6 +57,7 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cc::cc_list, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_load, module)?)?;
     module.add_function(wrap_pyfunction!(cc::cc_unload, module)?)?;
+    capture::add(module)?;
     module.add_function(wrap_pyfunction!(capture::trace, module)?)?;
     module.add_function(wrap_pyfunction!(capture::trace_packets, module)?)?;
     module.add_function(wrap_pyfunction!(capture::trace_features, module)?)?;

@@ -108,7 +108,7 @@ def advise(
     made = plan(question)
     experiment = Experiment(to_toml(made), name="advice")
     rounds = Rounds(made, experiment, everything=everything)
-    most = max(1.0, experiment.plan_all().items.cost)
+    most = max(1.0, experiment.plans.whole().items.cost)
     results = experiment.sweep(folder, jobs=jobs, tick=lambda work: tick(work.current_cost / most), wanted=rounds.wanted)
     delay = delay_of(results.open(results.runs["run"].iloc[0]))[1]
     return Advice(

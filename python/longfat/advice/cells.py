@@ -69,7 +69,7 @@ def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Ce
     warmup, interval, delay = plan.warmup, plan.interval, delay_of(runs[0])[0]
     parts = [rate for run in runs for rate in _parts(run, warmup, interval)]
     own = [run.flows[run.flows["group"] == "candidate"] for run in runs]
-    beside = [run.flows.loc[run.flows["group"] == "rival", "goodput_bps"] for run in runs]
+    rivals = [run.flows.loc[run.flows["group"] == "rival", "goodput_bps"] for run in runs]
     sent = sum(int(flows["segments_sent"].sum()) for flows in own)
     again = sum(int(flows["segments_retransmitted"].sum()) for flows in own)
     return Cell(
@@ -79,7 +79,7 @@ def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Ce
         half=half_width(parts),
         delay=float(np.mean([flows[delay].mean() for flows in own])),
         retransmitted=again / sent if sent else math.nan,
-        rival=float(np.mean([flows.sum() for flows in beside])) if len(beside[0]) else math.nan,
+        rival=float(np.mean([flows.sum() for flows in rivals])) if len(rivals[0]) else math.nan,
         in_flight=max(float(flows["in_flight_max_bytes"].max()) for flows in own),
         is_short=any(warning.name in SHORT for run in runs for warning in run.warnings),
         dropped=sum(int(run.links.loc[run.links["bottleneck"], "drops_overflow"].sum()) for run in runs),

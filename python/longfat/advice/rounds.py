@@ -34,8 +34,8 @@ def wanted(plan: Plan, cells: Cells) -> list[Key]:
         near = [one for one in among if ranking.worst_case(plan, cells, one).goodput >= least]
         if rest := [key for one in near for key in missing(one, hardest)[:1]]:
             return rest
-        alike, beside = ranking.level(plan, cells, among), ranking.rival_case(plan)
-        return [key for one in alike for key in missing(one, [beside])] if beside else []
+        alike, rival = ranking.level(plan, cells, among), ranking.rival_case(plan)
+        return [key for one in alike for key in missing(one, [rival])] if rival else []
 
     if first := [key for one in plan.candidates for key in missing(one, hardest[:1])]:
         return first
@@ -49,11 +49,11 @@ def wanted(plan: Plan, cells: Cells) -> list[Key]:
 
 def _kinder(plan: Plan, cells: Cells, best: Candidate, missing: Callable[[Candidate, Sequence[str]], list[Key]]) -> list[Key]:
     """Until it is known who of those that leave others clearly more gets the most."""
-    beside, share = ranking.rival_case(plan), ranking.kept(plan, cells, best)
-    if beside is None or math.isnan(share) or share >= ranking.ENOUGH:
+    rival, share = ranking.rival_case(plan), ranking.kept(plan, cells, best)
+    if rival is None or math.isnan(share) or share >= ranking.ENOUGH:
         return []
     for one in sorted(plan.candidates, key=lambda one: -ranking.worst_case(plan, cells, one).goodput):
-        if rest := missing(one, [beside]):
+        if rest := missing(one, [rival]):
             return rest
         if one in ranking.kinder_than(plan, cells, best):
             return missing(one, _hardest_first(plan))
@@ -77,7 +77,7 @@ class Rounds:
         """The cells that no run was made for: the queue of the same run with a smaller buffer dropped nothing."""
         only = {"candidate": plan.candidates[0].name, "case": plan.cases[0].name}
         self._runs: dict[Key, list[tuple[int, str]]] = {}
-        for run in experiment.plan_all().named:
+        for run in experiment.plans.whole().named:
             labels = only | dict(run.labels)
             self._runs.setdefault((labels["candidate"], labels["case"]), []).append((run.index, run.hash))
         self._asked = set(self._runs) if everything else set[Key]()

@@ -3,15 +3,16 @@
     import longfat.capture
 
     found = longfat.capture.read("transfer.pcapng.zst")
-    for connection in found["connections"]:
-        print(connection["from"], connection["data"]["goodput_bps"], connection["retransmitted"])
+    for connection in found.connections:
+        print(connection.source, connection.data.goodput_bps, connection.verdict.cause)
     packets = longfat.capture.packets("transfer.pcapng.zst", 0)   # as the table `packets` of a run
 
 `docs/captures.md` says what each value is.
 """
 
-from longfat.capture.compare import beside
+from longfat._longfat import Capture, Connection
+from longfat.capture.compare import comparison
 from longfat.capture.reader import packets, read, write_experiment, write_page
 from longfat.capture.writer import write_capture
 
-__all__ = ["beside", "packets", "read", "write_capture", "write_experiment", "write_page"]
+__all__ = ["Capture", "Connection", "comparison", "packets", "read", "write_capture", "write_experiment", "write_page"]

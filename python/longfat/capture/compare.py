@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from longfat._longfat import Connection
 from longfat.capture.experiment import experiment
 from longfat.experiment import Experiment
 from longfat.results.repeats import half_width, share_interval
@@ -60,7 +61,7 @@ class Row:
         return None if self.gain is None or self.gain_half is None else abs(self.gain) > self.gain_half
 
 
-def beside(connection: dict[str, Any], *, repeats: int = REPEATS, tick: Callable[[float], object] = lambda _: None) -> list[Row]:
+def comparison(connection: Connection, *, repeats: int = REPEATS, tick: Callable[[float], object] = lambda _: None) -> list[Row]:
     """The connection as captured, as simulated, and as it would be with a larger window, with pacing and with other controls.
 
     The simulation is of the experiment that `longfat.capture.write_experiment` writes, run `repeats` times. `tick` hears the share that is
@@ -83,13 +84,13 @@ def beside(connection: dict[str, Any], *, repeats: int = REPEATS, tick: Callable
     return rows
 
 
-def _variants(connection: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
+def _variants(connection: Connection) -> list[tuple[str, dict[str, str]]]:
     """Their names, and what each changes in the experiment."""
-    own = connection["control"]["name"]
+    own = connection.control.name
     variants: list[tuple[str, dict[str, str]]] = [("simulated, as captured", {})]
-    if connection["verdict"]["cause"] in WINDOWS:
+    if connection.verdict.cause in WINDOWS:
         wide = {"flow[0].receive_buffer": '"1 GiB"', "flow[0].send_buffer": '"1 GiB"'}
-        if connection["verdict"]["cause"] == "closing window":
+        if connection.verdict.cause == "closing window":
             wide["flow[0].read_rate"] = '"100 Tbit/s"'
         variants.append(("a window without limit", wide))
     variants.append(("paced", {"flow[0].pacing": '"on"'}))
@@ -97,11 +98,17 @@ def _variants(connection: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
     return variants
 
 
-def _captured(connection: dict[str, Any]) -> Row:
-    data, rtt = connection["data"], connection["rtt"] or {}
-    again = data["retransmitted"]["segments"]
+def _captured(connection: Connection) -> Row:
+    data, rtt = connection.data, connection.rtt
+    again = data.retransmitted.segments
     return Row(
-        "captured", data["goodput_bps"], rtt.get("min_s"), rtt.get("mean_s"), data["segments"], again, data["flight_max_bytes"] or None
+        "captured",
+        data.goodput_bps,
+        rtt and rtt.min_s,
+        rtt and rtt.mean_s,
+        data.segments,
+        again,
+        data.flight_max_bytes or None,
     )
 
 

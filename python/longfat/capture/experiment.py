@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
+from longfat._longfat import Connection
 from longfat.errors import CaptureError, ExperimentError
 from longfat.experiment import Experiment
 from longfat.results.repeats import share_interval
@@ -38,109 +38,110 @@ interval = "100 ms"
 """
 
 
-def experiment(connection: dict[str, Any]) -> str:
+def experiment(connection: Connection) -> str:
     """An experiment of one connection that `longfat.capture.read` found: its rate, base round trip, buffer, loss, windows and volume.
 
     CaptureError where the capture does not show enough: it needs both ways, and data.
     """
-    data, receiver, verdict = connection["data"], connection["receiver"], connection["verdict"]
-    if missing := _missing(connection):
-        raise CaptureError(f"connection {connection['number']} cannot become an experiment: {missing}")
-    cause: str = verdict["cause"]
-    base: float = connection["rtt"]["min_s"]
-    mss: int = connection["options"]["mss_bytes"]
+    data, receiver, verdict = connection.data, connection.receiver, connection.verdict
+    base, mean, goodput = _needed(connection)
+    cause: str = verdict.cause
+    mss: int = connection.options.mss_bytes
     of_ip = (mss + 52) / mss
-    rate, rate_note = _rate(connection, base, of_ip)
+    rate, rate_note = _rate(connection, base, goodput, of_ip)
     loss = loss_note = ""
     flow: list[str] = []
     if cause == "random loss":
         share, low, high = lost(connection)
         loss = f', loss = {{ kind = "bernoulli", probability = {share:.3g} }}'
         loss_note = f"# The loss is between {low:.3g} and {high:.3g} (95 %, Wilson's interval of independent losses).\n"
-    if receiver["window_is_scaled"] and receiver["window_max_bytes"]:
-        flow.append(f'receive_buffer = "{receiver["window_max_bytes"]} bytes"')
+    if receiver.window_is_scaled and receiver.window_max_bytes:
+        flow.append(f'receive_buffer = "{receiver.window_max_bytes} bytes"')
     if cause == "closing window":
-        flow.append(f'read_rate = "{round(data["goodput_bps"])} bit/s"')
+        flow.append(f'read_rate = "{round(goodput)} bit/s"')
     if cause == "send buffer":
-        flow.append(f'send_buffer = "{data["flight_max_bytes"]} bytes"')
+        flow.append(f'send_buffer = "{data.flight_max_bytes} bytes"')
     if cause == "congestion, by ECN":
         flow.append('ecn = "classic"')
-    control: str | None = connection["control"]["name"]
+    control: str | None = connection.control.name
     if control:
         flow.append(f'congestion_control = "{control}"')
-    traffic = f'{{ kind = "ttcp", volume = "{data["bytes_acked"]} bytes" }}'
+    traffic = f'{{ kind = "ttcp", volume = "{data.bytes_acked} bytes" }}'
     if cause == "application":
-        traffic = f'{{ kind = "writes", rate = "{round(data["goodput_bps"])} bit/s", size = "{10 * mss} bytes" }}'
+        traffic = f'{{ kind = "writes", rate = "{round(goodput)} bit/s", size = "{10 * mss} bytes" }}'
     if cause == "Nagle and delayed ACKs":
-        size = max(1, round(data["bytes_acked"] / data["segments"]))
-        traffic = f'{{ kind = "writes", rate = "{round(data["goodput_bps"])} bit/s", size = "{size} bytes" }}'
+        size = max(1, round(data.bytes_acked / data.segments))
+        traffic = f'{{ kind = "writes", rate = "{round(goodput)} bit/s", size = "{size} bytes" }}'
     text = TEMPLATE.format(
-        who=f"{connection['from']} to {connection['to']}, captured at: {connection['capture_point']}",
-        verdict=f"what limited it: {cause} ({100 * verdict['confidence']:.0f} %)",
+        who=f"{connection.source} to {connection.destination}, captured at: {connection.capture_point}",
+        verdict=f"what limited it: {cause} ({100 * verdict.confidence:.0f} %)",
         rate_note=rate_note,
         control_note=f"Its control looks like {control}; the rest is today's Linux."
         if control
         else "Its control is not known: this is today's Linux.",
         loss_note=loss_note,
-        title=json.dumps(f"As captured: {connection['from']} to {connection['to']}"),
+        title=json.dumps(f"As captured: {connection.source} to {connection.destination}"),
         rtt=round(1e6 * base),
         rate=round(rate),
-        queue=_queue(connection, base, rate, of_ip),
+        queue=_queue(connection, (base, mean, goodput), rate, of_ip),
         loss=loss,
         edge=round(max(10 * rate, 1e9)),
         traffic=traffic,
         flow="".join(f"{line}\n" for line in flow),
-        duration=max(1, round(3 * connection["duration_s"] + 10)),
+        duration=max(1, round(3 * connection.duration_s + 10)),
     )
     try:
         Experiment(text, name="captured")
     except ExperimentError as error:
         what = str(error).splitlines()[0]
-        raise CaptureError(f"connection {connection['number']} cannot become an experiment: what it shows makes none: {what}") from error
+        raise CaptureError(f"connection {connection.number} cannot become an experiment: what it shows makes none: {what}") from error
     return text
 
 
-def lost(connection: dict[str, Any]) -> tuple[float, float, float]:
+def lost(connection: Connection) -> tuple[float, float, float]:
     """Share of segments lost, and the ends of its 95 % interval, by `longfat.results.repeats.share_interval`."""
-    data = connection["data"]
-    again = data["retransmitted"]
-    count = max(again["segments"] - again["needless"], 0)
-    low, high = share_interval(count, data["segments"])
-    return max(count, 1) / data["segments"], low, high
+    data = connection.data
+    again = data.retransmitted
+    count = max(again.segments - again.needless, 0)
+    low, high = share_interval(count, data.segments)
+    return max(count, 1) / data.segments, low, high
 
 
-def _missing(connection: dict[str, Any]) -> str:
-    """Missing parts of the capture, as a sentence; empty if an experiment can be made of it."""
-    if connection["captured"] != "both ways":
-        return "that needs data and its acknowledgments"
-    if not connection["rtt"] or round(1e6 * (connection["rtt"]["min_s"] or 0)) < 1:
-        return "that needs a round trip of 1 us or more, which its clock can tell"
-    if not connection["data"]["goodput_bps"]:
-        return "that needs data acknowledged over a round trip or longer"
-    return ""
+def _needed(connection: Connection) -> tuple[float, float, float]:
+    """Least and mean round trip in s and goodput in bit/s, without which nothing can be simulated. CaptureError where one is missing."""
+    rtt, goodput = connection.rtt, connection.data.goodput_bps
+    missing = "that needs data acknowledged over a round trip or longer"
+    if connection.captured != "both ways":
+        missing = "that needs data and its acknowledgments"
+    elif not rtt or not rtt.min_s or round(1e6 * rtt.min_s) < 1:
+        missing = "that needs a round trip of 1 us or more, which its clock can tell"
+    elif goodput:
+        return rtt.min_s, rtt.mean_s or rtt.min_s, goodput
+    raise CaptureError(f"connection {connection.number} cannot become an experiment: {missing}")
 
 
-def _rate(connection: dict[str, Any], base: float, of_ip: float) -> tuple[float, str]:
+def _rate(connection: Connection, base: float, goodput: float, of_ip: float) -> tuple[float, str]:
     """Of IP packets in bit/s, and how it is known."""
-    passed = peak(connection, base) * of_ip
-    bottleneck = connection["bottleneck"]
-    if connection["verdict"]["cause"] in FULL:
+    passed = peak(connection, base, goodput) * of_ip
+    bottleneck = connection.bottleneck
+    if connection.verdict.cause in FULL:
         return passed, "The path was full: its rate is what passed."
-    if bottleneck and bottleneck["trains"] >= LEAST_TRAINS and bottleneck["rate_bps"] > passed:
-        least = "at least " if bottleneck["is_lower_bound"] else ""
-        return bottleneck["rate_bps"], f"The path was not full: its rate is {least}that at which trains of packets left it."
+    if bottleneck and bottleneck.trains >= LEAST_TRAINS and bottleneck.rate_bps > passed:
+        least = "at least " if bottleneck.is_lower_bound else ""
+        return bottleneck.rate_bps, f"The path was not full: its rate is {least}that at which trains of packets left it."
     return passed, "The path was never full: its rate is at least what passed."
 
 
-def _queue(connection: dict[str, Any], base: float, rate: float, of_ip: float) -> str:
-    """The queue in front of the bottleneck."""
-    least = 4 * max(connection["options"]["mss_bytes"] + 52, SMALLEST_MTU)
-    trips = [trip for trip in connection["series"]["rtt_mean_s"] if trip is not None]
+def _queue(connection: Connection, known: tuple[float, float, float], rate: float, of_ip: float) -> str:
+    """The queue in front of the bottleneck. `known` is what `_needed` gave."""
+    base, mean, goodput = known
+    least = 4 * max(connection.options.mss_bytes + 52, SMALLEST_MTU)
+    trips = [trip for trip in connection.series.rtt_mean_s if trip is not None]
     stretch = max(sorted(trips)[int(0.95 * (len(trips) - 1))] - base, 0.0) if trips else 0.0
     held, bdp = round(max(rate / 8 * stretch, least)), round(rate / 8 * base)
-    cause = connection["verdict"]["cause"]
+    cause = connection.verdict.cause
     if cause == "policer":
-        own = round(connection["data"]["goodput_bps"] * of_ip)
+        own = round(goodput * of_ip)
         # Of its bucket nothing is known but that some packets passed at once.
         burst = max(round(own / 8 * base), 10 * 1500)
         return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{burst} bytes", limit = "{max(bdp, least)} bytes" }}'
@@ -148,7 +149,7 @@ def _queue(connection: dict[str, Any], base: float, rate: float, of_ip: float) -
         return f'{{ kind = "step", limit = "{4 * held} bytes", threshold = "{held} bytes" }}'
     if cause == "active queue management":
         # Which one it is is not known: CoDel, with what packets waited on average as its target (RFC 8289 section 4.2).
-        waited = max(connection["rtt"]["mean_s"] - base, 1e-3)
+        waited = max(mean - base, 1e-3)
         return f'{{ kind = "codel", target = "{round(1e6 * waited)} us" }}'
     if cause not in FULL:
         # Nothing was lost in it, or not for its size.
@@ -156,13 +157,13 @@ def _queue(connection: dict[str, Any], base: float, rate: float, of_ip: float) -
     return f'{{ kind = "droptail", limit = "{held} bytes" }}'
 
 
-def peak(connection: dict[str, Any], base: float) -> float:
+def peak(connection: Connection, base: float, goodput: float) -> float:
     """The most payload acknowledged in a round trip and more, in bit/s: what the path has passed."""
-    series = connection["series"]
-    width = series["width_s"]
+    series = connection.series
+    width = series.width_s
     rates: list[float] = []
     begin, total = None, 0
-    for time, acked in zip(series["time_s"], series["acked_bytes"], strict=True):
+    for time, acked in zip(series.time_s, series.acked_bytes, strict=True):
         begin = time if begin is None else begin
         total += acked
         if time + width - begin >= max(4 * base, width):
@@ -170,4 +171,4 @@ def peak(connection: dict[str, Any], base: float) -> float:
             begin, total = None, 0
     # The highest of all may be acknowledgments that came late, together.
     highest = sorted(rates)[int(0.95 * (len(rates) - 1))] if rates else 0.0
-    return max(highest, float(connection["data"]["goodput_bps"]))
+    return max(highest, goodput)

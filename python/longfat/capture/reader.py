@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from longfat._longfat import trace, trace_packets
+from longfat._longfat import Capture, Connection, trace, trace_packets
 from longfat.capture.compare import Row
 from longfat.capture.experiment import experiment
 from longfat.capture.page import trace_page
@@ -25,13 +23,13 @@ MOST = 4_000_000
 """Packets of a connection that `packets` gives, unless more is asked for: about 3 GB of memory."""
 
 
-def read(files: Files, *, progress: Progress | None = None) -> dict[str, Any]:
-    """Reads captures as one, whatever compresses them: {connections, files, start_s, duration_s, left_out, left_out_bytes}.
+def read(files: Files, *, progress: Progress | None = None) -> Capture:
+    """Reads captures as one, whatever compresses them.
 
     Memory does not grow with the files. `progress` hears the share that is read. CaptureError where nothing can be read; what is wrong
     with a file otherwise is in its `notes`, and what could be read is used.
     """
-    return json.loads(trace(_named(files), progress))
+    return trace(_named(files), progress)
 
 
 def packets(files: Files, connection: int, *, most: int = MOST, progress: Progress | None = None) -> pd.DataFrame:
@@ -46,7 +44,7 @@ def packets(files: Files, connection: int, *, most: int = MOST, progress: Progre
     return table.astype(dict.fromkeys(("event", "direction", "flags", "ecn"), "str"))
 
 
-def write_experiment(found: dict[str, Any], file: str | os.PathLike[str], connection: int | None = None) -> None:
+def write_experiment(found: Capture, file: str | os.PathLike[str], connection: int | None = None) -> None:
     """Writes path and flow of a connection of what `read` found as an experiment; of the one with most data, if no number is given.
 
     CaptureError where it is not there, shows too little, or the file cannot be written.
@@ -56,7 +54,7 @@ def write_experiment(found: dict[str, Any], file: str | os.PathLike[str], connec
 
 def write_page(
     files: Files,
-    found: dict[str, Any],
+    found: Capture,
     file: str | os.PathLike[str],
     connection: int | None = None,
     *,
@@ -65,20 +63,20 @@ def write_page(
 ) -> None:
     """Writes a page that needs nothing else: what `read` found in `files`, and the graphs of a connection.
 
-    It is the one with most data, if no number is given. `rows` is what `longfat.capture.beside` gave for it.
+    It is the one with most data, if no number is given. `rows` is what `longfat.capture.comparison` gave for it.
 
     CaptureError where it is not there, has more packets than `packets` gives, or the page cannot be written.
     """
     one = chosen(found, connection)
-    _write(file, trace_page(found, one, packets(files, one["number"], progress=progress), rows).html)
+    _write(file, trace_page(found, one, packets(files, one.number, progress=progress), rows).html)
 
 
-def chosen(found: dict[str, Any], connection: int | None) -> dict[str, Any]:
+def chosen(found: Capture, connection: int | None) -> Connection:
     """A connection of what `read` found by its number, or the one with most data. CaptureError where it is not there."""
-    among = [one for one in found["connections"] if connection in (None, one["number"])]
+    among = [one for one in found.connections if connection in (None, one.number)]
     if not among:
         raise CaptureError(f"there is no connection {connection} in it" if connection is not None else "there is no connection in it")
-    return max(among, key=lambda one: one["data"]["bytes_acked"])
+    return max(among, key=lambda one: one.data.bytes_acked)
 
 
 def _write(file: str | os.PathLike[str], text: str) -> None:

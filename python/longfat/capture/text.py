@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from longfat._longfat import Bottleneck, Capture, Connection
 from longfat.capture.compare import Row
 from longfat.capture.experiment import lost
 from longfat.report.terminal import ENDLESS, clean, escape, number
@@ -40,42 +40,39 @@ WIDE = 132
 BELOW = ("from", "to", "at", "cause")
 
 
-def connection_row(one: dict[str, Any]) -> list[str]:
+def connection_row(one: Connection) -> list[str]:
     """A connection in the columns of `COLUMNS`."""
-    data: dict[str, Any] = one["data"]
-    rtt: dict[str, float] = one["rtt"] or {}
-    bottleneck: dict[str, Any] = one["bottleneck"] or {}
-    least = "≥ " if bottleneck.get("is_lower_bound") else ""
-    verdict = one["verdict"]
+    data, rtt, bottleneck, verdict = one.data, one.rtt, one.bottleneck, one.verdict
+    least = "≥ " if bottleneck and bottleneck.is_lower_bound else ""
     return [
-        str(one["number"]),
-        clean(one["from"]),
-        clean(one["to"]),
-        clean(one["capture_point"]),
-        scaled(data["bytes_acked"], "B"),
-        scaled(data["goodput_bps"], "b/s"),
-        milliseconds(rtt.get("min_s")),
-        milliseconds(rtt.get("mean_s")),
-        scaled(data["flight_max_bytes"], "B"),
-        least + scaled(bottleneck.get("rate_bps"), "b/s"),
-        f"{data['retransmitted']['segments']:,}",
-        clean(f"{' or '.join([verdict['cause'], *verdict['cannot_tell_from']])} ({100 * verdict['confidence']:.0f} %)"),
+        str(one.number),
+        clean(one.source),
+        clean(one.destination),
+        clean(one.capture_point),
+        scaled(data.bytes_acked, "B"),
+        scaled(data.goodput_bps, "b/s"),
+        milliseconds(rtt and rtt.min_s),
+        milliseconds(rtt and rtt.mean_s),
+        scaled(data.flight_max_bytes, "B"),
+        least + scaled(bottleneck and bottleneck.rate_bps, "b/s"),
+        f"{data.retransmitted.segments:,}",
+        clean(f"{' or '.join([verdict.cause, *verdict.cannot_tell_from])} ({100 * verdict.confidence:.0f} %)"),
     ]
 
 
-def print_trace(console: Console, found: dict[str, Any], most: int) -> None:
+def print_trace(console: Console, found: Capture, most: int) -> None:
     """A table of the connections with the most data, and the lines on each below it."""
-    connections = found["connections"]
-    shown = sorted(connections, key=lambda one: -one["data"]["bytes_acked"])[:most]
+    connections = found.connections
+    shown = sorted(connections, key=lambda one: -one.data.bytes_acked)[:most]
     columns = [name for name in COLUMNS if console.width >= WIDE or name not in BELOW]
     if connections:
         _print_table(console, columns, [dict(zip(COLUMNS, connection_row(one), strict=True)) for one in shown])
     for one in shown:
-        ends = f"[bold]{one['number']}[/] {_text(one['from'])} → {_text(one['to'])}, at: {_text(one['capture_point'])}"
+        ends = f"[bold]{one.number}[/] {_text(one.source)} → {_text(one.destination)}, at: {_text(one.capture_point)}"
         console.print(ends, soft_wrap=console.width >= ENDLESS)
         for line in details(one):
             _print_line(console, line)
-    hidden = len(connections) - len(shown) + found["left_out"]
+    hidden = len(connections) - len(shown) + found.left_out
     if hidden:
         console.print(f"and {count(hidden, 'connection')} more (--most)")
     if not connections:
@@ -99,33 +96,33 @@ def _print_line(console: Console, line: str) -> None:
     )
 
 
-def details(one: dict[str, Any]) -> list[str]:
+def details(one: Connection) -> list[str]:
     """The verdict on a connection, the next step, and what else it shows, a line each."""
-    again, reordered, receiver = one["data"]["retransmitted"], one["data"]["reordered"], one["receiver"]
-    verdict, control = one["verdict"], one["control"]
-    cause: str = f"{verdict['cause']}, {100 * verdict['confidence']:.0f} %"
-    if alike := verdict["cannot_tell_from"]:
+    again, reordered, receiver = one.data.retransmitted, one.data.reordered, one.receiver
+    verdict, control = one.verdict, one.control
+    cause = f"{verdict.cause}, {100 * verdict.confidence:.0f} %"
+    if alike := verdict.cannot_tell_from:
         cause += f" (cannot tell from: {'; '.join(alike)})"
-    lines = [f"{cause}: {verdict['why']}", f"next: {verdict['next']}", *verdict["limits"]]
-    if control["name"]:
-        lines.append(f"congestion control: {control['name']} ({100 * control['confidence']:.0f} %): {control['why']}")
-    if bottleneck := one["bottleneck"]:
+    lines = [f"{cause}: {verdict.why}", f"next: {verdict.next}", *verdict.limits]
+    if control.name:
+        lines.append(f"congestion control: {control.name} ({100 * control.confidence:.0f} %): {control.why}")
+    if bottleneck := one.bottleneck:
         lines += _bottleneck(bottleneck)
-    if again["segments"]:
-        said = ", ".join(f"{again[key]:,} {name}" for key, name in KINDS.items() if again[key])
-        needless = f"; {again['needless']:,} of them needless" if again["needless"] else ""
-        lines.append(f"retransmissions: {said}, in {count(one['data']['episodes'], 'episode')}{needless}")
+    if again.segments:
+        said = ", ".join(f"{times:,} {name}" for key, name in KINDS.items() if (times := getattr(again, key)))
+        needless = f"; {again.needless:,} of them needless" if again.needless else ""
+        lines.append(f"retransmissions: {said}, in {count(one.data.episodes, 'episode')}{needless}")
         share, low, high = lost(one)
-        if again["segments"] > again["needless"]:
+        if again.segments > again.needless:
             lines.append(f"lost: {percent(share)} of the segments ({percent(low)} to {percent(high)}, if losses are independent)")
     for name in ("SYN", "FIN"):
-        if times := one[f"{name.lower()}s_retransmitted"]:
+        if times := getattr(one, f"{name.lower()}s_retransmitted"):
             lines.append(f"{name} retransmissions: {times:,}")
-    if moved := reordered["before_capture"] + reordered["behind_capture"]:
+    if moved := reordered.before_capture + reordered.behind_capture:
         lines.append(f"{count(moved, 'segment')} overtaken, and not lost")
-    if receiver["zero_windows"]:
-        lines.append(f"window closed {receiver['zero_windows']:,} times, {number(receiver['zero_window_s'])} s in all")
-    return [clean(line) for line in [*lines, *one["notes"]]]
+    if receiver.zero_windows:
+        lines.append(f"window closed {receiver.zero_windows:,} times, {number(receiver.zero_window_s)} s in all")
+    return [clean(line) for line in [*lines, *one.notes]]
 
 
 def percent(share: float) -> str:
@@ -133,28 +130,28 @@ def percent(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def _bottleneck(found: dict[str, Any]) -> list[str]:
-    rates = [scaled(found[key], "b/s") for key in ("rate_bps", "rate_low_bps", "rate_high_bps")]
-    rate = f"at least {rates[0]} of IP packets" if found["is_lower_bound"] else f"{rates[0]} of IP packets ({rates[1]} to {rates[2]})"
-    lines = [f"bottleneck: {rate}, by {found['trains']:,} trains of {found['rate_by']}"]
-    if held := found["queue_at_losses_bytes"]:
-        low, middle, high = (scaled(held[key], "B") for key in ("low", "median", "high"))
+def _bottleneck(found: Bottleneck) -> list[str]:
+    rates = [scaled(rate, "b/s") for rate in (found.rate_bps, found.rate_low_bps, found.rate_high_bps)]
+    rate = f"at least {rates[0]} of IP packets" if found.is_lower_bound else f"{rates[0]} of IP packets ({rates[1]} to {rates[2]})"
+    lines = [f"bottleneck: {rate}, by {found.trains:,} trains of {found.rate_by}"]
+    if held := found.queue_at_losses_bytes:
+        low, middle, high = (scaled(size, "B") for size in (held.low, held.median, held.high))
         lines.append(f"queue at losses: {middle} ({low} to {high})")
-    burst = found["burst"]
-    if burst and burst["at_first_loss_bytes"] is not None:
-        passed, lost = scaled(burst["passed_bytes"], "B"), scaled(burst["at_first_loss_bytes"], "B")
+    burst = found.burst
+    if burst and burst.at_first_loss_bytes is not None:
+        passed, lost = scaled(burst.passed_bytes, "B"), scaled(burst.at_first_loss_bytes, "B")
         lines.append(f"burst tolerance: {passed} ahead of the bottleneck passed; the first loss came at {lost}")
     elif burst:
-        lines.append(f"burst tolerance: at least {scaled(burst['passed_bytes'], 'B')} ahead of the bottleneck passed")
+        lines.append(f"burst tolerance: at least {scaled(burst.passed_bytes, 'B')} ahead of the bottleneck passed")
     return lines
 
 
-BESIDE_COLUMNS = ["simulation", "goodput", "±", "gain", "rtt min", "mean", "flight", "retrans", "share"]
-BESIDE_BELOW = ("rtt min", "flight", "retrans")
+COMPARISON_COLUMNS = ["simulation", "goodput", "±", "gain", "rtt min", "mean", "flight", "retrans", "share"]
+COMPARISON_BELOW = ("rtt min", "flight", "retrans")
 
 
-def beside_rows(rows: Sequence[Row]) -> list[list[str]]:
-    """Rows of `longfat.capture.beside` in the columns of `BESIDE_COLUMNS`, unsorted: repeats may turn an order by goodput."""
+def comparison_rows(rows: Sequence[Row]) -> list[list[str]]:
+    """Rows of `longfat.capture.comparison` in the columns of `COMPARISON_COLUMNS`, unsorted: repeats may turn an order by goodput."""
     return [
         [
             row.name,
@@ -180,10 +177,10 @@ def _gain(row: Row) -> str:
     return f"{100 * row.gain:+.0f} ± {100 * row.gain_half:.0f} %" if row.differs else "none seen"
 
 
-def print_beside(console: Console, rows: Sequence[Row]) -> None:
+def print_comparison(console: Console, rows: Sequence[Row]) -> None:
     """The capture beside the simulation."""
-    columns = [name for name in BESIDE_COLUMNS if console.width >= WIDE or name not in BESIDE_BELOW]
-    _print_table(console, columns, [dict(zip(BESIDE_COLUMNS, cells, strict=True)) for cells in beside_rows(rows)])
+    columns = [name for name in COMPARISON_COLUMNS if console.width >= WIDE or name not in COMPARISON_BELOW]
+    _print_table(console, columns, [dict(zip(COMPARISON_COLUMNS, cells, strict=True)) for cells in comparison_rows(rows)])
     if repeats := max((row.repeats for row in rows), default=1):
         said = (
             f"means of {count(repeats, 'repeat')} with 95 % intervals (Student's t); gain: over the simulation as captured, by equal seeds"
@@ -191,11 +188,11 @@ def print_beside(console: Console, rows: Sequence[Row]) -> None:
         console.print(said, soft_wrap=console.width >= ENDLESS)
 
 
-def print_notes(console: Console, found: dict[str, Any]) -> None:
+def print_notes(console: Console, found: Capture) -> None:
     """What is wrong with the files."""
-    for file in found["files"]:
-        for note in file["notes"]:
-            console.print(f"[yellow]{_text(file['name'])}:[/] {_text(note)}", soft_wrap=True)
+    for file in found.files:
+        for note in file.notes:
+            console.print(f"[yellow]{_text(file.name)}:[/] {_text(note)}", soft_wrap=True)
 
 
 def _text(value: str) -> str:

@@ -15,7 +15,7 @@ from longfat.errors import LongfatError
 from longfat.experiment import load_results
 from longfat.locate import paper_folder, results_home
 from longfat.paper import Comparison, compare, grids, load_measured, load_paper, load_published, null
-from longfat.report import agreement, terminal
+from longfat.report import agreement, comparison, terminal
 from longfat.store import Location, location
 from longfat.text import count
 
@@ -88,9 +88,9 @@ def print_comparison(
     made = paper.made_tables(measured)[0]
     places = _places(lines, table, [where for where, _ in made])
     if not differs:
-        terminal.print_grids(out, [grid for grid in grids(paper, rows, lines) if places is None or grid.where in places])
-        terminal.print_tables(out, [one for one in made if places is None or one[0] in places])
-    terminal.print_comparison(out, lines, [line for line in lines if _asked(line, places, differs)], null(paper, rows, lines))
+        comparison.print_grids(out, [grid for grid in grids(paper, rows, lines) if places is None or grid.where in places])
+        comparison.print_tables(out, [one for one in made if places is None or one[0] in places])
+    comparison.print_comparison(out, lines, [line for line in lines if _asked(line, places, differs)], null(paper, rows, lines))
     out.print(measured.made_by, soft_wrap=True)
     return lines
 

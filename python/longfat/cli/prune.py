@@ -107,7 +107,7 @@ def _wanted(results: Store) -> set[str]:
         try:
             experiment = Experiment(text, name)
             _change(experiment, facts.get("changes", {}))
-            wanted.update(experiment.plan_all().items.hashes)
+            wanted.update(experiment.plans.whole().items.hashes)
         except LongfatError:
             continue  # no longer valid: then it wants nothing
     return wanted

@@ -21,7 +21,7 @@ from longfat.executors.named import named
 from longfat.executors.named import where as named_where
 from longfat.experiment import Experiment
 from longfat.locate import Source, results_home
-from longfat.report import terminal
+from longfat.report import tables, terminal
 from longfat.report.terminal import progress_bar
 from longfat.results import Results
 from longfat.results.warning import new_ones
@@ -83,10 +83,10 @@ def _checked(one: Chosen, part: tuple[int, int] | None, jobs: int, max_runs: int
     store = Store(one.folder)
     store.check_format()
     store.check_source(one.experiment.file)
-    if max_runs is not None and one.experiment.most_runs > max_runs:
+    if max_runs is not None and one.experiment.plans.most_runs > max_runs:
         _refuse(one.source, one.experiment, jobs, max_runs)
-    plan = one.experiment.plan_shard(*part) if part else one.experiment.plan(store)
-    one.experiment.check(plan.items.without(store.finished()) if plan.items.alone.any() else NOTHING)
+    plan = one.experiment.plans.shard(*part) if part else one.experiment.plans.plan(store)
+    one.experiment.plans.check(plan.items.without(store.finished()) if plan.items.alone.any() else NOTHING)
     return plan
 
 
@@ -98,7 +98,7 @@ def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | Non
     out.print(f"[bold]{terminal.escape(one.source.name)}[/] {terminal.escape(one.experiment.title)}", soft_wrap=True)
     if missing:
         already = f" ({have:,} finished before)" if have else ""
-        more = ", then those that their results ask for" if one.experiment.decides else ""
+        more = ", then those that their results ask for" if one.experiment.plans.is_adaptive else ""
         out.print(f"  {count(missing, 'run')} on {where}{already}{more}", soft_wrap=True)
     else:
         out.print(f"  all {len(items):,} runs are finished already")
@@ -112,7 +112,7 @@ def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | Non
             raise Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
     if made is not None:
         terminal.print_warnings(err, new_ones(made.warnings, known))
-        terminal.print_decided(out, made)
+        tables.print_decision(out, made)
     out.print(f"  results in {terminal.escape(str(folder))}", soft_wrap=True)
 
 
@@ -121,7 +121,7 @@ def _run_shard(one: Chosen, part: tuple[int, int], jobs: int | None, tick: Calla
 
 
 def _refuse(source: Source, experiment: Experiment, jobs: int, max_runs: int) -> NoReturn:
-    most = experiment.most_runs
+    most = experiment.plans.most_runs
     # A sweep too large to start is too large to go through: a few runs, evenly spaced, stand for it.
     sample = (
         [experiment.resolve(index * experiment.run_count // SAMPLE) for index in range(SAMPLE)]

@@ -9,7 +9,7 @@ import typer
 from longfat.cli.options import RESULTS, QuickOption, ResultsOption, results_of
 from longfat.experiment import load_results
 from longfat.locate import results_home
-from longfat.report import terminal, untuned
+from longfat.report import tables, terminal, untuned
 from longfat.store import location
 
 out = terminal.console()
@@ -25,7 +25,7 @@ def show_command(
     shown = load_results(results_of(what, results_home(location(results), quick=quick)))
     terminal.say_short(out, "Short form (--quick)." if shown.quick else "")
     terminal.say_short(out, shown.so_far)
-    terminal.print_results(out, shown, details=every)
+    tables.print_results(out, shown, details=every)
     if hint := untuned.line(shown):
         out.print(f"  [dim]{terminal.escape(hint)}[/]", soft_wrap=True)
     terminal.print_warnings(out, shown.warnings)

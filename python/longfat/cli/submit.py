@@ -43,14 +43,14 @@ def gather_command(
     else:
         out.print(f"{count(made.provenance['runs'], 'run')} in {terminal.escape(str(one.folder))}", soft_wrap=True)
         return
-    lines = [f"{len(missing):,} of {len(one.experiment.plan().items):,} runs are missing in {one.folder}:"]
+    lines = [f"{len(missing):,} of {len(one.experiment.plans.plan().items):,} runs are missing in {one.folder}:"]
     lines += [f"  {_labels(one, item)}" for item in missing.first(SHOWN)]
     lines += [f"  and {len(missing) - SHOWN:,} more"] if len(missing) > SHOWN else []
     again = shlex.join(["longfat", "run", *_arguments(what, results, changes, quick=quick, backend=backend)])
     lines += ["To make only those:", f"  {again}"]
     if of:
         gone = missing.as_set
-        numbers = [str(number) for number, part in enumerate(one.experiment.shards(of), 1) if gone.among(part.digests).any()]
+        numbers = [str(number) for number, part in enumerate(one.experiment.plans.shards(of), 1) if gone.among(part.digests).any()]
         if len(numbers) == 1:
             lines += ["or again this shard:", f"  {again} --shard {numbers[0]}/{of}"]
         else:
@@ -90,11 +90,11 @@ def submit_command(
     if system == "kubernetes" and not (image and claim):
         raise LongfatError("--kubernetes needs --image IMAGE, which has longfat, and --claim NAME, the volume that all tasks share")
     one = _one(what, results, changes, quick=quick, backend=backend)
-    items = one.experiment.plan().items
+    items = one.experiment.plans.plan().items
     speed = _speed(one, items) * cores
     total = items.cost / speed
     parts = min(tasks or max(1, round(total / (60 * minutes))), len(items), batch.MOST_TASKS)
-    longest = max(part.cost for part in one.experiment.shards(parts)) / speed
+    longest = max(part.cost for part in one.experiment.plans.shards(parts)) / speed
     rest = _arguments(what, results, changes, quick=quick, backend=backend)
     job = batch.Job(one.source.name, ["run", *rest, "--yes"], parts, longest, cores, Path.cwd(), image or "", claim or "")
     path = file or Path(f"{batch.plain(one.source.name)}.{batch.SUFFIX[system]}")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from longfat.capture import reader, text
-from longfat.capture.compare import REPEATS, Row, beside
+from longfat.capture.compare import REPEATS, Row, comparison
 from longfat.report import terminal
 
 out = terminal.console()
@@ -43,13 +43,14 @@ def trace_command(
     rows: list[Row] = []
     if compare:
         with terminal.share_bar(err, "simulating") as tick:
-            rows = beside(reader.chosen(found, connection), repeats=repeats, tick=tick)
+            rows = comparison(reader.chosen(found, connection), repeats=repeats, tick=tick)
     if as_json:
-        print(json.dumps({**found, "beside": [asdict(row) for row in rows]} if compare else found, indent=2))
+        record = json.loads(found.json())
+        print(json.dumps({**record, "beside": [asdict(row) for row in rows]} if compare else record, indent=2))
     else:
         text.print_trace(out, found, most)
         if compare:
-            text.print_beside(out, rows)
+            text.print_comparison(out, rows)
         text.print_notes(err, found)
     if html is not None:
         with terminal.share_bar(err, "reading") as tick:

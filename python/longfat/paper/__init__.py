@@ -59,7 +59,7 @@ from longfat.paper.cells import Cells, rank_correlation
 from longfat.paper.check import Check
 from longfat.paper.comparison import Comparison, Verdict, compare, null
 from longfat.paper.grid import Grid, grids
-from longfat.paper.kinds import KINDS, Kind, Null, Rule, besides, null_model
+from longfat.paper.kinds import KINDS, Kind, Null, Rule, null_model, uncounted
 from longfat.paper.measured import Measured, MissingResults, load_measured
 from longfat.paper.model import Answer, Claim, Figure, Layout, Paper, Table, load_paper
 from longfat.paper.published import Row, load_published
@@ -84,7 +84,6 @@ __all__ = [
     "Rule",
     "Table",
     "Verdict",
-    "besides",
     "compare",
     "grids",
     "load_measured",
@@ -93,4 +92,5 @@ __all__ = [
     "null",
     "null_model",
     "rank_correlation",
+    "uncounted",
 ]

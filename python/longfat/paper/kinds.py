@@ -89,7 +89,7 @@ def null_model(cells: Sequence[tuple[Row, Rule, float]], trivial: Callable[[Row]
     return Null(sum(rule.holds(ours) for _, rule, ours in cells), len(cells), shuffled, predicted, words)
 
 
-def besides(lines: Sequence[Comparison]) -> str:
+def uncounted(lines: Sequence[Comparison]) -> str:
     """The lines that the headline leaves out, by kind; empty where there is none."""
     parts: list[str] = []
     for kind in KINDS:

@@ -24,20 +24,22 @@ from longfat.paper import (
     MissingResults,
     Paper,
     Row,
-    besides,
     compare,
     grids,
     load_measured,
     load_paper,
     load_published,
     null,
+    uncounted,
 )
 from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.report.answer import answer
+from longfat.report.comparison import difference, summary
 from longfat.report.drawing import path_drawing
 from longfat.report.runs import runs_of
-from longfat.report.terminal import difference, host_table, number, run_table, short, summary
+from longfat.report.tables import host_table, run_table
+from longfat.report.terminal import number, short
 from longfat.results.results import Results
 from longfat.results.warning import RunWarning
 from longfat.store import Location, Store
@@ -263,7 +265,7 @@ def render(*, title: str, **content: Any) -> str:
         "short": short,
         "difference": difference,
         "summary": summary,
-        "besides": besides,
+        "uncounted": uncounted,
         "duration": duration,
         "count": count,
     }

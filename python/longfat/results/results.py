@@ -38,8 +38,7 @@ import pandas as pd
 
 from longfat._longfat import columns, quantity, registries
 from longfat.errors import LongfatError
-from longfat.results import adaptive as decided
-from longfat.results import frames, repeats, sizes
+from longfat.results import adaptive, frames, repeats, sizes
 from longfat.results.result import SERIES, Later, Result, TableName, cells_of, changed
 from longfat.results.warning import RunWarning, of_facts
 
@@ -137,7 +136,7 @@ class Results(Sequence[Result]):
 
     def found(self) -> pd.DataFrame:
         """Value that a `[search]` found (`longfat.results.adaptive.found`). Raises LongfatError without one."""
-        return decided.found(self)
+        return adaptive.found(self)
 
     def without(self, runs: Collection[str]) -> Results:
         """All but the runs of these hashes."""

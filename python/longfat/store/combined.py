@@ -27,7 +27,7 @@ from longfat.results.result import Result
 from longfat.results.results import Results, axis_quantity, in_order
 from longfat.store.place import UNFINISHED
 from longfat.store.top import TABLES
-from longfat.sweep.totals import Told, Totals
+from longfat.sweep.summary import RunSummary, SweepSummary
 
 if TYPE_CHECKING:
     from longfat.results.warning import RunWarning
@@ -59,14 +59,14 @@ class Combined:
 
     def __init__(self, axes: Sequence[str], local: Path) -> None:
         self.axes = list(axes)
-        self.totals = Totals()
+        self.summary = SweepSummary()
         self._parts: dict[str, list[Path]] = {name: [] for name in TABLES}
         self._values: dict[str, dict[str, set[str]]] = {name: {axis: set() for axis in axes} for name in TABLES}
         self._schemas: dict[str, Any] = {}
         self._local = local
         self._made: list[Path] = []
         self._stretch: dict[str, list[pa.Table]] = {name: [] for name in TABLES}
-        self._told: list[tuple[int, Told]] = []
+        self._summaries: list[tuple[int, RunSummary]] = []
 
     def add(self, results: Sequence[Result], places: Sequence[int] | None = None) -> None:
         """Runs of the stretch, with their places in the sweep; without, they come in its order, and are all of the stretch."""
@@ -78,7 +78,7 @@ class Combined:
         by_run = {
             (result.run, *result.labels.values(), result.repeat): there[number] for result, number in zip(results, order, strict=True)
         }
-        self._told += zip(sorted(there), map(Told.of, results), strict=True)
+        self._summaries += zip(sorted(there), map(RunSummary.of, results), strict=True)
         some = Results.of("", [], results, {})
         for name in TABLES:
             table: pd.DataFrame = getattr(some, name)
@@ -97,12 +97,12 @@ class Combined:
         for number, row in runs:
             facts, (digest, _) = shown.facts[number], shown.said[number] or (b"", [])
             labels = tuple(label for _, label in row.labels)
-            told = Told(row.run, labels, digest, shown.warnings(number), facts["wall_s"], facts["cpu_s"], facts["cost"])
-            self._told.append((row.place, told))
+            one = RunSummary(row.run, labels, digest, shown.warnings(number), facts["wall_s"], facts["cpu_s"], facts["cost"])
+            self._summaries.append((row.place, one))
         keys = _keys([row for _, row in runs])
         places = np.array([row.place for _, row in runs])
         of_run = {"seed": _whole_numbers([shown.facts[number]["seed"] for number, _ in runs])}
-        of_run["warnings"] = pa.array([_names(told.warnings) for _, told in self._told[-len(runs) :]], pa.large_string())
+        of_run["warnings"] = pa.array([_names(one.warnings) for _, one in self._summaries[-len(runs) :]], pa.large_string())
         for name in TABLES:
             rows = shown.rows(name, numbers)
             whose = np.repeat(np.arange(len(runs)), shown.counts[name][numbers])
@@ -124,8 +124,8 @@ class Combined:
 
     def end_stretch(self) -> None:
         """All runs of the stretch have come."""
-        self.totals.hear(told for _, told in sorted(self._told, key=itemgetter(0)))
-        self._told = []
+        self.summary.add_all(one for _, one in sorted(self._summaries, key=itemgetter(0)))
+        self._summaries = []
         for name, tables in self._stretch.items():
             if not tables:
                 continue
@@ -198,7 +198,7 @@ def _keys(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _no_rows(values: Any) -> Any:
-    """Of a table without rows what is in columns of words cannot be told."""
+    """Of a table without rows what is in columns of words cannot be one."""
     return pa.nulls(0) if pa.types.is_large_string(values.type) else values.slice(0, 0)
 
 

@@ -281,12 +281,12 @@ class Runs:
         if not self._looked:
             self.refresh()
         alone: list[str] = []
-        with ThreadPoolExecutor(1, thread_name_prefix="longfat tables") as beside:
+        with ThreadPoolExecutor(1, thread_name_prefix="longfat tables") as pool:
             # The tables of some are made while the next are read and the last are put together.
             made: deque[Future[Shown]] = deque()
             for some in chain(self._shards.read_many(runs), [None]):
                 if isinstance(some, Many):
-                    made.append(beside.submit(some.shown, document, numbers))
+                    made.append(pool.submit(some.shown, document, numbers))
                 elif some:
                     alone += some
                 while len(made) > (some is not None):

@@ -30,7 +30,7 @@ from longfat.store.runs import NO_NUMBERS, Runs
 from longfat.store.top import PROVENANCE, SWEEP, TABLES
 from longfat.sweep.adaptive import Decider
 from longfat.sweep.plan import Named, Plan
-from longfat.sweep.totals import Totals
+from longfat.sweep.summary import SweepSummary
 
 
 class Store(Runs):
@@ -68,7 +68,7 @@ class Store(Runs):
         axes: list[str],
         runs: Iterable[Run | Named],
         text: str,
-        facts: Callable[[Totals], dict[str, Any]],
+        facts: Callable[[SweepSummary], dict[str, Any]],
         document: Document | None = None,
     ) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from: `facts` of them all. Others may write meanwhile.
@@ -128,14 +128,14 @@ class Store(Runs):
         title: str,
         axes: list[str],
         fill: Callable[[Combined], object],
-        facts: Callable[[Totals], dict[str, Any]],
+        facts: Callable[[SweepSummary], dict[str, Any]],
         text: str | None = None,
     ) -> dict[str, Any]:
         """Makes the tables that `fill` adds runs to, and puts them and where they come from at the top; gives the latter."""
         made = Combined(axes, self.place.local)
         try:
             fill(made)
-            provenance = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes} | facts(made.totals)
+            provenance = {"format_version": FORMAT_VERSION, "metrics": METRICS, "title": title, "axes": axes} | facts(made.summary)
             with locks.exclusive(self.place.local, str(self.folder), locks.TOP):
                 self._top.write(made.files(), provenance, text)
         finally:
@@ -163,7 +163,7 @@ class Store(Runs):
         with tempfile.TemporaryDirectory(prefix="longfat-") as home:
             made = Combined(provenance["axes"], Path(home))
             self._fill(made, rows, document)
-            now = provenance | {"warnings": [warning.as_facts() for warning in made.totals.warnings]}
+            now = provenance | {"warnings": [warning.as_facts() for warning in made.summary.warnings]}
             return self._of_files(now, {name: path.open("rb") for name, path in made.files().items()})
 
     def _made_anew(self, provenance: dict[str, Any], rows: Sequence[Row]) -> Results:
@@ -171,7 +171,10 @@ class Store(Runs):
         now = provenance | {"metrics": METRICS}
         with suppress(StorageError), self._telling(), self._as_writer():
             title, axes = provenance["title"], provenance["axes"]
-            facts: Callable[[Totals], dict[str, Any]] = lambda totals: now | {"warnings": [one.as_facts() for one in totals.warnings]}  # noqa: E731
+
+            def facts(summary: SweepSummary) -> dict[str, Any]:
+                return now | {"warnings": [one.as_facts() for one in summary.warnings]}
+
             return self._results(self._write_top(title, axes, lambda made: self._fill(made, rows), facts))
         return self._only_made(now, rows)
 

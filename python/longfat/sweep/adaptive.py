@@ -32,7 +32,7 @@ class Decider:
         self._metrics: dict[str, Mapping[str, float]] = {}
 
     @property
-    def decides(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Whether what it wants depends on what runs gave."""
         return bool(self.document.precision or self.document.search)
 
@@ -51,7 +51,7 @@ class Decider:
         When all are finished, there are no more.
         Raises LongfatError where the metric that decides has no value in a run.
         """
-        return sorted(self._wanted(finished)) if self.decides else range(self.document.run_count)
+        return sorted(self._wanted(finished)) if self.is_adaptive else range(self.document.run_count)
 
     def _wanted(self, finished: Known) -> Iterator[int]:
         for line in self._lines():

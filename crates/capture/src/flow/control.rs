@@ -6,8 +6,8 @@
 
 use super::connection::Connection;
 use super::direction::{Direction, Episode};
+use super::records::ControlEstimate;
 use super::series::Bin;
-use serde_json::{Value, json};
 
 /// One whose curve is known.
 struct Candidate {
@@ -67,10 +67,10 @@ fn htcp(time: f64, epoch: &Epoch) -> f64 {
     epoch.start + 2.0 * (1.0 - left) * (whole(since) - whole(epoch.repaired)) / epoch.rtt
 }
 
-/// An estimate: {name, confidence, why}. Without a name where nothing can be told.
-pub fn control(connection: &Connection, main: usize) -> Value {
+/// An estimate, without a name where nothing can be told.
+pub fn control(connection: &Connection, main: usize) -> ControlEstimate {
     let direction = &connection.directions[main];
-    let said = |name: Option<&str>, confidence: f64, why: String| json!({ "name": name, "confidence": confidence, "why": why });
+    let said = |name, confidence, why| ControlEstimate { name, confidence, why };
     let waits = &direction.waits;
     let total = waits.total().max(1) as f64;
     if (waits.receiver + waits.idle + waits.unprompted + waits.nagle) as f64 / total > 0.3 {
@@ -110,9 +110,9 @@ pub fn control(connection: &Connection, main: usize) -> Value {
     if epochs.is_empty() {
         return said(None, 0.0, "no two losses are far enough apart to see a window grow".to_owned());
     }
-    let mut scores: Vec<(&str, f64)> = CANDIDATES.iter().map(|one| (one.name, misfit(one, &epochs) + one.freedom)).collect();
+    let mut scores: Vec<(&'static str, f64)> = CANDIDATES.iter().map(|one| (one.name, misfit(one, &epochs) + one.freedom)).collect();
     scores.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let [(name, best), (_, second), ..] = scores[..] else { return Value::Null };
+    let [(name, best), (_, second), ..] = scores[..] else { unreachable!("there are four candidates") };
     let confidence = (1.0 - (best - second).exp()) * (1.0 - (-(epochs.len() as f64) / 2.0).exp());
     let listed: Vec<String> = scores.iter().map(|(name, score)| format!("{name} {score:.1}")).collect();
     let why = format!("misfit of the window between {} losses: {}", epochs.len(), listed.join(", "));

@@ -1,4 +1,4 @@
-//! What a capture says of each TCP connection in it.
+//! The TCP connections of a capture.
 
 mod clock;
 mod connection;
@@ -7,6 +7,7 @@ mod copies;
 mod direction;
 mod ranges;
 mod rate;
+pub mod records;
 mod report;
 mod rows;
 mod rtt;

@@ -1,47 +1,48 @@
-//! What is said of a connection and of a file, as JSON. Names end with their unit, as in results.
+//! The records of a connection and of a file.
 
 use super::clock::time;
 use super::connection::{Connection, Point};
 use super::control::control;
 use super::direction::{Again, Direction};
 use super::rate::{carried, goodput};
+use super::records::{
+    self, Back, Bottleneck, Burst, CaptureFile, ConnectionSeries, Data, Options, QueueAtLosses, ReceiverWindow, Reordered, Retransmitted,
+    RoundTrips,
+};
 use super::rtt::Rtt;
+use super::series::Bin;
 use super::verdict::{features, is_bound, verdict};
 use crate::read::Input;
-use serde_json::{Value, json};
 
 fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
 /// Round trips by a clock that is wrong by `uncertainty` ns: what is shorter is no number.
-fn trips(rtt: &Rtt, uncertainty: i64) -> Value {
-    if !rtt.is_known() || rtt.max <= uncertainty {
-        return Value::Null;
-    }
-    json!({
-        "samples": rtt.count,
-        "min_s": (rtt.min > uncertainty).then(|| seconds(rtt.min)),
-        "mean_s": rtt.mean().filter(|mean| *mean > uncertainty as f64).map(|mean| mean / 1e9),
-        "max_s": seconds(rtt.max),
+fn trips(rtt: &Rtt, uncertainty: i64) -> Option<RoundTrips> {
+    (rtt.is_known() && rtt.max > uncertainty).then(|| RoundTrips {
+        samples: rtt.count,
+        min_s: (rtt.min > uncertainty).then(|| seconds(rtt.min)),
+        mean_s: rtt.mean().filter(|mean| *mean > uncertainty as f64).map(|mean| mean / 1e9),
+        max_s: seconds(rtt.max),
     })
 }
 
-/// What is said of a file.
-pub fn file(input: &Input) -> Value {
+/// Record of a file.
+pub fn file(input: &Input) -> CaptureFile {
     let counts = &input.counts;
-    json!({
-        "name": input.name,
-        "frames": counts.frames,
-        "tcp": counts.tcp,
-        "not_tcp": counts.not_tcp + counts.not_ip,
-        "unreadable": counts.link_type + counts.cut + counts.malformed + counts.fragments,
-        "notes": input.remarks(),
-    })
+    CaptureFile {
+        name: input.name.clone(),
+        frames: counts.frames,
+        tcp: counts.tcp,
+        not_tcp: counts.not_tcp + counts.not_ip,
+        unreadable: counts.link_type + counts.cut + counts.malformed + counts.fragments,
+        notes: input.remarks(),
+    }
 }
 
-/// Report of a connection.
-pub fn connection(connection: &Connection) -> Value {
+/// Record of a connection.
+pub fn connection(connection: &Connection) -> records::Connection {
     let main = connection.main();
     let (direction, back) = (&connection.directions[main], &connection.directions[1 - main]);
     let point = connection.point(main);
@@ -55,41 +56,41 @@ pub fn connection(connection: &Connection) -> Value {
     };
     let features = features(connection, main);
     let verdict = verdict(connection, main, &features);
-    json!({
-        "number": connection.number,
-        "from": connection.ends[main].to_string(),
-        "to": connection.ends[1 - main].to_string(),
-        "opened_by": if main == 0 { "sender" } else { "receiver" },
-        "start_s": seconds(connection.first),
-        "duration_s": seconds(connection.last - connection.first),
-        "packets": connection.packets,
-        "copies": trips(&copies(connection), -1),
-        "captured": captured,
-        "capture_point": point.word(),
-        "handshake": connection.has_handshake(),
-        "ended": ended(connection),
-        "syns_retransmitted": connection.directions.iter().map(|direction| u64::from(direction.handshake.syns.saturating_sub(1))).sum::<u64>(),
-        "fins_retransmitted": connection.directions.iter().map(|direction| direction.counts.fins_again).sum::<u64>(),
-        "options": {
-            "mss_bytes": full,
-            "mss_is_agreed": connection.agreed().is_some(),
-            "window_scale": connection.scale(1 - main),
-            "sack": connection.directions.iter().all(|direction| direction.handshake.sack_permitted),
-            "timestamps": connection.has_timestamps(),
+    records::Connection {
+        number: connection.number,
+        source: connection.ends[main].to_string(),
+        destination: connection.ends[1 - main].to_string(),
+        opened_by: if main == 0 { "sender" } else { "receiver" },
+        start_s: seconds(connection.first),
+        duration_s: seconds(connection.last - connection.first),
+        packets: connection.packets,
+        copies: trips(&copies(connection), -1),
+        captured,
+        capture_point: point.word(),
+        handshake: connection.has_handshake(),
+        ended: ended(connection),
+        syns_retransmitted: connection.directions.iter().map(|direction| u64::from(direction.handshake.syns.saturating_sub(1))).sum(),
+        fins_retransmitted: connection.directions.iter().map(|direction| direction.counts.fins_again).sum(),
+        options: Options {
+            mss_bytes: full,
+            mss_is_agreed: connection.agreed().is_some(),
+            window_scale: connection.scale(1 - main),
+            sack: connection.directions.iter().all(|direction| direction.handshake.sack_permitted),
+            timestamps: connection.has_timestamps(),
         },
-        "data": data(connection, main),
-        "back": { "bytes": back.counts.bytes, "segments": back.counts.segments, "retransmitted": back.counts.again.iter().sum::<u64>() },
-        "rtt": trips(direction.trips(), uncertainty),
-        "rtt_near": trips(&direction.rtt.near, uncertainty),
-        "rtt_far": trips(&direction.rtt.far, uncertainty),
-        "bottleneck": bottleneck(connection, main, point, full, is_bound(&verdict)),
-        "receiver": receiver(connection, main),
-        "series": series(direction),
-        "features": features.named().map(|(name, value)| (name.to_owned(), value.into())).collect::<serde_json::Map<_, _>>(),
-        "verdict": verdict,
-        "control": control(connection, main),
-        "notes": notes(connection, main, point, captured),
-    })
+        data: data(connection, main),
+        back: Back { bytes: back.counts.bytes, segments: back.counts.segments, retransmitted: back.counts.again.iter().sum() },
+        rtt: trips(direction.trips(), uncertainty),
+        rtt_near: trips(&direction.rtt.near, uncertainty),
+        rtt_far: trips(&direction.rtt.far, uncertainty),
+        bottleneck: bottleneck(connection, main, point, full, is_bound(&verdict)),
+        receiver: receiver(connection, main),
+        series: series(direction),
+        features: features.named().collect(),
+        verdict,
+        control: control(connection, main),
+        notes: notes(connection, main, point, captured),
+    }
 }
 
 /// Delays of all copies that were left out.
@@ -113,46 +114,46 @@ fn ended(connection: &Connection) -> &'static str {
     }
 }
 
-fn data(connection: &Connection, main: usize) -> Value {
+fn data(connection: &Connection, main: usize) -> Data {
     let direction = &connection.directions[main];
     let counts = &direction.counts;
     let (bytes, _) = carried(direction);
     let again = |kind: Again| counts.again[kind as usize];
-    json!({
-        "segments": counts.segments,
-        "bytes": counts.bytes,
-        "bytes_acked": bytes,
-        "goodput_bps": goodput(connection, main).map(|bytes| 8.0 * bytes),
-        "flight_max_bytes": direction.flight_max,
-        "longest_bytes": counts.len_max,
-        "offload": counts.offload,
-        "retransmitted": {
-            "segments": counts.again.iter().sum::<u64>(),
-            "bytes": counts.bytes_again,
-            "fast": again(Again::Fast),
-            "timeout": again(Again::Timeout),
-            "tail_probe": again(Again::Probe),
-            "unknown": again(Again::Unknown),
-            "needless": counts.needless,
-            "lost_before_capture": counts.lost_before,
+    Data {
+        segments: counts.segments,
+        bytes: counts.bytes,
+        bytes_acked: bytes,
+        goodput_bps: goodput(connection, main).map(|bytes| 8.0 * bytes),
+        flight_max_bytes: direction.flight_max,
+        longest_bytes: counts.len_max,
+        offload: counts.offload,
+        retransmitted: Retransmitted {
+            segments: counts.again.iter().sum(),
+            bytes: counts.bytes_again,
+            fast: again(Again::Fast),
+            timeout: again(Again::Timeout),
+            tail_probe: again(Again::Probe),
+            unknown: again(Again::Unknown),
+            needless: counts.needless,
+            lost_before_capture: counts.lost_before,
         },
-        "episodes": direction.losses.episodes.len() as u64 + direction.losses.forgotten,
-        "timeouts": direction.losses.episodes.iter().filter(|episode| episode.is_timeout).count(),
-        "reordered": { "before_capture": counts.reordered_before, "behind_capture": counts.reordered_behind },
-        "never_captured_bytes": counts.unseen,
-        "ce_packets": counts.marked,
-        "ece_acks": counts.ece,
-        "cwr_segments": counts.cwr,
-        "duplicate_acks": counts.duplicate_acks,
-        "window_probes": counts.window_probes,
-    })
+        episodes: direction.losses.episodes.len() as u64 + direction.losses.forgotten,
+        timeouts: direction.losses.episodes.iter().filter(|episode| episode.is_timeout).count(),
+        reordered: Reordered { before_capture: counts.reordered_before, behind_capture: counts.reordered_behind },
+        never_captured_bytes: counts.unseen,
+        ce_packets: counts.marked,
+        ece_acks: counts.ece,
+        cwr_segments: counts.cwr,
+        duplicate_acks: counts.duplicate_acks,
+        window_probes: counts.window_probes,
+    }
 }
 
-/// What the bottleneck passes, and what it holds. Rates are of IP packets.
-fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_bound: bool) -> Value {
+/// Rate and queue of the bottleneck. Rates are of IP packets.
+fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_bound: bool) -> Option<Bottleneck> {
     let direction = &connection.directions[main];
     let counts = &direction.counts;
-    let Some(found) = super::rate::bottleneck(connection, main) else { return Value::Null };
+    let found = super::rate::bottleneck(connection, main)?;
     let rate = found.rate;
     let ip = counts.ip_bytes as f64 / counts.bytes.max(1) as f64;
     let bits = |payload: f64| payload * ip * 8.0;
@@ -166,55 +167,55 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_
         .map(|episode| (seconds(episode.rtt) - base).max(0.0) * rate.value * ip)
         .collect();
     held.sort_by(f64::total_cmp);
-    let quantile = |at: f64| held.get(((held.len() as f64 - 1.0) * at).round().max(0.0) as usize);
+    let quantile = |at: f64| held[((held.len() as f64 - 1.0) * at).round() as usize];
     // (Behind the bottleneck nothing comes faster than it lets go.)
-    let bursts = (point != Point::Receiver && direction.rates.bursts.passed > u64::from(full)).then(|| {
-        json!({
-            "passed_bytes": direction.rates.bursts.passed,
-            "at_first_loss_bytes": direction.rates.bursts.at_first_loss,
-        })
-    });
-    json!({
-        "rate_bps": bits(rate.value),
-        "rate_low_bps": bits(rate.low),
-        "rate_high_bps": (!is_bound).then(|| bits(rate.high)),
-        "is_lower_bound": is_bound,
-        "rate_by": found.by,
-        "trains": found.trains,
-        "queue_at_losses_bytes": quantile(0.5).map(|middle| json!({ "median": middle, "low": quantile(0.16), "high": quantile(0.84), "losses": held.len() })),
-        "burst": bursts,
+    let bursts = (point != Point::Receiver && direction.rates.bursts.passed > u64::from(full))
+        .then_some(Burst { passed_bytes: direction.rates.bursts.passed, at_first_loss_bytes: direction.rates.bursts.at_first_loss });
+    let queue =
+        (!held.is_empty()).then(|| QueueAtLosses { median: quantile(0.5), low: quantile(0.16), high: quantile(0.84), losses: held.len() });
+    Some(Bottleneck {
+        rate_bps: bits(rate.value),
+        rate_low_bps: bits(rate.low),
+        rate_high_bps: (!is_bound).then(|| bits(rate.high)),
+        is_lower_bound: is_bound,
+        rate_by: found.by,
+        trains: found.trains,
+        queue_at_losses_bytes: queue,
+        burst: bursts,
     })
 }
 
-fn receiver(connection: &Connection, main: usize) -> Value {
+fn receiver(connection: &Connection, main: usize) -> ReceiverWindow {
     let direction = &connection.directions[main];
-    json!({
-        "window_min_bytes": direction.receiver.window_min,
-        "window_max_bytes": (direction.counts.acks > 0).then_some(direction.receiver.window_max),
-        "window_is_scaled": connection.scale(1 - main).is_some(),
-        "zero_windows": direction.counts.zero_windows,
-        "zero_window_s": seconds(direction.counts.zero_window_time),
-    })
+    ReceiverWindow {
+        window_min_bytes: direction.receiver.window_min,
+        window_max_bytes: (direction.counts.acks > 0).then_some(direction.receiver.window_max),
+        window_is_scaled: connection.scale(1 - main).is_some(),
+        zero_windows: direction.counts.zero_windows,
+        zero_window_s: seconds(direction.counts.zero_window_time),
+    }
 }
 
-/// Over time, of the bins in which anything happened. Rates are of payload.
-fn series(direction: &Direction) -> Value {
+/// The direction over time, in the bins in which anything happened. Rates are of payload.
+fn series(direction: &Direction) -> ConnectionSeries {
     let bins: Vec<_> = direction.series.bins.iter().enumerate().filter(|(_, bin)| bin.sent > 0 || bin.acked > 0 || bin.rtts > 0).collect();
     let width = seconds(direction.series.width);
-    let column = |of: &dyn Fn(&super::series::Bin) -> Value| bins.iter().map(|(_, bin)| of(bin)).collect::<Vec<_>>();
-    json!({
-        "width_s": width,
-        "time_s": bins.iter().map(|(i, _)| *i as f64 * width).collect::<Vec<_>>(),
-        "sent_bytes": column(&|bin| bin.sent.into()),
-        "acked_bytes": column(&|bin| bin.acked.into()),
-        "flight_max_bytes": column(&|bin| if bin.flight_max > 0 { bin.flight_max.into() } else { Value::Null }),
-        "window_min_bytes": column(&|bin| bin.window_min.into()),
-        "rtt_mean_s": column(&|bin| if bin.rtts > 0 { seconds(bin.rtt_sum / i64::from(bin.rtts)).into() } else { Value::Null }),
-        "retransmitted": column(&|bin| bin.again.into()),
-    })
+    fn column<T>(bins: &[(usize, &Bin)], of: impl Fn(&Bin) -> T) -> Vec<T> {
+        bins.iter().map(|(_, bin)| of(bin)).collect()
+    }
+    ConnectionSeries {
+        width_s: width,
+        time_s: bins.iter().map(|(i, _)| *i as f64 * width).collect(),
+        sent_bytes: column(&bins, |bin| bin.sent),
+        acked_bytes: column(&bins, |bin| bin.acked),
+        flight_max_bytes: column(&bins, |bin| Some(bin.flight_max).filter(|flight| *flight > 0)),
+        window_min_bytes: column(&bins, |bin| bin.window_min),
+        rtt_mean_s: column(&bins, |bin| (bin.rtts > 0).then(|| seconds(bin.rtt_sum / i64::from(bin.rtts)))),
+        retransmitted: column(&bins, |bin| bin.again),
+    }
 }
 
-/// What makes the numbers less than they could be.
+/// Reasons for which numbers are missing or uncertain.
 fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> Vec<String> {
     let direction = &connection.directions[main];
     let counts = &direction.counts;

@@ -2,10 +2,10 @@
 
 use super::connection::Connection;
 use super::copies::Copies;
+use super::records::{self, Capture};
 use super::report;
 use crate::error::Error;
 use crate::read::{Address, Joined, Packet};
-use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub struct Table {
     open: Vec<Connection>,
     /// The ends of the packet before, and its place: nearly always that of the next one too.
     last: Option<(Address, Address, usize)>,
-    closed: Vec<(u64, Value)>,
+    closed: Vec<(u64, records::Connection)>,
     copies: Copies,
     count: u64,
     left_out: u64,
@@ -105,21 +105,22 @@ impl Table {
         }
     }
 
-    /// What there is to say of all of them.
-    pub fn finish(mut self) -> Value {
+    /// The record of all connections, without files.
+    pub fn finish(mut self) -> Capture {
         while !self.open.is_empty() {
             self.close(self.open.len() - 1);
         }
         self.drop_small();
-        let mut connections: Vec<Value> = self.closed.into_iter().map(|(_, report)| report).collect();
-        connections.sort_by_key(|report| report["number"].as_u64());
-        json!({
-            "connections": connections,
-            "left_out": self.left_out,
-            "left_out_bytes": self.left_out_bytes,
-            "start_s": self.start.map(|start| start as f64 / 1e9),
-            "duration_s": self.end as f64 / 1e9,
-        })
+        let mut connections: Vec<_> = self.closed.into_iter().map(|(_, connection)| connection).collect();
+        connections.sort_by_key(|connection| connection.number);
+        Capture {
+            connections,
+            left_out: self.left_out,
+            left_out_bytes: self.left_out_bytes,
+            start_s: self.start.map(|start| start as f64 / 1e9),
+            duration_s: self.end as f64 / 1e9,
+            files: Vec::new(),
+        }
     }
 }
 
@@ -134,15 +135,13 @@ fn key(one: Address, other: Address) -> (Address, Address) {
 
 /// Reads the captures at `paths` as one, and reports on each connection in it. `progress` hears the share that is read, and says whether
 /// to go on.
-pub fn trace(paths: &[impl AsRef<Path>], progress: &mut dyn FnMut(f64) -> bool) -> Result<Value, Error> {
+pub fn trace(paths: &[impl AsRef<Path>], progress: &mut dyn FnMut(f64) -> bool) -> Result<Capture, Error> {
     let mut joined = Joined::open(paths)?;
     let mut table = Table::default();
     each(&mut joined, progress, |packet| {
         table.add(packet);
     })?;
-    let mut report = table.finish();
-    report["files"] = joined.inputs.iter().map(report::file).collect();
-    Ok(report)
+    Ok(Capture { files: joined.inputs.iter().map(report::file).collect(), ..table.finish() })
 }
 
 /// Calls `with` on each packet.

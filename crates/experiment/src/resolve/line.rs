@@ -21,9 +21,9 @@ pub struct Front<'a> {
     pub place: Written<'a>,
 }
 
-/// One way of a link as the file describes it.
+/// One direction of a link as the file describes it.
 #[derive(Clone)]
-pub struct Way<'a> {
+pub struct Direction<'a> {
     pub rate: Rate,
     pub delay: Option<Duration>,
     pub mtu: u32,
@@ -37,26 +37,26 @@ pub struct Way<'a> {
     pub front: Front<'a>,
 }
 
-impl Way<'_> {
+impl Direction<'_> {
     /// The fastest it ever is.
     pub fn most(&self) -> Rate {
         let changing = self.changes.unsteady.service.as_ref().map(|service| Rate::from_bps(service.greatest().max(1)));
         changing.map_or(self.rate, |most| most.max(self.rate))
     }
-    /// A way of this framing and mtu with a rate of its own, on which nothing happens.
+    /// A direction of this framing and mtu with a rate of its own, on which nothing happens.
     pub fn bare(&self, rate: Rate) -> Self {
-        let Way { mtu, cells, overhead, min_frame, .. } = *self;
+        let Direction { mtu, cells, overhead, min_frame, .. } = *self;
         let front = Front { queue: None, discard: None, place: self.front.place.clone() };
         let (loss, changes) = (loss::choice("none"), Changes::default());
-        Way { rate, delay: None, mtu, cells, overhead, min_frame, loss, changes, pause: None, bottleneck: false, front }
+        Direction { rate, delay: None, mtu, cells, overhead, min_frame, loss, changes, pause: None, bottleneck: false, front }
     }
 }
 
-/// A link as the file describes it, both ways.
+/// A link as the file describes it, both directions.
 #[derive(Clone)]
 pub struct Line<'a> {
-    pub there: Way<'a>,
-    pub back: Way<'a>,
+    pub there: Direction<'a>,
+    pub back: Direction<'a>,
 }
 
 impl Line<'_> {
@@ -75,7 +75,7 @@ impl Line<'_> {
 pub fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
     let there = way(view, None)?;
     // The bottleneck is the way there, unless the way back says so too.
-    let same = Way { bottleneck: false, ..there.clone() };
+    let same = Direction { bottleneck: false, ..there.clone() };
     let back = match view.sub("reverse", fields::way()) {
         Some(reverse) => way(&reverse, Some(&same))?,
         None => same,
@@ -84,7 +84,7 @@ pub fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
 }
 
 /// One way of a link: what `view` says over its type, or over the other way.
-fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
+fn way<'a>(view: &View<'a>, other: Option<&Direction<'a>>) -> Result<Direction<'a>, Fault> {
     let usual = match (view.word("type")?.and_then(framing::find), other) {
         (Some(framing), _) => *framing,
         (None, Some(w)) => Framing {
@@ -127,7 +127,7 @@ fn way<'a>(view: &View<'a>, other: Option<&Way<'a>>) -> Result<Way<'a>, Fault> {
         }
         (written, least) => written.or(least).or(other.and_then(|w| w.delay)),
     };
-    let way = Way {
+    let way = Direction {
         rate,
         delay,
         mtu: small("mtu", usual.mtu)?,
@@ -157,7 +157,7 @@ fn pause(view: &View<'_>) -> Result<Pause, Fault> {
     Ok(Pause { on, off, quanta: view.integer("quanta")?.unwrap_or(65_535) })
 }
 
-fn check_cells(view: &View<'_>, way: &Way<'_>) -> Result<(), Fault> {
+fn check_cells(view: &View<'_>, way: &Direction<'_>) -> Result<(), Fault> {
     if way.mtu + way.overhead > aal5::MAX_SDU {
         let fault = view.fault("mtu", format!("a packet of {} bytes with {} bytes of overhead fits no AAL5 frame", way.mtu, way.overhead));
         return Err(fault.expected(format!("an mtu of at most {} bytes", aal5::MAX_SDU.saturating_sub(way.overhead))));

@@ -1,6 +1,6 @@
 //! The presets of a path, and the path of explicit links.
 
-use super::line::{Line, Way, line};
+use super::line::{Direction, Line, line};
 use super::moves;
 use super::network::{Plan, Side};
 use crate::error::Fault;
@@ -106,7 +106,7 @@ pub fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
         let (a, b) = (plan.node(format!("left{}", pair + 1), NodeKind::Host), plan.node(format!("right{}", pair + 1), NodeKind::Host));
         let rtt = rtts.get(pair).or(rtts.first()).copied().unwrap_or(Duration::ZERO);
         let (more_there, more_back) = halves(rtt.saturating_sub(shortest));
-        let delay = |way: &Way<'_>| way.delay.unwrap_or(Duration::ZERO);
+        let delay = |way: &Direction<'_>| way.delay.unwrap_or(Duration::ZERO);
         let right_edge = edge.with_delay(delay(&edge.there) + more_there, delay(&edge.back) + more_back);
         plan.link(&format!("left{}-router1", pair + 1), a, router1, &edge);
         plan.link(&format!("router2-right{}", pair + 1), router2, b, &right_edge);

@@ -40,13 +40,13 @@ fn stripped(segment: &Segment) -> Segment {
 
 /// Bytes that arrived marked, bytes told to be marked, and bytes that arrived twice: a segment that was late may come, marked, after
 /// its retransmission, and what a receiver has already it need not tell of.
-struct Told {
+struct Feedback {
     made: u64,
     told: u64,
     twice: u64,
 }
 
-impl Told {
+impl Feedback {
     fn assert_exact(&self, what: &str) {
         assert!(self.made > 500 * 1448);
         assert!(self.told <= self.made && self.made - self.told <= self.twice, "{what}: {} of {}, {}", self.told, self.made, self.twice);
@@ -54,7 +54,7 @@ impl Told {
 }
 
 /// 2000 segments through `weather` (in percent), with a window of 40.
-fn transfer(kind: EcnKind, seed: u64, weather: &Weather) -> Told {
+fn transfer(kind: EcnKind, seed: u64, weather: &Weather) -> Feedback {
     let mut rng = Rng::named(seed, "weather");
     let made = Rc::new(Cell::new(0));
     let count = made.clone();
@@ -83,7 +83,7 @@ fn transfer(kind: EcnKind, seed: u64, weather: &Weather) -> Told {
     let samples = samples.lock().unwrap();
     assert!(samples.iter().all(|ack| ack.marked <= ack.delivered));
     assert_eq!(samples.iter().map(|ack| ack.delivered).sum::<u64>(), 2000 * 1448);
-    Told { made: made.get(), told: samples.iter().map(|ack| ack.marked).sum(), twice: pair.server.stats().duplicates_received * 1448 }
+    Feedback { made: made.get(), told: samples.iter().map(|ack| ack.marked).sum(), twice: pair.server.stats().duplicates_received * 1448 }
 }
 
 #[test]
@@ -109,7 +109,8 @@ fn under_accecn_every_marked_byte_is_told_of_even_if_acks_are_lost() {
 #[test]
 fn without_the_option_the_three_bits_are_enough_unless_many_acks_are_lost() {
     for (lost_acks, least, most) in [(0, 1.0, 1.0), (20, 1.0, 1.05)] {
-        let Told { made, told, .. } = transfer(EcnKind::AccEcn, 1, &Weather { marks: 30, losses: 0, delays: 0, lost_acks, strips: true });
+        let Feedback { made, told, .. } =
+            transfer(EcnKind::AccEcn, 1, &Weather { marks: 30, losses: 0, delays: 0, lost_acks, strips: true });
         let ratio = told as f64 / made as f64;
         // RFC 9768 §3.2.2.5.2: where the field may have wrapped, it is taken to have.
         assert!(ratio >= least && ratio <= most, "{lost_acks}: {ratio}");

@@ -33,9 +33,9 @@ fn stalls(most: u64, seed: u64) -> Vec<(Time, Time)> {
     all
 }
 
-/// Which of the ways to tell are in use.
+/// Detections of spurious retransmissions in use.
 #[derive(Clone, Copy, Debug)]
-struct Ways {
+struct Detections {
     timestamps: bool,
     dsack: bool,
     frto: bool,
@@ -97,16 +97,24 @@ impl Outcome {
     }
 }
 
-fn run(recovery: RecoveryKind, ways: Ways, harm: Harm, segments: u64, window: u32, delayed_ack: DelayedAck, seed: u64) -> Outcome {
-    let mut sender = TcpConfig { recovery, mss: 1000, initial_window: window, timestamps: ways.timestamps, ..config("rfc") };
+fn run(
+    recovery: RecoveryKind,
+    detections: Detections,
+    harm: Harm,
+    segments: u64,
+    window: u32,
+    delayed_ack: DelayedAck,
+    seed: u64,
+) -> Outcome {
+    let mut sender = TcpConfig { recovery, mss: 1000, initial_window: window, timestamps: detections.timestamps, ..config("rfc") };
     // Above all that a round trip can be here: the timer does not go off by itself.
     sender.rto_min = ms(1_000);
     if harm.stall > 0 {
         // Slow growth, so that there is still data when the network stalls.
         sender.initial_ssthresh = u64::from(window) * 1000;
     }
-    (sender.undo, sender.frto, sender.tail_probe) = (ways.timestamps || ways.dsack, ways.frto, ways.tail_probe);
-    let receiver = TcpConfig { delayed_ack, timestamps: ways.timestamps, dsack: ways.dsack, ..config("rfc") };
+    (sender.undo, sender.frto, sender.tail_probe) = (detections.timestamps || detections.dsack, detections.frto, detections.tail_probe);
+    let receiver = TcpConfig { delayed_ack, timestamps: detections.timestamps, dsack: detections.dsack, ..config("rfc") };
     let passages = RefCell::new(Vec::new());
     let (reductions, stats, ended) = {
         let mut rng = Rng::named(seed, "network");
@@ -154,9 +162,9 @@ fn run(recovery: RecoveryKind, ways: Ways, harm: Harm, segments: u64, window: u3
     Outcome { stats, reductions, passages: passages.into_inner(), ended }
 }
 
-fn ways() -> impl Strategy<Value = Ways> {
+fn detections() -> impl Strategy<Value = Detections> {
     let any = prop::bool::ANY;
-    (any, any, any, any).prop_map(|(timestamps, dsack, frto, tail_probe)| Ways { timestamps, dsack, frto, tail_probe })
+    (any, any, any, any).prop_map(|(timestamps, dsack, frto, tail_probe)| Detections { timestamps, dsack, frto, tail_probe })
 }
 
 fn delayed_ack() -> impl Strategy<Value = DelayedAck> {
@@ -170,11 +178,11 @@ proptest! {
     /// duplicate ACKs of its own, and needless reductions.)
     #[test]
     fn what_was_lost_is_not_undone(
-        recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Rack]), ways in ways(), delayed_ack in delayed_ack(),
+        recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Rack]), detections in detections(), delayed_ack in delayed_ack(),
         loss in 0.002..0.25f64, segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
     ) {
         let harm = Harm { loss, ..Harm::default() };
-        let outcome = run(recovery, ways, harm, segments, window, delayed_ack, seed);
+        let outcome = run(recovery, detections, harm, segments, window, delayed_ack, seed);
         prop_assert_eq!(outcome.stats.spurious_recoveries, 0, "{:?}", outcome.stats);
         // Each was for a loss.
         let lost = outcome.passages.iter().filter(|p| p.arrivals.is_empty()).count() as u64;
@@ -185,24 +193,24 @@ proptest! {
     /// F-RTO, it was early.
     #[test]
     fn what_is_undone_was_for_nothing(
-        recovery in prop::sample::select(&KINDS), ways in ways(), delayed_ack in delayed_ack(),
+        recovery in prop::sample::select(&KINDS), detections in detections(), delayed_ack in delayed_ack(),
         loss in 0.0..0.05f64, ack_loss in 0.0..0.2f64, late in 0.0..0.2f64, lateness in 1u64..120,
         copies in prop_oneof![Just(0.0), 0.0..0.05f64], stall in prop_oneof![Just(0), 1u64..6_000], segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
     ) {
         let harm = Harm { loss, ack_loss, late, ack_late: late, lateness, copies, stall };
-        let outcome = run(recovery, ways, harm, segments, window, delayed_ack, seed);
+        let outcome = run(recovery, detections, harm, segments, window, delayed_ack, seed);
         for reduced in outcome.reductions.iter().filter(|reduced| reduced.undone.is_some()) {
-            let right = outcome.is_proven(*reduced) || ways.frto && outcome.was_early(*reduced);
+            let right = outcome.is_proven(*reduced) || detections.frto && outcome.was_early(*reduced);
             prop_assert!(right, "{:?}: {:?}", reduced, outcome.stats);
         }
     }
 }
 
 /// Eifel, DSACKs and F-RTO, each alone.
-const EACH: [Ways; 3] = [
-    Ways { timestamps: true, dsack: false, frto: false, tail_probe: false },
-    Ways { timestamps: false, dsack: true, frto: false, tail_probe: false },
-    Ways { timestamps: false, dsack: false, frto: true, tail_probe: false },
+const EACH: [Detections; 3] = [
+    Detections { timestamps: true, dsack: false, frto: false, tail_probe: false },
+    Detections { timestamps: false, dsack: true, frto: false, tail_probe: false },
+    Detections { timestamps: false, dsack: false, frto: true, tail_probe: false },
 ];
 
 proptest! {
@@ -214,12 +222,12 @@ proptest! {
         recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Rack]), delayed_ack in delayed_ack(),
         stall in 1_000u64..2_500, segments in 1_000u64..3_000, window in 4u32..20, seed in 0u64..1 << 32,
     ) {
-        for ways in EACH {
-            let outcome = run(recovery, ways, Harm { stall, ..Harm::default() }, segments, window, delayed_ack, seed);
+        for detections in EACH {
+            let outcome = run(recovery, detections, Harm { stall, ..Harm::default() }, segments, window, delayed_ack, seed);
             // What happens in the last two seconds may not be known before the end.
             let known = outcome.reductions.iter().filter(|reduced| reduced.at + ms(2_000) < outcome.ended);
             let taken = known.clone().filter(|reduced| reduced.undone.is_some()).count();
-            prop_assert_eq!(taken, known.count(), "{:?}: {:?}", ways, outcome.stats);
+            prop_assert_eq!(taken, known.count(), "{:?}: {:?}", detections, outcome.stats);
         }
     }
 }
@@ -238,16 +246,16 @@ proptest! {
         let harm = Harm { late, lateness, ..Harm::default() };
         // An ACK may wait.
         let back = ms(50 + 40);
-        for ways in &EACH[..2] {
-            let outcome = run(recovery, *ways, harm, segments, window, delayed_ack, seed);
+        for detections in &EACH[..2] {
+            let outcome = run(recovery, *detections, harm, segments, window, delayed_ack, seed);
             let next = outcome.reductions.iter().skip(1).map(|next| next.at).chain([outcome.ended]);
             for (reduced, until) in outcome.reductions.iter().zip(next) {
                 let again = outcome.again(reduced.at, until);
-                let told = again.iter().map(|(_, older, newer)| if ways.dsack { *newer.max(older) } else { *older }).max();
+                let told = again.iter().map(|(_, older, newer)| if detections.dsack { *newer.max(older) } else { *older }).max();
                 let is_first = again.iter().all(|(_, older, newer)| older < newer);
                 let is_alone = outcome.again(Time::ZERO, reduced.at).iter().all(|(sent, ..)| *sent + ms(50 + lateness) + back < reduced.at);
-                let is_known = told.is_some_and(|told| told + back < until) && is_alone && (ways.dsack || is_first);
-                prop_assert!(reduced.undone.is_some() || !is_known, "{:?}: {:?}, {:?}", ways, reduced, outcome.stats);
+                let is_known = told.is_some_and(|told| told + back < until) && is_alone && (detections.dsack || is_first);
+                prop_assert!(reduced.undone.is_some() || !is_known, "{:?}: {:?}, {:?}", detections, reduced, outcome.stats);
             }
         }
     }
@@ -257,18 +265,18 @@ proptest! {
 #[test]
 fn each_way_finds_needless_reductions() {
     let harm = Harm { loss: 0.005, ack_loss: 0.02, late: 0.03, ack_late: 0.03, lateness: 60, ..Harm::default() };
-    let none = Ways { timestamps: false, dsack: false, frto: false, tail_probe: true };
+    let none = Detections { timestamps: false, dsack: false, frto: false, tail_probe: true };
     for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {
-        for ways in [Ways { timestamps: true, ..none }, Ways { dsack: true, ..none }] {
-            let undone = |seed| run(recovery, ways, harm, 400, 20, DelayedAck::Off, seed).stats.spurious_recoveries;
+        for detections in [Detections { timestamps: true, ..none }, Detections { dsack: true, ..none }] {
+            let undone = |seed| run(recovery, detections, harm, 400, 20, DelayedAck::Off, seed).stats.spurious_recoveries;
             let found: u64 = (0..20).map(undone).sum();
-            assert!(found > 10, "{recovery:?} {ways:?}: {found}");
+            assert!(found > 10, "{recovery:?} {detections:?}: {found}");
         }
-        for ways in EACH {
+        for detections in EACH {
             let harm = Harm { stall: 2_500, ..Harm::default() };
-            let stats: Vec<_> = (0..20).map(|seed| run(recovery, ways, harm, 2_000, 10, DelayedAck::Off, seed).stats).collect();
+            let stats: Vec<_> = (0..20).map(|seed| run(recovery, detections, harm, 2_000, 10, DelayedAck::Off, seed).stats).collect();
             let found: u64 = stats.iter().map(|stats| stats.timeouts.min(stats.spurious_recoveries)).sum();
-            assert!(found > 10, "{recovery:?} {ways:?}: {found}");
+            assert!(found > 10, "{recovery:?} {detections:?}: {found}");
         }
     }
 }

@@ -104,7 +104,7 @@ impl Direction {
             // (When what was lost before the capture was sent is not known.)
             if range.times > 0 && !range.is_fill {
                 let is_lost = range.times > 1;
-                buckets.told(range.first, range.end, range.end - range.start, is_lost, wait, trip);
+                buckets.add(range.first, range.end, range.end - range.start, is_lost, wait, trip);
             }
             if !range.is_sacked {
                 newest = newest.max(arrived(range, time, least));

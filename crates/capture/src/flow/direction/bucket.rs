@@ -58,8 +58,8 @@ pub struct Bucket {
 
 impl Buckets {
     /// A segment of `len` bytes that ends at `end` was sent first at `time`, and waited for `wait` ns, if that is known; those before it in the
-    /// stream have been told. Of what is lost within a round trip of `trip` ns the first counts.
-    pub fn told(&mut self, time: i64, end: u64, len: u64, is_lost: bool, wait: Option<i64>, trip: i64) {
+    /// stream have been added. Of what is lost within a round trip of `trip` ns the first counts.
+    pub fn add(&mut self, time: i64, end: u64, len: u64, is_lost: bool, wait: Option<i64>, trip: i64) {
         self.count = self.count.wrapping_add(1);
         if self.queues.is_none() {
             self.each = self.each.max(1);
@@ -196,7 +196,7 @@ mod tests {
             for segment in 0..2 + burst * 7 % 29 {
                 let time = began + segment * 10_000;
                 end += 1000;
-                buckets.told(time, end, 1000, !passes(time), None, 5_000_000);
+                buckets.add(time, end, 1000, !passes(time), None, 5_000_000);
             }
         }
         buckets.best().unwrap()
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn without_a_loss_nothing_is_said() {
         let mut buckets = Buckets::default();
-        (0..100).for_each(|k| buckets.told(k * 1_000_000, 1000 * k as u64, 1000, false, None, 1));
+        (0..100).for_each(|k| buckets.add(k * 1_000_000, 1000 * k as u64, 1000, false, None, 1));
         assert_eq!(buckets.best(), None);
     }
 }

@@ -16,6 +16,7 @@ mod rules;
 
 use super::clock::time;
 use super::connection::{Connection, Point};
+use super::records::{OtherCause, Verdict};
 use super::statistics::no_chance;
 use cause::Cause;
 use features::{Feature, Features};
@@ -26,13 +27,12 @@ use ramps::rise;
 pub use ramps::thresholds;
 use reliability::{alike, double, reliability};
 use rules::{Found, causes};
-use serde_json::{Value, json};
 use std::cmp::Ordering;
 
 /// Does this verdict say that the path was never full? Then trains show the sender's rate, which bounds the path's from below.
-pub fn is_bound(verdict: &Value) -> bool {
+pub fn is_bound(verdict: &Verdict) -> bool {
     use Cause::{Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer};
-    [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict["cause"] == cause.word())
+    [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict.cause == cause.word())
 }
 
 /// A cause that is less strongly spoken for is not named.
@@ -41,7 +41,7 @@ const LEAST_STRENGTH: f64 = 0.2;
 const LEAST: u64 = 40;
 
 /// The verdict on the direction `main` of a connection, by its features.
-pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Value {
+pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Verdict {
     let direction = &connection.directions[main];
     let full = direction.full(connection.agreed());
     let (mut limits, doubt) = limits(connection, main);
@@ -68,8 +68,8 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Val
     let (cause, strength, why) = found.remove(0);
     // Losses that are alike may be so by chance: so many with even odds.
     let losses = if cause.is_of_losses() { features.count(Feature::Episodes) } else { u32::MAX };
-    let told = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
-    if told < 0.95 {
+    let surprise = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
+    if surprise < 0.95 {
         limits.push(format!("{losses} times something was lost: chance may have made that look so"));
     }
     if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && features.is(Feature::Coarse) {
@@ -84,15 +84,14 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Val
     // is more likely than half of both.
     let pair = [Cause::SmallBuffer, Cause::RandomLoss];
     let is_blurred = features.is(Feature::Coarse) && pair.contains(&cause) && found.first().is_some_and(|other| pair.contains(&other.0));
-    let beside = match is_fitted {
+    let doubt_of_others = match is_fitted {
         true if is_blurred => (strength + second) / (2.0 * strength),
         true => 1.0,
         false => 1.0 - 0.5 * rise(second / strength, 0.5, 1.0),
     };
-    let confidence = (reliability(cause) * strength * beside * doubt * told).clamp(0.0, 0.99);
-    let mut verdict = said(cause, confidence, why, &limits, &found);
-    verdict["cannot_tell_from"] = alike.into_iter().map(Cause::word).collect();
-    verdict
+    let confidence = (reliability(cause) * strength * doubt_of_others * doubt * surprise).clamp(0.0, 0.99);
+    let cannot_tell_from = alike.into_iter().map(Cause::word).collect();
+    Verdict { cannot_tell_from, ..said(cause, confidence, why, &limits, &found) }
 }
 
 /// Causes of losses by the model, most likely first. They replace those of the rules.
@@ -103,24 +102,20 @@ fn fitted(found: &mut [Found], features: &Features) {
     found.sort_by(|a, b| (model::CAUSES.contains(&b.0), b.1).partial_cmp(&(model::CAUSES.contains(&a.0), a.1)).unwrap_or(Ordering::Equal));
 }
 
-fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &[(Cause, f64, String)]) -> Value {
-    let others: Vec<Value> = others
-        .iter()
-        .filter(|(_, strength, _)| *strength >= LEAST_STRENGTH)
-        .map(|(cause, strength, why)| json!({ "cause": cause.word(), "strength": strength, "why": why }))
-        .collect();
-    json!({
-        "cause": cause.word(),
-        "cannot_tell_from": [],
-        "confidence": confidence,
-        "why": why,
-        "next": next(cause),
-        "limits": limits,
-        "others": others,
-    })
+fn said(cause: Cause, confidence: f64, why: String, limits: &[String], others: &[Found]) -> Verdict {
+    let others = others.iter().filter(|(_, strength, _)| *strength >= LEAST_STRENGTH);
+    Verdict {
+        cause: cause.word(),
+        cannot_tell_from: Vec::new(),
+        confidence,
+        why,
+        next: next(cause),
+        limits: limits.to_vec(),
+        others: others.map(|(cause, strength, why)| OtherCause { cause: cause.word(), strength: *strength, why: why.clone() }).collect(),
+    }
 }
 
-/// What the capture lacks, and what is left of the confidence then.
+/// Defects of the capture, and the share of the confidence that they leave.
 fn limits(connection: &Connection, main: usize) -> (Vec<String>, f64) {
     let direction = &connection.directions[main];
     let (mut limits, mut left) = (Vec::new(), 1.0);

@@ -1,4 +1,4 @@
-"""What is to be said of all runs of a sweep together: how long they took, and what they should not keep to themselves."""
+"""Summary of a sweep: CPU and wall time of its runs, and their warnings, each once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from longfat.results.result import Result
 
 
-class Told(NamedTuple):
-    """What is said of a run in all of them together."""
+class RunSummary(NamedTuple):
+    """Share of one run in the summary of its sweep."""
 
     run: str
     labels: tuple[str, ...]
@@ -28,8 +28,8 @@ class Told(NamedTuple):
     cost: float
 
     @classmethod
-    def of(cls, result: Result) -> Told:
-        """Of a run."""
+    def of(cls, result: Result) -> RunSummary:
+        """Summary of a run."""
         labels, numbers = tuple(result.labels.values()), _numbers(result.metrics)
         return cls(result.run, labels, numbers, tuple(result.warnings), result.wall_s, result.cpu_s, result.cost)
 
@@ -45,7 +45,7 @@ class _Repeats:
     count: int = 1
     alike: bool = True
 
-    def and_of(self, one: Told) -> _Repeats:
+    def and_of(self, one: RunSummary) -> _Repeats:
         """With the next."""
         first = (*self.first, one.run) if self.count < MOST_RUNS else self.first
         return _Repeats(self.labels, self.numbers, first, self.count + 1, self.alike and one.numbers == self.numbers)
@@ -53,7 +53,7 @@ class _Repeats:
 
 @dataclass(frozen=True)
 class _Alike:
-    """What combinations with several repeats came to."""
+    """Combinations with several repeats, and those whose repeats were alike."""
 
     repeated: int = 0
     """How many there are."""
@@ -77,10 +77,10 @@ class _Alike:
 
 
 @dataclass
-class Totals:
-    """Of runs that come one after the other, in the order of the sweep: the repeats of a combination of the axes together.
+class SweepSummary:
+    """Summary of runs that come one after the other in the order of the sweep, the repeats of a combination of the axes together.
 
-    Of a finished run it holds nothing, and of one that has a warning 16 bytes.
+    It holds nothing per run, and 16 bytes per run with a warning.
     """
 
     wall_s: float = 0.0
@@ -91,12 +91,12 @@ class Totals:
     _alike: _Alike = _Alike()
 
     def add(self, results: Iterable[Result]) -> None:
-        """These come next."""
-        self.hear(map(Told.of, results))
+        """These runs come next."""
+        self.add_all(map(RunSummary.of, results))
 
-    def hear(self, told: Iterable[Told]) -> None:
-        """The same, of what is to be said of them."""
-        for one in told:
+    def add_all(self, summaries: Iterable[RunSummary]) -> None:
+        """The runs with these summaries come next."""
+        for one in summaries:
             self.wall_s += one.wall_s
             self.cpu_s += one.cpu_s
             self.cost += one.cost
@@ -109,7 +109,7 @@ class Totals:
 
     @property
     def warnings(self) -> list[RunWarning]:
-        """Each once, with the first of the runs that it is of, and how many there are besides."""
+        """Each warning once, with the first of its runs and the number of the others."""
         found = self._alike.and_of(self._last)
         if not found.alike:
             return self._merged.all()

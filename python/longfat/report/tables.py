@@ -1,0 +1,191 @@
+"""Tables of results, for the terminal and the report: runs, means over repeats, and hosts."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from longfat.report.columns import Column, print_columns
+from longfat.report.terminal import escape, number
+from longfat.results import adaptive, repeats
+from longfat.results.results import Results, quantities
+from longfat.text import count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIRST = (
+    "slowdown_p99",
+    "slowdown_p50",
+    "completion_p50_s",
+    "completion_p99_s",
+    "ttcp_utilization_bps",
+    "goodput_total_bps",
+    "bottleneck_utilization",
+    "flow_rtt_p95_s",
+    "bottleneck_queue_delay_mean_s",
+    "retransmission_rate",
+    "limited by",
+    "jain_index",
+)
+"""Metrics in the order in which they are asked for; the others follow in that of the registry."""
+
+DETAILS = frozenset(
+    {
+        "goodput_deviation_bps",
+        "stability",
+        "completion_p95_s",
+        "effective_throughput",
+        "memory_fairness",
+        "bottleneck_queue_delay_p50_s",
+        "bottleneck_queue_delay_p95_s",
+        "bottleneck_queue_delay_p99_s",
+        "bottleneck_queue_delay_max_s",
+        "flow_rtt_mean_s",
+        "flow_rtt_p50_s",
+        "flow_rtt_p99_s",
+        "flow_rtt_max_s",
+        "responsiveness_rpm",
+        "cwnd_limited_share",
+        "rwnd_limited_share",
+        "sndbuf_limited_share",
+        "pacing_limited_share",
+        "host_limited_share",
+        "application_limited_share",
+    }
+)
+"""Metrics that nearly every run has, and that a first look does without."""
+
+LIMITED = "limited by"
+"""The column of what the senders waited for most."""
+
+
+def print_results(console: Console, results: Results, *, details: bool = True) -> None:
+    """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list.
+
+    Without `details`, `DETAILS` are left out, and a last line says how many.
+    """
+    console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
+    _print_table(console, *run_table(results, details=details), len(results.axes))
+    titles, rows = mean_table(results, details=details)
+    if rows:
+        console.print("\n[bold]Means over the repeats[/], ± half of the 95 % confidence interval (Student's t)", soft_wrap=True)
+        _print_table(console, titles, rows, len(results.axes))
+    print_decision(console, results)
+    titles, rows = host_table(results)
+    if rows:
+        console.print("\n[bold]Each host[/]")
+        _print_table(console, titles, rows, len(results.axes) + 1)
+    left_out = [] if details else [name for name in results.runs if name in DETAILS and results.runs[name].notna().any()]
+    if left_out:
+        console.print(f"  [dim]{count(len(left_out), 'more metric')}, of delay and of what limits: --all[/]", soft_wrap=True)
+
+
+def print_decision(console: Console, results: Results) -> None:
+    """Findings of an adaptive sweep (`[precision]`, `[search]`)."""
+    for line in adaptive.lines(results):
+        console.print(escape(line), soft_wrap=True)
+
+
+def _print_table(console: Console, titles: list[str], rows: list[list[str]], width: int) -> None:
+    differ = [i for i in range(width, len(titles)) if len({row[i] for row in rows}) > 1]
+    if differ:
+        shown = [*range(width), *differ]
+        columns = [Column(escape(titles[i]), [escape(row[i]) for row in rows], left=i < width) for i in shown]
+        print_columns(console, columns[:width], columns[width:])
+    same = [i for i in range(len(titles)) if i not in differ and (i >= width or not differ)]
+    if differ and same:
+        console.print("  in all of them:")
+    margin = max((len(titles[i]) for i in same), default=0)
+    for i in same:
+        console.print(f"  {escape(titles[i]):{margin}}  {escape(rows[0][i])}", soft_wrap=True)
+
+
+def run_table(results: Results, *, details: bool = True) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
+    runs = results.runs
+    if not details:
+        limits = limited_by(runs)
+        runs = runs.drop(columns=[name for name in DETAILS if name in runs and name not in results.axes])
+        if limits is not None and LIMITED not in runs:
+            runs = runs.assign(**{LIMITED: limits})
+    return _table(runs, results.axes)
+
+
+def limited_by(runs: pd.DataFrame) -> pd.Series | None:
+    """What the senders of each run waited for most, and for how much of the time: `cwnd 98 %`. `None` where that was not recorded."""
+    names = {f"{name}_limited_share": name for name in ("cwnd", "rwnd", "sndbuf", "pacing", "host", "application")}
+    if not set(names) <= set(runs) or runs[[*names]].isna().all(axis=None):
+        return None
+
+    def said(row: pd.Series) -> str:
+        if row.isna().any():
+            return "–"
+        name = str(row.astype(float).idxmax())
+        return f"{names[name]} {100 * float(row[name]):.0f} %"
+
+    return runs[[*names]].apply(said, axis=1)
+
+
+def mean_table(results: Results, *, details: bool = True) -> tuple[list[str], list[list[str]]]:
+    """Titles and cells of the means over repeats, where there are any: axes, how many, and mean ± half of the 95 % confidence interval."""
+    if results.runs["repeat"].nunique() < 2:
+        return [], []
+    table = results.means()
+    shown = [name for name in repeats.metrics(results) if not table[name].isna().all() and (details or name not in DETAILS)]
+    titles, columns = [*results.axes], [[str(value) for value in table[axis]] for axis in results.axes]
+    titles.append("repeats")
+    columns.append([number(value) for value in table["repeats"]])
+    for name in shown:
+        title, scale = _for_people(name)
+        titles.append(title)
+        columns.append([_interval(mean * scale, half * scale) for mean, half in zip(table[name], table[f"{name}_ci"], strict=True)])
+    return titles, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _interval(mean: float, half: float) -> str:
+    return number(mean) if math.isnan(half) else f"{number(mean)} ± {half:.2g}"
+
+
+def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
+    hosts = results.hosts
+    # An axis called `name` leaves the hosts' own column another name.
+    name = "host_name" if "host_name" in hosts else "name"
+    if hosts.empty or (hosts := hosts[hosts["memory_bytes"].notna()])[name].nunique() < 2:
+        return [], []
+    return _table(hosts, [*results.axes, name])
+
+
+def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    # Warnings are told in full below the table.
+    hidden = {"run", "seed", "run_seed", "steps", "host", "warnings", *(() if table["repeat"].nunique() > 1 else ("repeat",))} - set(axes)
+    twins = quantities(table, axes).keys()
+    # A column without a single value (no probe, no second sender) says nothing.
+    shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
+    # What is asked most comes first: of a table that is split for want of room, it is in the first part.
+    shown.sort(key=lambda name: (name not in axes, FIRST.index(name) if name in FIRST and name not in axes else len(FIRST)))
+    titles: list[str] = []
+    cells: list[list[str]] = []
+    for name in shown:
+        title, scale = (name, None) if name in axes else _for_people(name)
+        titles.append(title)
+        cells.append([number(value if scale is None or isinstance(value, str) else float(value) * scale) for value in table[name]])
+    return titles, [list(row) for row in zip(*cells, strict=True)]
+
+
+def _for_people(column: str) -> tuple[str, float]:
+    words = column.replace("_", " ")
+    if column.endswith("_bps"):
+        return words.removesuffix("bps") + "(Mbit/s)", 1e-6
+    if not column.endswith("_s"):
+        return words, 1.0
+    # Delays are milliseconds, the times of a run seconds.
+    is_delay = "_delay_" in column or "rtt_" in column
+    return words.removesuffix("s") + ("(ms)" if is_delay else "(s)"), 1e3 if is_delay else 1.0
