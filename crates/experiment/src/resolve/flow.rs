@@ -122,8 +122,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     }
     let starts = match (count, stop.take_if(|_| count.is_none())) {
         (Some(count), _) => starts(&view, &name, said, count, duration, seed)?,
-        (None, Some(stop)) if stop <= duration => arrivals(&view, &name, said, stop, seed)?,
-        (None, Some(_)) => return Err(view.fault("stop", "connections would come after the end of the run").expected("a time within it")),
+        (None, Some(stop)) => arrivals(&view, &name, said, stop.min(duration), seed)?,
         (None, None) => {
             let fault = view.fault("traffic", format!("nothing says how long connections of `{name}` come"));
             return Err(fault.expected("`stop`, with time after it for the last ones, or `count`"));
