@@ -22,6 +22,7 @@ pub mod rate;
 mod receiver;
 mod repair;
 mod retransmissions;
+mod round_trips;
 mod rtt;
 mod scoreboard;
 mod sender;

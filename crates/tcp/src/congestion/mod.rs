@@ -40,6 +40,7 @@ pub mod westwood;
 pub mod yeah;
 
 mod low_priority;
+mod measured;
 mod rounds;
 pub mod slow_start;
 pub mod state;
@@ -53,6 +54,7 @@ use longfat_core::by_name;
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
+pub(crate) use measured::Measured;
 pub use slow_start::SlowStart;
 pub use state::Variable;
 pub use window::Window;
