@@ -75,7 +75,7 @@ pub(super) struct Sender {
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
-        let kind = if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
+        let kind = if control.traits().starts_over { RecoveryKind::Tahoe } else { config.recovery };
         Sender {
             iss,
             board: Scoreboard::default(),
@@ -103,7 +103,7 @@ impl Sender {
     pub fn listen_again(&mut self, config: &TcpConfig) {
         self.board = Scoreboard::default();
         self.trips.start_over(config);
-        self.repair.set_kind(if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery });
+        self.repair.set_kind(if self.control.traits().starts_over { RecoveryKind::Tahoe } else { config.recovery });
         self.ecn = Feedback::new(congestion::ecn_use(config));
         self.timers.stop();
     }
@@ -122,7 +122,7 @@ impl Sender {
         let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
         self.control = Measured::new(congestion::build(&config));
         self.ecn.set_uses(congestion::ecn_use(&config));
-        if self.control.starts_over() {
+        if self.control.traits().starts_over {
             self.repair.set_kind(RecoveryKind::Tahoe);
         }
     }
@@ -285,7 +285,7 @@ impl Sender {
         self.timers.stop();
         self.trips.establish(config, now, rtt, timestamps);
         if rtt.is_none() {
-            self.control.on_syn_loss();
+            congestion::syn_lost(&mut *self.control);
         }
         self.established(now, rtt);
     }
@@ -294,14 +294,16 @@ impl Sender {
     pub fn established(&mut self, now: Time, rtt: Option<Duration>) {
         // The initial sequence number is drawn from the connection's own stream.
         let established = Established { now, rtt, sack: self.repair.is_selective(), seed: u64::from(self.iss) };
-        self.control.on_established(&established);
+        congestion::established(&mut *self.control, &established);
         self.size_buffer(now);
     }
 
     /// The window with which data begins is of `rwnd` bytes.
     pub fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
-        if config.ssthresh_half_rwnd {
-            self.control.on_first_window(rwnd.into());
+        if config.ssthresh_half_rwnd
+            && let Some(window) = self.control.window_mut()
+        {
+            window.start_at_half(rwnd.into());
         }
     }
 

@@ -3,10 +3,10 @@
 
 use super::reno::{ABE, BETA_ECN_CUBIC};
 use super::state::Unit;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
-use longfat_core::time::{Duration, Time};
+use longfat_core::time::Time;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "cubic",
@@ -164,13 +164,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.epoch = None;
-    }
-
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.validate(cwnd, ssthresh);
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
         self.epoch = None;
     }
 }
@@ -179,6 +174,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
     use crate::stack;
+    use longfat_core::time::Duration;
 
     const MSS: u64 = 1000;
 

@@ -30,7 +30,7 @@ impl DerefMut for Measured {
 
 impl Measured {
     pub fn new(control: Box<dyn CongestionControl + Send>) -> Self {
-        Measured { rate: control.wants_rate().then(Box::default), control }
+        Measured { rate: control.traits().wants_rate.then(Box::default), control }
     }
 
     /// Another control takes over, with what was measured so far.
@@ -67,7 +67,7 @@ impl Measured {
     pub fn tell(&mut self, sample: &AckSample, pipe: u64) {
         self.control.on_sample(sample);
         if let Some(rate) = &mut self.rate
-            && self.control.holds_back()
+            && self.control.path_model().is_some_and(|model| model.holds_back())
         {
             rate.mark_app_limited(pipe);
         }
@@ -87,8 +87,10 @@ impl Measured {
     /// Something is about to be sent with nothing in flight.
     #[inline]
     pub fn idle_ends(&mut self, now: Time) {
-        if self.rate.as_ref().is_some_and(|rate| rate.is_app_limited()) {
-            self.control.on_idle_end(now);
+        if self.rate.as_ref().is_some_and(|rate| rate.is_app_limited())
+            && let Some(model) = self.control.path_model()
+        {
+            model.on_idle_end(now);
         }
     }
 
@@ -115,16 +117,23 @@ impl Measured {
 
     /// `start..end`, which has not arrived, is lost.
     pub fn lost(&mut self, start: u64, end: u64) {
-        if let Some(rate) = &mut self.rate {
-            rate.lost(start, end, |packet| self.control.on_lost(packet));
-        }
+        let Some(rate) = &mut self.rate else { return };
+        let mut model = self.control.path_model();
+        rate.lost(start, end, |packet| {
+            if let Some(model) = &mut model {
+                model.on_lost(packet);
+            }
+        });
     }
 
     /// What has not arrived of `start..end` is lost. Whatever lies below `end` is not counted again by [`Self::lost_below`].
     pub fn lost_within(&mut self, board: &Scoreboard, start: u64, end: u64) {
-        let Some(rate) = &mut self.rate else { return };
-        board.holes(start, end).for_each(|(start, end)| rate.lost(start, end, |packet| self.control.on_lost(packet)));
-        rate.lost_until = rate.lost_until.max(end);
+        if self.rate.is_some() {
+            board.holes(start, end).for_each(|(start, end)| self.lost(start, end));
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.lost_until = rate.lost_until.max(end);
+        }
     }
 
     /// `board` may count more as lost below its mark than before.

@@ -2,7 +2,7 @@
 //! and sets the timer.
 
 use super::{Phase, Sender, Timer};
-use crate::congestion::Congestion;
+use crate::congestion::{self, Congestion, PrrUse};
 use crate::repair::{OnDuplicate, OnProgress};
 use longfat_core::packet::Segment;
 use longfat_core::time::Time;
@@ -24,11 +24,11 @@ impl Sender {
     fn end_recovery(&mut self, now: Time) {
         self.repair.end(&self.board);
         self.stats.recoveries_ended += 1;
-        self.control.on_recovered(now);
+        congestion::recovered(&mut *self.control, now);
         if let Some(validation) = self.unused.validation()
             && let Some(to) = validation.recovered(self.control.ssthresh())
         {
-            self.control.on_validation(to.cwnd, to.ssthresh);
+            self.control.on_unused(to.into());
         }
     }
 
@@ -82,7 +82,7 @@ impl Sender {
         } else {
             self.respond(now, Congestion::Loss, flight_size, true);
         }
-        let ssthresh = self.control.uses_prr().then(|| self.control.ssthresh());
+        let ssthresh = (self.control.traits().prr != PrrUse::Never).then(|| self.control.ssthresh());
         self.repair.enter(&mut self.board, self.mss, delivered_before, ssthresh);
         if self.repair.is_selective() {
             self.steer(now, delivered_before, false);

@@ -3,7 +3,7 @@
 
 use super::Sender;
 use crate::TcpConfig;
-use crate::congestion::{Congestion, CongestionEvent};
+use crate::congestion::{Congestion, CongestionEvent, PrrUse};
 use longfat_core::time::Time;
 
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Sender {
 
     /// The window that a reduction without a loss leaves is reached at once, or by PRR, where `flight` bytes were in flight.
     pub(super) fn ease(&mut self, flight: u64) {
-        if self.control.uses_prr_on_marks() {
+        if self.control.traits().prr == PrrUse::Reductions {
             self.repair.ease(&self.board, flight, self.control.cwnd(), self.mss);
         }
     }

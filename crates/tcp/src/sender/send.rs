@@ -257,7 +257,7 @@ impl Sender {
         self.control.sent(now, (range.start, range.end), range.retransmitted, &self.board);
         if let Some(rate) = self.pacing_rate() {
             self.pacer.sent(now, payload, rate, || match &self.host.bursts {
-                None => quantum(rate, self.mss, self.control.burst_least()),
+                None => quantum(rate, self.mss, self.control.traits().burst_least),
                 Some(bursts) => bursts.offload.burst(rate, self.trips.least(), self.mss),
             });
         }

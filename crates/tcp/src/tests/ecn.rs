@@ -264,9 +264,9 @@ fn prague_answers_marks_without_prr() {
     for (name, eases) in [("reno", true), ("cubic", true), ("dctcp", true), ("prague", false), ("bbr", false), ("bbr3", false)] {
         let mut config = config.clone();
         config.congestion_control = crate::congestion::choice(name);
-        let control = crate::congestion::build(&config);
-        assert_eq!(control.uses_prr_on_marks(), eases, "{name}");
-        assert_eq!(control.uses_prr(), !name.starts_with("bbr"), "{name}");
+        let prr = crate::congestion::build(&config).traits().prr;
+        assert_eq!(prr == crate::congestion::PrrUse::Reductions, eases, "{name}");
+        assert_eq!(prr == crate::congestion::PrrUse::Never, name.starts_with("bbr"), "{name}");
     }
 }
 

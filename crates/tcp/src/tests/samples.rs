@@ -16,16 +16,11 @@ impl CongestionControl for Recorder {
     fn cwnd(&self) -> u64 {
         self.window
     }
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
     fn on_sample(&mut self, ack: &AckSample) {
         self.samples.lock().unwrap().push(*ack);
     }
     fn on_ack(&mut self, _: &AckSample) {}
     fn on_congestion(&mut self, _: &CongestionEvent) {}
-    fn on_restart(&mut self, _: Duration) {}
-    fn on_syn_loss(&mut self) {}
 }
 
 /// Segments 0, 2, 3, ... arrive; the receiver delays its ACK of the first, so that one ACK both moves the left edge and tells of

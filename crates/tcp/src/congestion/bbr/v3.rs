@@ -11,7 +11,9 @@ mod window;
 use super::{Aggregation, Cwnd, MaxFilter, Pace, Rounds};
 use crate::TcpConfig;
 use crate::congestion::state::Unit;
-use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
+use crate::congestion::{
+    AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Variable,
+};
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
 use cycle::AckPhase;
@@ -256,17 +258,6 @@ impl CongestionControl for Bbr3 {
         self.cwnd.bytes
     }
 
-    /// §5.2.1.
-    fn on_established(&mut self, established: &Established) {
-        self.rng = Rng::named(established.seed, "bbr");
-        self.sack = established.sack;
-        if let Some(rtt) = established.rtt {
-            self.set_min_rtt(rtt);
-        }
-        (self.min_rtt_at, self.probe_rtt_min_at, self.aggregation.from) = (established.now, established.now, established.now);
-        self.pace.learn_rtt(STARTUP_PACING_GAIN, established.rtt.unwrap_or(Duration::ZERO));
-    }
-
     /// §5.2.3, UpdateOnACK.
     fn on_sample(&mut self, ack: &AckSample) {
         let Some(rs) = &ack.rate else { return };
@@ -296,11 +287,6 @@ impl CongestionControl for Bbr3 {
     /// The window does not grow by rules of its own: [`Self::on_sample`] sets it.
     fn on_ack(&mut self, _ack: &AckSample) {}
 
-    /// §5.5.10.2, HandleLostPacket.
-    fn on_lost(&mut self, packet: &LostPacket) {
-        self.handle_lost(packet);
-    }
-
     /// §5.6.4.4; §3.7 for the marks.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match event.kind {
@@ -321,10 +307,6 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn on_recovered(&mut self, _now: Time) {
-        self.end_recovery();
-    }
-
     /// §5.5.11.2.
     fn on_spurious(&mut self) {
         self.end_recovery();
@@ -332,7 +314,45 @@ impl CongestionControl for Bbr3 {
     }
 
     /// §5.4.2: no slow start after idleness.
-    fn on_restart(&mut self, _idle: Duration) {}
+    fn on_unused(&mut self, _unused: Unused) {}
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pace.rate)
+    }
+
+    fn traits(&self) -> Traits {
+        Traits { prr: PrrUse::Never, wants_rate: true, ..Traits::WINDOW }
+    }
+
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
+    }
+}
+
+impl PathModel for Bbr3 {
+    /// §5.2.1.
+    fn on_established(&mut self, established: &Established) {
+        self.rng = Rng::named(established.seed, "bbr");
+        self.sack = established.sack;
+        if let Some(rtt) = established.rtt {
+            self.set_min_rtt(rtt);
+        }
+        (self.min_rtt_at, self.probe_rtt_min_at, self.aggregation.from) = (established.now, established.now, established.now);
+        self.pace.learn_rtt(STARTUP_PACING_GAIN, established.rtt.unwrap_or(Duration::ZERO));
+    }
+
+    fn on_syn_loss(&mut self) {
+        self.cwnd.collapse();
+    }
+
+    /// §5.5.10.2, HandleLostPacket.
+    fn on_lost(&mut self, packet: &LostPacket) {
+        self.handle_lost(packet);
+    }
+
+    fn on_recovered(&mut self, _now: Time) {
+        self.end_recovery();
+    }
 
     /// §5.4.1, HandleRestartFromIdle.
     fn on_idle_end(&mut self, now: Time) {
@@ -345,25 +365,9 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn on_syn_loss(&mut self) {
-        self.cwnd.collapse();
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pace.rate)
-    }
-
-    fn uses_prr(&self) -> bool {
-        false
-    }
-
     /// §5.3.4.3: rates in ProbeRTT say nothing of the path.
     fn holds_back(&self) -> bool {
         self.in_probe_rtt()
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 }
 
