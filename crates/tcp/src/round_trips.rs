@@ -1,9 +1,9 @@
 //! Round trips: the estimator and the clocks it reads, what is timed, and what timestamps tell.
 
-use crate::TcpConfig;
 use crate::clock::Clock;
 use crate::rtt::{RttEstimator, Rules};
 use crate::seq::{TIMESTAMP_LIFE, timestamp_before};
+use crate::{RtoMinOf, TcpConfig};
 use longfat_core::packet::Segment;
 use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
@@ -47,8 +47,11 @@ impl Answer {
 /// RFC 6298 §2 with the bounds of the stack: G is the clock's tick; of an exact clock, 1 ms.
 fn estimator(config: &TcpConfig) -> RttEstimator {
     let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
-    let (min, granularity) =
-        if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
+    let (min, granularity) = if config.rto_min_of == RtoMinOf::Variance {
+        (Duration::ZERO, granularity.max(config.rto_min))
+    } else {
+        (config.rto_min, granularity)
+    };
     let (variances, doublings) = (config.rto_variances, config.rto_doublings);
     let of_each_ack = config.rtt_of_each_ack && config.slow_timer.is_zero();
     let rules = Rules { min, max: config.rto_max, granularity, variances, doublings };

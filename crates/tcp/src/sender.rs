@@ -25,7 +25,7 @@ use crate::repair::{Phase, Repair};
 use crate::round_trips::RoundTrips;
 use crate::scoreboard::Scoreboard;
 use crate::window_sizing::{MemoryUse, SendState};
-use crate::{CaState, LimitedBy, RecoveryKind, Stats, TcpConfig, TcpInfo};
+use crate::{CaState, LimitedBy, RecoveryKind, Stats, TcpConfig, TcpInfo, WindowProbe};
 use buffer::SendBuffer;
 use host::Host;
 pub(super) use host::Room;
@@ -95,7 +95,7 @@ impl Sender {
             reductions: Reductions::new(config),
             pacer: Pacer::new(config),
             host: Host { room: Room::Yes, bursts: None },
-            empty_window_probe: config.empty_window_probe,
+            empty_window_probe: config.window_probe == WindowProbe::Empty,
         }
     }
 

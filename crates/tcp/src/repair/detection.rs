@@ -163,6 +163,12 @@ impl Repair {
         }
     }
 
+    /// Whether the timer is set for more than retransmission timeouts: reordering, and the tail loss probe.
+    #[inline]
+    pub fn has_timers(&self) -> bool {
+        self.detection.is_by_time()
+    }
+
     /// When something will be lost unless it arrives before.
     #[inline]
     pub fn reordering_due(&self) -> Option<Time> {

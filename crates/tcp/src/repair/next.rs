@@ -118,7 +118,7 @@ impl Repair {
     /// RFC 8985 §7.2: how long after an ACK, or what is sent, a tail loss probe is due. Not in recovery, with nothing SACKed, and no probe out.
     #[inline]
     pub fn probe_timeout(&self, board: &Scoreboard, mss: u64, srtt: Duration) -> Option<Duration> {
-        let may_probe = self.detection.is_by_time() && self.tlp.may_be_set() && self.is_open() && !board.has_sacked();
+        let may_probe = self.tlp.may_be_set() && self.is_open() && !board.has_sacked();
         may_probe.then(|| Tlp::timeout(srtt, board.outstanding() <= mss))
     }
 

@@ -22,6 +22,7 @@ impl Repair {
         (self.undo.is_watching() || self.frto.is_running()) && self.judge(segment, ack, late, told, board)
     }
 
+    #[inline(never)]
     fn judge(&mut self, segment: &Segment, ack: u64, late: bool, told: Reported, board: &Scoreboard) -> bool {
         let Reported { originals, duplicate, is_bare } = told;
         let mut spurious = false;

@@ -164,6 +164,8 @@ impl Sender {
     #[inline]
     pub(super) fn set_timer(&mut self, now: Time) {
         let (repair, board, mss, srtt) = (&self.repair, &self.board, self.mss, self.trips.srtt());
-        self.timers.choose(repair.reordering_due(), || repair.probe_timeout(board, mss, srtt).map(|span| now + span));
+        if repair.has_timers() {
+            self.timers.choose(repair.reordering_due(), || repair.probe_timeout(board, mss, srtt).map(|span| now + span));
+        }
     }
 }

@@ -87,6 +87,62 @@ impl Plateau {
     }
 }
 
+/// §2.9.2: the least round trip.
+#[derive(Clone, Debug, Default)]
+struct LeastRtt {
+    min: Option<Duration>,
+    /// The same in seconds: a division saved with every ACK.
+    min_s: f64,
+    min_at: Time,
+    probe_min: Option<Duration>,
+    probe_min_at: Time,
+    probe_expired: bool,
+}
+
+/// §2.14: where ProbeBW is in its cycle, and what its probes have found.
+#[derive(Clone, Debug)]
+struct Cycle {
+    ack_phase: AckPhase,
+    probing_samples: bool,
+    up_acked: u64,
+    up_acked_per_mss: u64,
+    up_rounds: u32,
+    rounds_since_up: u64,
+    wait: Duration,
+    start: Time,
+    prev_too_high: bool,
+    prev_precautionary: bool,
+}
+
+impl Default for Cycle {
+    fn default() -> Self {
+        Cycle {
+            ack_phase: AckPhase::Init,
+            probing_samples: false,
+            up_acked: 0,
+            up_acked_per_mss: UNBOUNDED,
+            up_rounds: 0,
+            rounds_since_up: 0,
+            wait: Duration::ZERO,
+            start: Time::ZERO,
+            prev_too_high: false,
+            prev_precautionary: false,
+        }
+    }
+}
+
+/// Losses of the round, and of the fast recovery under way.
+#[derive(Clone, Debug, Default)]
+struct Losses {
+    in_round: bool,
+    round_delivered: u64,
+    round_start: bool,
+    ranges: u32,
+    end: u64,
+    /// `total_delivered` when the fast recovery under way began.
+    recovery_from: Option<u64>,
+}
+
 /// BBR's variables. Bandwidths are in bytes a second, without a bound infinite.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
@@ -102,39 +158,15 @@ pub struct Bbr3 {
     cycles: u64,
     bandwidth_shortterm: f64,
     bandwidth: f64,
-    // §2.9.2.
-    min_rtt: Option<Duration>,
-    /// The same in seconds: a division saved with every ACK.
-    min_rtt_s: f64,
-    min_rtt_at: Time,
-    probe_rtt_min: Option<Duration>,
-    probe_rtt_min_at: Time,
-    probe_rtt_expired: bool,
+    rtt: LeastRtt,
     inflight_longterm: u64,
     inflight_shortterm: u64,
     aggregation: Aggregation<EXTRA_ACKED_ROUNDS>,
     // §2.10: the greatest of the last round.
     bandwidth_latest: f64,
     inflight_latest: u64,
-    // §2.14.
-    ack_phase: AckPhase,
-    probing_samples: bool,
-    probe_up_acked: u64,
-    probe_up_acked_per_mss: u64,
-    probe_up_rounds: u32,
-    rounds_since_probe_up: u64,
-    probe_wait: Duration,
-    cycle_start: Time,
-    prev_probe_too_high: bool,
-    prev_probe_precautionary: bool,
-    // Losses.
-    loss_in_round: bool,
-    loss_round_delivered: u64,
-    loss_round_start: bool,
-    lost_ranges: u32,
-    lost_end: u64,
-    /// `total_delivered` when the fast recovery under way began.
-    recovery_from: Option<u64>,
+    cycle: Cycle,
+    losses: Losses,
     undo: Undo,
     idle_restart: bool,
     /// Of the last sample.
@@ -158,33 +190,14 @@ impl Bbr3 {
             cycles: 0,
             bandwidth_shortterm: f64::INFINITY,
             bandwidth: 0.0,
-            min_rtt: None,
-            min_rtt_s: 0.0,
-            min_rtt_at: Time::ZERO,
-            probe_rtt_min: None,
-            probe_rtt_min_at: Time::ZERO,
-            probe_rtt_expired: false,
+            rtt: LeastRtt::default(),
             inflight_longterm: UNBOUNDED,
             inflight_shortterm: UNBOUNDED,
             aggregation: Aggregation::new(),
             bandwidth_latest: 0.0,
             inflight_latest: 0,
-            ack_phase: AckPhase::Init,
-            probing_samples: false,
-            probe_up_acked: 0,
-            probe_up_acked_per_mss: UNBOUNDED,
-            probe_up_rounds: 0,
-            rounds_since_probe_up: 0,
-            probe_wait: Duration::ZERO,
-            cycle_start: Time::ZERO,
-            prev_probe_too_high: false,
-            prev_probe_precautionary: false,
-            loss_in_round: false,
-            loss_round_delivered: 0,
-            loss_round_start: false,
-            lost_ranges: 0,
-            lost_end: 0,
-            recovery_from: None,
+            cycle: Cycle::default(),
+            losses: Losses::default(),
             undo: Undo::default(),
             idle_restart: false,
             last: RateSample::default(),
@@ -215,7 +228,7 @@ impl Bbr3 {
     /// §5.5.5.
     fn update_max_bandwidth(&mut self, rs: &RateSample, rate: f64) {
         self.rounds.update(rs);
-        self.rounds_since_probe_up += u64::from(self.rounds.start);
+        self.cycle.rounds_since_up += u64::from(self.rounds.start);
         if rate > 0.0 && (rate >= self.max_bandwidth.max() || !rs.app_limited) {
             self.max_bandwidth.update(rate);
         }
@@ -235,7 +248,7 @@ impl Bbr3 {
 impl CongestionControl for Bbr3 {
     fn state(&mut self) -> Vec<Variable<'_>> {
         let (max, short, bandwidth) = (&mut self.max_bandwidth, &mut self.bandwidth_shortterm, &mut self.bandwidth);
-        let (min_rtt, min_rtt_s) = (&mut self.min_rtt, &mut self.min_rtt_s);
+        let (min_rtt, min_rtt_s) = (&mut self.rtt.min, &mut self.rtt.min_s);
         let greatest = max.max() * 8.0;
         // What bounds the greatest bandwidth for now holds until it is lifted.
         let set = |bps: f64| {
@@ -292,7 +305,7 @@ impl CongestionControl for Bbr3 {
         match event.kind {
             Congestion::Loss => {
                 self.save_upon_loss();
-                self.recovery_from = Some(self.last.total_delivered);
+                self.losses.recovery_from = Some(self.last.total_delivered);
                 self.cwnd.recovering = true;
             }
             Congestion::Timeout | Congestion::TimeoutAgain => {
@@ -337,7 +350,7 @@ impl PathModel for Bbr3 {
         if let Some(rtt) = established.rtt {
             self.set_min_rtt(rtt);
         }
-        (self.min_rtt_at, self.probe_rtt_min_at, self.aggregation.from) = (established.now, established.now, established.now);
+        (self.rtt.min_at, self.rtt.probe_min_at, self.aggregation.from) = (established.now, established.now, established.now);
         self.pace.learn_rtt(STARTUP_PACING_GAIN, established.rtt.unwrap_or(Duration::ZERO));
     }
 
