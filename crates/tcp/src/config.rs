@@ -8,7 +8,7 @@ use longfat_core::time::Duration;
 
 /// A field that a parameter fills.
 pub(crate) trait Parameter {
-    /// Of a value that `kind` allows.
+    /// Reads a value that `kind` allows.
     fn of(value: Value, kind: Kind) -> Self;
     /// The opposite, for a parameter of `kind` and `default`.
     fn value(&self, kind: Kind, default: Value) -> Value;
@@ -106,7 +106,7 @@ named! {
 }
 
 named! {
-    /// What a probe of a closed window carries.
+    /// Contents of a probe of a closed window.
     WindowProbe {
         /// One byte of new data (RFC 9293 §3.8.6.1).
         Byte = "byte",

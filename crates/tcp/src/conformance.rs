@@ -246,7 +246,7 @@ fn takes_another_window(kind: &ControlKind) -> Result<(), String> {
 /// its bounds, grows no faster than the bytes acknowledged, and does the same again.
 fn lives_with_every_slow_start(kind: &ControlKind) -> Result<(), String> {
     for slow_start in slow_start::NAMES {
-        let config = TcpConfig { slow_start, ..config(kind) };
+        let config = config(kind).with(|tcp| tcp.growth.slow_start = slow_start);
         let life = || -> Result<Vec<(u64, u64)>, String> {
             let mut control = (kind.build)(&config);
             let mut windows = Vec::new();

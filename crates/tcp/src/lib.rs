@@ -38,4 +38,4 @@ pub mod wire;
 pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, RtoMinOf, WindowProbe};
 pub use connection::{Abort, CaState, Connection, LimitedBy, State, Stats, TcpInfo};
 pub use offload::Offload;
-pub use options::TcpConfig;
+pub use options::{Growth, RepairRules, SendRules, TcpConfig, TimerRules};

@@ -58,9 +58,9 @@ struct Buffer {
 pub(super) struct Acks {
     /// Octets taken in since the last ACK.
     unacked: u64,
-    /// So many full segments are acknowledged at once.
+    /// Full segments that are acknowledged at once.
     every: u32,
-    /// So many segments that come now are.
+    /// Segments still to come that are acknowledged at once.
     pub quick: u32,
     delay: Delay,
     deadline: Time,

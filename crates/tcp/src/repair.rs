@@ -100,13 +100,13 @@ impl Repair {
         Repair {
             detection: Detection::new(kind),
             log: SentLog::default(),
-            threshold: config.dupack_threshold,
-            use_prr: config.prr,
-            prr_on_marks: config.prr && config.prr_on_marks,
-            whole_segments: config.whole_segments,
-            repeated_fast_retransmit: config.repeated_fast_retransmit,
-            halve_each_timeout: config.halve_each_timeout,
-            limited_transmit: config.limited_transmit,
+            threshold: config.repair.dupack_threshold,
+            use_prr: config.repair.prr,
+            prr_on_marks: config.repair.prr && config.repair.prr_on_marks,
+            whole_segments: config.growth.whole_segments,
+            repeated_fast_retransmit: config.repair.repeated_fast_retransmit,
+            halve_each_timeout: config.timers.halve_each_timeout,
+            limited_transmit: config.repair.limited_transmit,
             phase: Phase::Open,
             recover: 0,
             no_fast_retransmit_below: 0,
@@ -117,9 +117,9 @@ impl Repair {
             rescued: false,
             partial_acks: 0,
             timeout_una: None,
-            tlp: Tlp::new(config.tail_probe),
-            frto: Frto::new(config.frto),
-            undo: Undo::new(config.undo, config.frto),
+            tlp: Tlp::new(config.repair.tail_probe),
+            frto: Frto::new(config.repair.frto),
+            undo: Undo::new(config.repair.undo, config.repair.frto),
         }
     }
 
@@ -128,13 +128,13 @@ impl Repair {
         self.detection = Detection::new(kind);
     }
 
-    /// Whether SACKs are heeded.
+    /// SACKs are heeded.
     #[inline]
     pub fn is_selective(&self) -> bool {
         !matches!(self.detection, Detection::Duplicates(_))
     }
 
-    /// Whether a loss is answered by slow start over all that is outstanding (Jacobson 1988).
+    /// A loss is answered by slow start over all that is outstanding (Jacobson 1988).
     pub fn is_tahoe(&self) -> bool {
         matches!(self.detection, Detection::Duplicates(FastRetransmit::Tahoe))
     }

@@ -36,7 +36,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Whether the ACK can be that of a retransmission `sent` then, and not of what was sent before it: RFC 8985 §6.2 step 2.
+    /// The ACK can be that of a retransmission `sent` then, and not of what was sent before it: RFC 8985 §6.2 step 2.
     #[inline]
     pub fn is_of(self, sent: Time) -> bool {
         let is_older = |(clock, ecr): (Clock, u32)| timestamp_before(ecr, clock.ticks(sent) as u32);
@@ -46,16 +46,16 @@ impl Answer {
 
 /// RFC 6298 §2 with the bounds of the stack: G is the clock's tick; of an exact clock, 1 ms.
 fn estimator(config: &TcpConfig) -> RttEstimator {
-    let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
-    let (min, granularity) = if config.rto_min_of == RtoMinOf::Variance {
-        (Duration::ZERO, granularity.max(config.rto_min))
+    let granularity = if config.timers.slow_timer.is_zero() { Duration::from_millis(1) } else { config.timers.slow_timer };
+    let (min, granularity) = if config.timers.rto_min_of == RtoMinOf::Variance {
+        (Duration::ZERO, granularity.max(config.timers.rto_min))
     } else {
-        (config.rto_min, granularity)
+        (config.timers.rto_min, granularity)
     };
-    let (variances, doublings) = (config.rto_variances, config.rto_doublings);
-    let of_each_ack = config.rtt_of_each_ack && config.slow_timer.is_zero();
-    let rules = Rules { min, max: config.rto_max, granularity, variances, doublings };
-    RttEstimator::new(rules, config.rto_initial, of_each_ack)
+    let (variances, doublings) = (config.timers.rto_variances, config.timers.rto_doublings);
+    let of_each_ack = config.timers.rtt_of_each_ack && config.timers.slow_timer.is_zero();
+    let rules = Rules { min, max: config.timers.rto_max, granularity, variances, doublings };
+    RttEstimator::new(rules, config.timers.rto_initial, of_each_ack)
 }
 
 impl RoundTrips {
@@ -63,8 +63,8 @@ impl RoundTrips {
     pub fn new(config: &TcpConfig, phase: Duration) -> Self {
         RoundTrips {
             estimator: estimator(config),
-            clock: Clock::new(config.slow_timer, phase),
-            timestamps: config.timestamps.then(|| Clock::new(config.timestamp_tick, phase)),
+            clock: Clock::new(config.timers.slow_timer, phase),
+            timestamps: config.timestamps.then(|| Clock::new(config.timers.timestamp_tick, phase)),
             sampled_until: 0,
             timed: None,
             least: Duration::ZERO,
@@ -86,7 +86,7 @@ impl RoundTrips {
                 let start = Time::from_ps(now.as_ps() - rtt.as_ps());
                 self.estimator.sample(self.clock.span(self.clock.ticks(now) - self.clock.ticks(start)), true);
             }
-            None => self.estimator.after_syn_loss(config.rto_after_syn_loss),
+            None => self.estimator.after_syn_loss(config.timers.rto_after_syn_loss),
         }
     }
 

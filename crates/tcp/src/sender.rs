@@ -87,7 +87,7 @@ impl Sender {
             payload_max: u64::from(config.mss),
             ecn: Feedback::new(congestion::ecn_use(config)),
             unused: Unused::new(config),
-            stream: Stream::new(config.nagle),
+            stream: Stream::new(config.sending.nagle),
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
             repair: Repair::new(config, kind),
@@ -95,7 +95,7 @@ impl Sender {
             reductions: Reductions::new(config),
             pacer: Pacer::new(config),
             host: Host { room: Room::Yes, bursts: None },
-            empty_window_probe: config.window_probe == WindowProbe::Empty,
+            empty_window_probe: config.sending.window_probe == WindowProbe::Empty,
         }
     }
 
@@ -300,14 +300,14 @@ impl Sender {
 
     /// The window with which data begins is of `rwnd` bytes.
     pub fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
-        if config.ssthresh_half_rwnd
+        if config.growth.ssthresh_half_rwnd
             && let Some(window) = self.control.window_mut()
         {
             window.start_at_half(rwnd.into());
         }
     }
 
-    /// Whether the application gives too little to send: asked before it gives more, and before an ACK or a timer changes what may be sent.
+    /// Notes where the application gives too little to send: before it gives more, and before an ACK or a timer changes what may be sent.
     #[inline]
     pub fn check_app_limited(&mut self) {
         if self.control.may_run_dry(self.board.pipe()) && self.board.max() >= self.end_of_buffered() {

@@ -72,7 +72,7 @@ impl Delays {
         Delays {
             delta: params.number("delta"),
             inference: params.integer("inference"),
-            tick: config.timestamp_tick.as_ps() as i64,
+            tick: config.timers.timestamp_tick.as_ps() as i64,
             mss: u64::from(config.mss),
             alone: None,
             range: None,

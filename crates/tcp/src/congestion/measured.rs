@@ -94,7 +94,7 @@ impl Measured {
         }
     }
 
-    /// Whether it matters that the application gives too little to send, with `pipe` bytes in flight: [`Self::runs_dry`].
+    /// Too little data from the application would matter, with `pipe` bytes in flight: [`Self::runs_dry`].
     #[inline]
     pub fn may_run_dry(&self, pipe: u64) -> bool {
         self.rate.as_ref().is_some_and(|rate| !rate.is_app_limited_until(pipe))
@@ -126,7 +126,7 @@ impl Measured {
         });
     }
 
-    /// What has not arrived of `start..end` is lost. Whatever lies below `end` is not counted again by [`Self::lost_below`].
+    /// Bytes of `start..end` that have not arrived are lost. [`Self::lost_below`] does not count them again.
     pub fn lost_within(&mut self, board: &Scoreboard, start: u64, end: u64) {
         if self.rate.is_some() {
             board.holes(start, end).for_each(|(start, end)| self.lost(start, end));

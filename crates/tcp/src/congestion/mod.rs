@@ -147,7 +147,7 @@ pub enum Unused {
     },
 }
 
-/// Whether proportional rate reduction may steer the window in place of the control.
+/// Where proportional rate reduction may steer the window in place of the control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrrUse {
     /// The control's window holds at all times.
@@ -158,7 +158,7 @@ pub enum PrrUse {
     Reductions,
 }
 
-/// What a control asks of the sender.
+/// Services that a control asks of the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Traits {
     /// Where PRR may steer.
@@ -172,13 +172,13 @@ pub struct Traits {
 }
 
 impl Traits {
-    /// Those of a control that keeps a window.
+    /// A control that keeps a window, and asks for nothing else.
     pub const WINDOW: Self = Traits { prr: PrrUse::Reductions, burst_least: BURST_LEAST, starts_over: false, wants_rate: false };
 }
 
 /// A congestion control. Windows are in bytes. Each hook stands for one of Linux's `tcp_congestion_ops`.
 pub trait CongestionControl: std::fmt::Debug {
-    /// What it asks of the sender, when a connection begins; `prr` also whenever a reduction does.
+    /// Services that it asks of the sender: when a connection begins, and `prr` whenever a reduction does.
     fn traits(&self) -> Traits {
         Traits::WINDOW
     }

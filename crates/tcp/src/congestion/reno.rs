@@ -43,9 +43,9 @@ impl Reno {
     pub fn new(config: &TcpConfig) -> Self {
         Reno {
             window: Window::new(config),
-            counts_acks: config.abc_limit == 0,
-            counts_segments: config.count_segments,
-            extra_increment: config.extra_increment,
+            counts_acks: config.sending.abc_limit == 0,
+            counts_segments: config.sending.count_segments,
+            extra_increment: config.sending.extra_increment,
             abe: false,
             acked: 0,
         }
@@ -133,7 +133,10 @@ mod tests {
 
     /// What congestion avoidance adds in a round trip of `segments` ACKs, in bytes.
     fn growth(count_segments: bool, segments: u64) -> u64 {
-        let mut reno = Reno::new(&TcpConfig { abc_limit: 0, count_segments, ..config("reno", &[], segments) });
+        let mut reno = Reno::new(&config("reno", &[], segments).with(|tcp| {
+            tcp.sending.abc_limit = 0;
+            tcp.sending.count_segments = count_segments;
+        }));
         round(&mut reno, &ack(Time::ZERO, Duration::from_millis(100)));
         reno.cwnd() - segments * MSS
     }
@@ -152,7 +155,10 @@ mod tests {
     #[test]
     fn beyond_mss_squared_a_byte_an_ack_is_too_much() {
         for (count_segments, grown) in [(true, MSS), (false, 5 * MSS)] {
-            let mut reno = Reno::new(&TcpConfig { abc_limit: 0, count_segments, ..config("reno", &[], 10) });
+            let mut reno = Reno::new(&config("reno", &[], 10).with(|tcp| {
+                tcp.sending.abc_limit = 0;
+                tcp.sending.count_segments = count_segments;
+            }));
             reno.on_unused(Unused::Limited { cwnd: 5000 * MSS, ssthresh: MSS });
             round(&mut reno, &ack(Time::ZERO, Duration::from_millis(100)));
             assert_eq!(reno.cwnd() - 5000 * MSS, grown);

@@ -1,5 +1,5 @@
-//! What is lost: by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675 §4, IsLost) or by time (RFC 8985 §6). And when what arrives had been
-//! sent, which the same records tell.
+//! Losses are found by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675 §4, IsLost) or by time (RFC 8985 §6). The same records tell when
+//! a segment that arrives had been sent.
 
 use super::{Phase, Repair};
 use crate::RecoveryKind;
@@ -13,11 +13,11 @@ use longfat_core::time::{Duration, Time};
 /// How losses are found.
 #[derive(Debug)]
 pub(super) enum Detection {
-    /// By duplicate ACKs, without SACK.
+    /// Duplicate ACKs, without SACK.
     Duplicates(FastRetransmit),
-    /// By SACKs.
+    /// SACKs.
     Sack,
-    /// By SACKs and time.
+    /// SACKs and time.
     Rack(Box<Rack>),
 }
 
@@ -70,7 +70,7 @@ impl Detection {
     }
 }
 
-/// What a SACK block tells: how many bytes newly arrived, and how many of them were sent once, where F-RTO wants to know.
+/// A SACK block: how many bytes newly arrived, and how many of them were sent once, where F-RTO wants to know.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Sacked {
     pub bytes: u64,
@@ -149,13 +149,13 @@ impl Repair {
         }
     }
 
-    /// Whether retransmissions are on their way that detection looks after.
+    /// Retransmissions are on their way that detection looks after.
     #[inline]
     pub fn watches_retransmissions(&self) -> bool {
         self.detection.rack().is_some_and(|rack| !rack.retransmissions.is_empty())
     }
 
-    /// What is outstanding was sent after all that has arrived.
+    /// Everything outstanding was sent after all that has arrived.
     #[inline]
     pub fn nothing_waits(&mut self) {
         if let Some(rack) = self.detection.rack_mut() {
@@ -163,7 +163,7 @@ impl Repair {
         }
     }
 
-    /// Whether the timer is set for more than retransmission timeouts: reordering, and the tail loss probe.
+    /// The timer is set for more than retransmission timeouts: reordering, and the tail loss probe.
     #[inline]
     pub fn has_timers(&self) -> bool {
         self.detection.is_by_time()
@@ -175,19 +175,19 @@ impl Repair {
         self.detection.rack().and_then(|rack| rack.wake)
     }
 
-    /// Whether the retransmission timer begins anew with each retransmission of a repair. RACK finds lost retransmissions by itself, for as long
+    /// The retransmission timer begins anew with each retransmission of a repair. RACK finds lost retransmissions by itself, for as long
     /// as anything comes back: with it the timer is the more careful one of RFC 6675 §6.
     #[inline]
     pub fn restarts_timer(&self) -> bool {
         self.detection.is_by_time()
     }
 
-    /// Whether losses are looked for while a timeout's are repaired: everything below the recovery point is being sent again already.
+    /// Losses are looked for. Without RACK they are not while a timeout's are repaired: everything below the recovery point goes again already.
     pub fn looks_for_losses(&self) -> bool {
         self.detection.is_by_time() || self.phase != Phase::Loss
     }
 
-    /// Whether a fast recovery is to begin: with SACK, RFC 6675 §5 steps 1 and 2.
+    /// A fast recovery is to begin: with SACK, RFC 6675 §5 steps 1 and 2.
     pub fn must_recover(&self, board: &Scoreboard) -> bool {
         self.is_open() && (board.has_lost() || (!self.detection.is_by_time() && self.duplicates >= self.threshold))
     }

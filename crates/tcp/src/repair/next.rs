@@ -104,7 +104,7 @@ impl Repair {
         }
     }
 
-    /// What F-RTO lets go.
+    /// Segments that F-RTO lets go.
     #[inline]
     pub fn frto_allows(&self) -> Allowance {
         self.frto.allows()

@@ -36,7 +36,7 @@ impl Repair {
                 let told = Told { ack, moves: ack > una, duplicate: ack == una && is_bare, original, highest_sacked, answers_again };
                 let finding = self.frto.judge(told, self.recover, self.is_selective());
                 if finding == Finding::Loss {
-                    // Without SACK, there is room for one more than the two new ones (RFC 5682 §2.1), so that the repair goes on.
+                    // The repair goes on: without SACK there is room for one segment more than the two new ones (RFC 5682 §2.1).
                     self.force = !self.is_selective();
                 }
                 spurious = finding == Finding::Spurious;

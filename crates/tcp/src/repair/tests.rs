@@ -10,7 +10,16 @@ const MAX: u64 = UNA + 20 * MSS;
 
 fn repair(kind: RecoveryKind) -> Repair {
     let rfc = TcpConfig::new(&stack::named("rfc").params(), 1500);
-    Repair::new(&TcpConfig { prr: true, limited_transmit: true, frto: true, undo: true, dupack_threshold: 3, ..rfc }, kind)
+    Repair::new(
+        &rfc.with(|tcp| {
+            tcp.repair.prr = true;
+            tcp.repair.limited_transmit = true;
+            tcp.repair.frto = true;
+            tcp.repair.undo = true;
+            tcp.repair.dupack_threshold = 3;
+        }),
+        kind,
+    )
 }
 
 fn outside() -> (RoundTrips, Measured) {

@@ -19,7 +19,7 @@ pub(crate) struct Reductions {
 
 impl Reductions {
     pub fn new(config: &TcpConfig) -> Self {
-        Reductions { cwr_pending: false, cwr_until: 0, stalled_until: 0, from_cwnd: config.ssthresh_from_cwnd }
+        Reductions { cwr_pending: false, cwr_until: 0, stalled_until: 0, from_cwnd: config.growth.ssthresh_from_cwnd }
     }
 
     /// From what a reduction of `cwnd` is reckoned with so much outstanding.

@@ -27,7 +27,7 @@ enum Rule {
 
 impl Unused {
     pub fn new(config: &TcpConfig) -> Self {
-        let rule = match config.cwnd_validation {
+        let rule = match config.sending.cwnd_validation {
             CwndValidation::Off => Rule::Kept,
             CwndValidation::Rfc5681 => Rule::Restarts,
             CwndValidation::Rfc2861 => Rule::Decays(Box::new(Decay::new(config.first_window()))),

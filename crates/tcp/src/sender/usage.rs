@@ -58,7 +58,7 @@ impl Usage {
             full_until: 0,
             peak: 0,
             peak_until: 0,
-            half_suffices: config.slow_start_half_used,
+            half_suffices: config.growth.slow_start_half_used,
             waits_for: None,
             since: Time::ZERO,
             spent: Default::default(),

@@ -218,15 +218,10 @@ fn the_option_beside_data_makes_the_payload_shorter_not_the_packet_longer() {
 /// millisecond apart, from 400 ms on. When data was sent from then on, and the sender afterwards.
 fn marked_once(prr_on_marks: bool, marked: &[u64], lost: &[u64]) -> (Vec<u64>, TcpInfo) {
     let recovery = RecoveryKind::Rack;
-    let client = TcpConfig {
-        recovery,
-        prr_on_marks,
-        mss: 1000,
-        initial_window: 20,
-        initial_ssthresh: 20_000,
-        whole_segments: true,
-        ..with(EcnKind::Classic)
-    };
+    let client = TcpConfig { recovery, mss: 1000, initial_window: 20, initial_ssthresh: 20_000, ..with(EcnKind::Classic) }.with(|tcp| {
+        tcp.repair.prr_on_marks = prr_on_marks;
+        tcp.growth.whole_segments = true;
+    });
     let server = TcpConfig { delayed_ack: DelayedAck::Off, ..with(EcnKind::Classic) };
     let mut data = 0;
     let mut pair = Pair::with_iss(client, server, ms(50), 0, 0).network(|_, client, segment, ecn| {

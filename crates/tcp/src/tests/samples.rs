@@ -67,7 +67,7 @@ fn a_window_exactly_full_was_used() {
     ];
     for (name, window, nagle, writes, used) in cases {
         let samples = Arc::default();
-        let sender = TcpConfig { nagle, mss: 1000, ..config("rfc") };
+        let sender = TcpConfig { mss: 1000, ..config("rfc") }.with(|tcp| tcp.sending.nagle = nagle);
         let mut pair = Pair::new(sender, TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") }, ms(50));
         pair.client.set_control(Box::new(Recorder { window, samples: Arc::clone(&samples) }));
         pair.run_until(at_ms(200));

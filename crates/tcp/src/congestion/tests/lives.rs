@@ -170,13 +170,7 @@ proptest! {
         abc_limit in select(vec![0, 2, 1_000_000]),
     ) {
         for kind in REGISTRY {
-            let config = TcpConfig {
-                congestion_control: Choice { kind: kind.name, params: params(kind, level) },
-                initial_window,
-                initial_ssthresh,
-                abc_limit,
-                ..config(kind.name)
-            };
+            let config = TcpConfig { congestion_control: Choice { kind: kind.name, params: params(kind, level) }, initial_window, initial_ssthresh, ..config(kind.name) }.with(|tcp| tcp.sending.abc_limit = abc_limit);
             prop_assert_eq!(run(kind, &config, &steps), run(kind, &config, &steps));
         }
     }
