@@ -49,11 +49,13 @@ fn config(twin: &Twin, params: &Params) -> TcpConfig {
         congestion_control: Choice { kind: twin.name, params: params.clone() },
         mss: MSS as u32,
         initial_window: 10,
-        slow_start: "standard",
-        // Of the kernel's own controls, and of no twin.
-        whole_segments: false,
         ..TcpConfig::new(&stack::named("linux").params(), 1500)
     }
+    .with(|tcp| {
+        tcp.growth.slow_start = "standard";
+        // The kernel's own controls have it, and no twin.
+        tcp.growth.whole_segments = false;
+    })
 }
 
 /// The core's window in segments after each step, where its reductions leave so many bytes more.

@@ -4,7 +4,7 @@ use crate::choose::{Chosen, LongfatError};
 use crate::hooks;
 use longfat_core::time::{Duration, Time};
 use longfat_tcp::congestion::state::{self, Refusal, Unit};
-use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent};
+use longfat_tcp::congestion::{self, AckSample, Congestion, CongestionControl, CongestionEvent, Unused};
 use longfat_tcp::rate::RateSample;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -86,7 +86,7 @@ impl PyCongestionControl {
     fn new(name: &str, mss: i64, params: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let Chosen { name, config } = Chosen::read(name, mss, params)?;
         hooks::take_failure();
-        let control = longfat_tcp::congestion::build(&config);
+        let control = congestion::build(&config);
         hooks::raised()?;
         Ok(PyCongestionControl {
             control: Mutex::new(control),
@@ -231,7 +231,7 @@ impl PyCongestionControl {
     #[pyo3(signature = (now=None))]
     fn on_recovered(&mut self, now: Option<f64>) -> PyResult<()> {
         self.advance(now, Duration::ZERO)?;
-        self.control().on_recovered(self.now);
+        congestion::recovered(&mut **self.control(), self.now);
         hooks::raised()
     }
 
@@ -245,12 +245,12 @@ impl PyCongestionControl {
         let idle = span("idle", idle)?;
         self.advance(None, idle)?;
         self.round_left = 0;
-        self.control().on_restart(idle);
+        self.control().on_unused(Unused::Idle(idle));
         hooks::raised()
     }
 
     fn on_syn_loss(&mut self) -> PyResult<()> {
-        self.control().on_syn_loss();
+        congestion::syn_lost(&mut **self.control());
         hooks::raised()
     }
 
@@ -315,7 +315,7 @@ impl PyCongestionControl {
             }
             None => self.srtt,
         };
-        if !self.control().wants_rate() || interval.is_zero() {
+        if !self.control().traits().wants_rate || interval.is_zero() {
             return Ok(None);
         }
         Ok(Some(RateSample {

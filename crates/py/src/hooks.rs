@@ -5,11 +5,13 @@
 
 use crate::choose::LongfatError;
 use crate::samples::{PyAck, PyCongestion, PyWindow, number};
-use longfat_core::time::{Duration, Time};
+use longfat_core::time::Time;
 use longfat_core::units::Rate;
 use longfat_tcp::TcpConfig;
 use longfat_tcp::conformance;
-use longfat_tcp::congestion::{AckSample, CongestionControl, CongestionEvent, ControlKind, Established, Window, extensions};
+use longfat_tcp::congestion::{
+    AckSample, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Window, extensions,
+};
 use longfat_tcp::ecn::EcnUse;
 use pyo3::prelude::*;
 use std::cell::RefCell;
@@ -222,10 +224,6 @@ impl CongestionControl for PythonControl {
     fn window_mut(&mut self) -> Option<&mut Window> {
         Some(&mut self.window)
     }
-    fn on_established(&mut self, established: &Established) {
-        let seed = established.seed;
-        self.call(|hooks| &hooks.on_established, |_| Ok((seed,)));
-    }
     fn on_sample(&mut self, ack: &AckSample) {
         let ack = *ack;
         self.call(|hooks| &hooks.on_sample, |py| Ok((Py::new(py, PyAck(ack))?,)));
@@ -243,26 +241,35 @@ impl CongestionControl for PythonControl {
             self.window.undo();
         }
     }
-    fn on_recovered(&mut self, now: Time) {
-        self.call(|hooks| &hooks.on_recovered, |_| Ok((now.as_secs_f64(),)));
-    }
-    fn on_restart(&mut self, idle: Duration) {
-        if !self.call(|hooks| &hooks.on_restart, |_| Ok((idle.as_secs_f64(),))) {
-            self.window.restart();
+    fn on_unused(&mut self, unused: Unused) {
+        let heard = matches!(unused, Unused::Idle(idle) if self.call(|hooks| &hooks.on_restart, |_| Ok((idle.as_secs_f64(),))));
+        if !heard {
+            self.window.unused(unused);
         }
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing_rate
+    }
+    fn traits(&self) -> Traits {
+        let prr = if self.hooks.steers_itself { PrrUse::Never } else { PrrUse::Reductions };
+        Traits { prr, wants_rate: self.hooks.wants_rate, ..Traits::WINDOW }
+    }
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
+    }
+}
+
+impl PathModel for PythonControl {
+    fn on_established(&mut self, established: &Established) {
+        let seed = established.seed;
+        self.call(|hooks| &hooks.on_established, |_| Ok((seed,)));
     }
     fn on_syn_loss(&mut self) {
         if !self.call(|hooks| &hooks.on_syn_loss, |_| Ok(())) {
             self.window.syn_loss();
         }
     }
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pacing_rate
-    }
-    fn uses_prr(&self) -> bool {
-        !self.hooks.steers_itself
-    }
-    fn wants_rate(&self) -> bool {
-        self.hooks.wants_rate
+    fn on_recovered(&mut self, now: Time) {
+        self.call(|hooks| &hooks.on_recovered, |_| Ok((now.as_secs_f64(),)));
     }
 }

@@ -282,7 +282,7 @@ mod tests {
                 settings.option(name, value).expect("it is one");
             }
         }
-        settings.config(false).slow_start
+        settings.config(false).growth.slow_start
     }
 
     #[test]
@@ -295,6 +295,6 @@ mod tests {
         assert_eq!(slow_start(&[("stack", "rfc"), ("sysctl", "cubic")]), "standard");
         let mut settings = Settings::default();
         assert!(settings.set_control("reno"));
-        assert_eq!(settings.config(false).slow_start, "standard");
+        assert_eq!(settings.config(false).growth.slow_start, "standard");
     }
 }

@@ -2,7 +2,7 @@
 //! control of their own.
 
 use crate::congestion::slow_start;
-use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, choice_of};
+use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, PrrUse, Unused, choice_of, recovered};
 use crate::rate::{LostPacket, RateSample};
 use crate::{TcpConfig, stack};
 use longfat_core::time::{Duration, Time};
@@ -104,7 +104,7 @@ fn live(kind: &ControlKind, mut check: impl FnMut(&dyn CongestionControl) -> Res
             700 => control.on_congestion(&event(Congestion::Timeout, n, control.cwnd())),
             701 => control.on_congestion(&event(Congestion::TimeoutAgain, n, control.cwnd())),
             900 => control.on_congestion(&event(Congestion::Ecn, n, control.cwnd())),
-            950 => control.on_restart(Duration::from_secs(5)),
+            950 => control.on_unused(Unused::Idle(Duration::from_secs(5))),
             _ => {
                 let sample = ack(n, control.cwnd());
                 give(control.as_mut(), &sample);
@@ -139,7 +139,7 @@ fn shrinks(kind: &ControlKind) -> Result<(), String> {
     let before = control.cwnd();
     control.on_congestion(&event(Congestion::Loss, 100, before));
     let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
-    if control.uses_prr() {
+    if control.traits().prr != PrrUse::Never {
         ensure!(cwnd < before && ssthresh < before, "a loss at a cwnd of {before} made cwnd {cwnd} and ssthresh {ssthresh}");
     } else {
         ensure!(cwnd <= before + 2 * MSS, "a loss at a cwnd of {before} made it {cwnd}");
@@ -155,7 +155,7 @@ fn shrinks(kind: &ControlKind) -> Result<(), String> {
 /// What a control owes that does not answer every loss: to yield where losses are many and lasting.
 fn yields(kind: &ControlKind) -> Result<(), String> {
     let mut control = build(kind);
-    if control.uses_prr() {
+    if control.traits().prr != PrrUse::Never {
         return Ok(());
     }
     for n in 0..3_000 {
@@ -173,7 +173,9 @@ fn yields(kind: &ControlKind) -> Result<(), String> {
         rate.prior_delivered = rate.total_delivered - 70 * MSS;
         (rate.total_lost, rate.lost) = (lost, lost.min(70 * MSS));
         let start = rate.total_delivered + lost;
-        control.on_lost(&LostPacket { start, end: start + MSS, in_flight_then: 140 * MSS, lost: rate.lost, app_limited: false });
+        if let Some(model) = control.path_model() {
+            model.on_lost(&LostPacket { start, end: start + MSS, in_flight_then: 140 * MSS, lost: rate.lost, app_limited: false });
+        }
         control.on_sample(&ack);
     }
     ensure!(control.cwnd() < cwnd * 3 / 4, "cwnd is {} bytes, and was {cwnd}", control.cwnd());
@@ -189,7 +191,11 @@ fn rests(kind: &ControlKind) -> Result<(), String> {
         let mut ack = AckSample { cwnd_limited: false, ..ack(n, MSS) };
         ack.rate.as_mut().expect("every sample here has one").app_limited = true;
         give(control.as_mut(), &ack);
-        ensure!(!control.uses_prr() || control.cwnd() == 10 * MSS, "cwnd became {} bytes though it was not used", control.cwnd());
+        ensure!(
+            control.traits().prr == PrrUse::Never || control.cwnd() == 10 * MSS,
+            "cwnd became {} bytes though it was not used",
+            control.cwnd()
+        );
     }
     // The BDP is 140 segments, the greatest gain 2.9; three quanta of 64 KiB, and one ACK.
     ensure!(control.cwnd() <= 29 * 14 * MSS + 3 * 65_536 + 2 * MSS, "cwnd became {} bytes though it was not used", control.cwnd());
@@ -202,7 +208,7 @@ fn takes_back(kind: &ControlKind) -> Result<(), String> {
         grow(control.as_mut(), 100);
         // A first reduction that was right, so that there is a threshold to give back.
         control.on_congestion(&event(Congestion::Loss, 100, control.cwnd()));
-        control.on_recovered(Time::ZERO + Duration::from_millis(100));
+        recovered(control.as_mut(), Time::ZERO + Duration::from_millis(100));
         let before = (control.cwnd(), control.ssthresh());
         control.on_congestion(&event(why, 101, before.0));
         control.on_spurious();
@@ -224,10 +230,15 @@ fn takes_another_window(kind: &ControlKind) -> Result<(), String> {
     for n in 0..100 {
         control.on_ack(&ack(n, control.cwnd()));
     }
-    control.on_validation(40 * MSS, 60 * MSS);
+    control.on_unused(Unused::Limited { cwnd: 40 * MSS, ssthresh: 60 * MSS });
     let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
     let taken = (cwnd, ssthresh) == (40 * MSS, 60 * MSS);
-    ensure!(taken || !control.uses_prr(), "on_validation was given {} and {}, and left {cwnd} and {ssthresh}", 40 * MSS, 60 * MSS);
+    ensure!(
+        taken || control.traits().prr == PrrUse::Never,
+        "on_unused was given {} and {}, and left {cwnd} and {ssthresh}",
+        40 * MSS,
+        60 * MSS
+    );
     Ok(())
 }
 
@@ -235,7 +246,7 @@ fn takes_another_window(kind: &ControlKind) -> Result<(), String> {
 /// its bounds, grows no faster than the bytes acknowledged, and does the same again.
 fn lives_with_every_slow_start(kind: &ControlKind) -> Result<(), String> {
     for slow_start in slow_start::NAMES {
-        let config = TcpConfig { slow_start, ..config(kind) };
+        let config = config(kind).with(|tcp| tcp.growth.slow_start = slow_start);
         let life = || -> Result<Vec<(u64, u64)>, String> {
             let mut control = (kind.build)(&config);
             let mut windows = Vec::new();
@@ -247,7 +258,7 @@ fn lives_with_every_slow_start(kind: &ControlKind) -> Result<(), String> {
                     500 => control.on_congestion(&event(Congestion::Loss, n, before)),
                     700 => control.on_congestion(&event(Congestion::Timeout, n, before)),
                     701 => control.on_spurious(),
-                    950 => control.on_restart(Duration::from_secs(5)),
+                    950 => control.on_unused(Unused::Idle(Duration::from_secs(5))),
                     _ => {
                         let sample = AckSample { rtt: Some(rtt), round: n / 50, ..ack(n, before) };
                         give(control.as_mut(), &sample);

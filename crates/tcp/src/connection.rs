@@ -255,7 +255,7 @@ impl Connection {
                 State::SynSent | State::SynReceived => self.syn_timeout(),
                 State::Listen | State::Closed => sender.timers.stop(),
                 _ => {
-                    sender.retransmission_timeout(now);
+                    sender.time_is_up(now);
                     self.mind_user_timeout(now);
                 }
             }

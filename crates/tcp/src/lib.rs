@@ -22,6 +22,7 @@ pub mod rate;
 mod receiver;
 mod repair;
 mod retransmissions;
+mod round_trips;
 mod rtt;
 mod scoreboard;
 mod sender;
@@ -34,6 +35,7 @@ mod validation;
 pub mod window_sizing;
 pub mod wire;
 
-pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, TcpConfig};
+pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, RtoMinOf, WindowProbe};
 pub use connection::{Abort, CaState, Connection, LimitedBy, State, Stats, TcpInfo};
 pub use offload::Offload;
+pub use options::{Growth, RepairRules, SendRules, TcpConfig, TimerRules};

@@ -51,8 +51,8 @@ pub(super) struct Pacer {
 impl Pacer {
     pub fn new(config: &TcpConfig) -> Self {
         Pacer {
-            mode: config.pacing,
-            ratios: [config.pacing_ss_ratio, config.pacing_ca_ratio],
+            mode: config.sending.pacing,
+            ratios: [config.sending.pacing_ss_ratio, config.sending.pacing_ca_ratio],
             most: None,
             next: Time::ZERO,
             began: Time::ZERO,
@@ -140,7 +140,7 @@ mod tests {
     const MSS: u64 = 1448;
 
     fn pacer(pacing: Pacing) -> Pacer {
-        Pacer::new(&TcpConfig { pacing, ..TcpConfig::new(&stack::named("rfc").params(), 1500) })
+        Pacer::new(&TcpConfig::new(&stack::named("rfc").params(), 1500).with(|tcp| tcp.sending.pacing = pacing))
     }
 
     fn at(us: u64) -> Time {

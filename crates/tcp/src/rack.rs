@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use crate::retransmissions::{Order, Retransmissions};
+use crate::round_trips::Answer;
 use crate::scoreboard::Scoreboard;
 use crate::sent_log::SentLog;
 use longfat_core::time::{Duration, Time};
@@ -79,9 +80,8 @@ impl Rack {
         self.advance(now, Order { sent, position: end, serial: 0 }, end);
     }
 
-    /// RFC 8985 §6.2 steps 2 and 3, of `start..end`, which has arrived now. `tells`: whether the ACK can be that of a
-    /// retransmission at the time given, and not of what was sent before it.
-    pub fn arrived(&mut self, now: Time, start: u64, end: u64, log: &SentLog, tells: impl Fn(Time) -> bool) {
+    /// RFC 8985 §6.2 steps 2 and 3, of `start..end`, which has arrived now. `answer`: the ACK, as it may answer retransmissions.
+    pub fn arrived(&mut self, now: Time, start: u64, end: u64, log: &SentLog, answer: Answer) {
         let mut retransmitted: Option<(Order, u64)> = None;
         let mut from = start;
         let mut originals = [(0, 0); 2];
@@ -93,7 +93,7 @@ impl Rack {
         self.retransmissions.take(start, end, |piece| {
             note(from, piece.start);
             from = piece.end;
-            if tells(piece.order.sent) {
+            if answer.is_of(piece.order.sent) {
                 retransmitted = retransmitted.max(Some((piece.order, piece.end)));
             }
         });

@@ -32,13 +32,38 @@ enum Delay {
 }
 
 impl Delay {
-    fn new(delayed: DelayedAck, phase: Duration) -> Self {
-        match delayed {
-            DelayedAck::Off => Delay::None,
-            DelayedAck::Timer(delay) => Delay::Timer(delay),
-            DelayedAck::Heartbeat(tick) => Delay::Heartbeat(Clock::new(tick, phase)),
+    fn new(config: &TcpConfig, phase: Duration) -> Self {
+        match (config.delayed_ack, config.delayed_ack_time) {
+            (DelayedAck::Timer, Some(delay)) => Delay::Timer(delay),
+            (DelayedAck::Heartbeat, Some(tick)) => Delay::Heartbeat(Clock::new(tick, phase)),
+            _ => Delay::None,
         }
     }
+}
+
+/// The receive buffer: unread data and window together.
+#[derive(Debug)]
+struct Buffer {
+    /// Bytes it holds now.
+    size: u64,
+    sizing: Option<Box<dyn ReceiveSizing + Send>>,
+    /// The most it can be.
+    most: u64,
+    /// Memory there is for it.
+    memory: u64,
+}
+
+/// When data is acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acks {
+    /// Octets taken in since the last ACK.
+    unacked: u64,
+    /// Full segments that are acknowledged at once.
+    every: u32,
+    /// Segments still to come that are acknowledged at once.
+    pub quick: u32,
+    delay: Delay,
+    deadline: Time,
 }
 
 /// Reassembly, the advertised window, delayed and selective acknowledgments.
@@ -56,12 +81,7 @@ pub(super) struct Receiver {
     dsack: bool,
     /// Offset of the other side's FIN, once seen.
     fin: Option<NonZeroU64>,
-    /// What the receive buffer holds now, unread data and window together; what sizes it, the most it can be, and what memory there
-    /// is for it.
-    buffer: u64,
-    sizing: Option<Box<dyn ReceiveSizing + Send>>,
-    most_buffer: u64,
-    memory: u64,
+    buffer: Buffer,
     /// The most that is advertised, should the application say so.
     pub clamp: u64,
     /// In order, not yet read by the application.
@@ -71,11 +91,7 @@ pub(super) struct Receiver {
     promised: u64,
     shift: u8,
     largest_segment: u32,
-    unacked: u64,
-    ack_every: u32,
-    pub quick_acks: u32,
-    delay: Delay,
-    ack_deadline: Time,
+    pub acks: Acks,
     /// TS.Recent, when it was set, and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: u32,
     ts_recent_at: Time,
@@ -96,21 +112,25 @@ impl Receiver {
             sack: config.sack,
             dsack: config.dsack,
             fin: None,
-            buffer: 0,
-            sizing: (window_sizing::kind(config).receive)(config),
-            most_buffer: window_sizing::bounds(config).1,
-            memory: u64::MAX,
+            buffer: Buffer {
+                size: 0,
+                sizing: (window_sizing::kind(config).receive)(config),
+                most: window_sizing::bounds(config).1,
+                memory: u64::MAX,
+            },
             clamp: u64::MAX,
             unread: 0,
             auto_read: true,
             promised: 0,
             shift: 0,
             largest_segment: 0,
-            unacked: 0,
-            ack_every: config.ack_every,
-            quick_acks: config.quick_acks,
-            delay: Delay::new(config.delayed_ack, phase),
-            ack_deadline: Time::MAX,
+            acks: Acks {
+                unacked: 0,
+                every: config.ack_every,
+                quick: config.quick_acks,
+                delay: Delay::new(config, phase),
+                deadline: Time::MAX,
+            },
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
@@ -149,7 +169,7 @@ impl Receiver {
 
     /// The least shift that lets the window field show the largest buffer (RFC 7323 §2.3: at most 14).
     pub fn wanted_shift(&self) -> u8 {
-        (0..14).find(|s| self.most_buffer >> s <= 0xffff).unwrap_or(14)
+        (0..14).find(|s| self.buffer.most >> s <= 0xffff).unwrap_or(14)
     }
 
     /// Whether `segment` is not an old one whose number came round again (PAWS, RFC 7323 §5.3).
@@ -188,9 +208,9 @@ impl Receiver {
             self.ts_recent = val;
             self.ts_recent_at = now;
         }
-        let tell = self.echo.arrived(segment.flags, segment.len.into(), ecn, self.unacked + len > 0);
+        let tell = self.echo.arrived(segment.flags, segment.len.into(), ecn, self.acks.unacked + len > 0);
         let verdict = if len == 0 { Verdict::Quiet } else { self.take(now, segment, start, len) };
-        let has_news = self.sizing.is_some() && len > 0 && self.follow_arrival(now, segment, ecn);
+        let has_news = self.buffer.sizing.is_some() && len > 0 && self.follow_arrival(now, segment, ecn);
         if tell || has_news { Verdict::AckNow } else { verdict }
     }
 
@@ -211,7 +231,7 @@ impl Receiver {
     /// Whether what waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
     #[inline]
     pub fn splits_ack(&self, ecn: Ecn) -> bool {
-        self.unacked > 0 && self.echo.splits_ack(ecn)
+        self.acks.unacked > 0 && self.echo.splits_ack(ecn)
     }
 
     /// A segment outside the window: an old one is reported as a duplicate (RFC 2883 §4) in the ACK that answers it.
@@ -234,20 +254,20 @@ impl Receiver {
         }
         let fresh = end - self.nxt;
         self.advance(end);
-        self.unacked += fresh;
-        if self.fin_is_below(end) || self.duplicate.is_some() || matches!(self.delay, Delay::None) {
+        self.acks.unacked += fresh;
+        if self.fin_is_below(end) || self.duplicate.is_some() || matches!(self.acks.delay, Delay::None) {
             return Verdict::AckNow;
         }
-        if self.quick_acks > 0 {
-            self.quick_acks -= 1;
+        if self.acks.quick > 0 {
+            self.acks.quick -= 1;
             return Verdict::AckNow;
         }
         // RFC 9293 §3.8.6.3: at least every second full-sized segment.
-        if self.unacked >= u64::from(self.ack_every) * u64::from(self.largest_segment) {
+        if self.acks.unacked >= u64::from(self.acks.every) * u64::from(self.largest_segment) {
             return Verdict::AckNow;
         }
-        if self.ack_deadline == Time::MAX {
-            self.ack_deadline = match self.delay {
+        if self.acks.deadline == Time::MAX {
+            self.acks.deadline = match self.acks.delay {
                 Delay::Timer(delay) => now.saturating_add(delay),
                 Delay::Heartbeat(clock) => clock.deadline(now, clock.span(1)),
                 Delay::None => unreachable!("answered above"),
@@ -293,7 +313,7 @@ impl Receiver {
 
     /// Whether data waits for a delayed ACK.
     pub fn owes_ack(&self) -> bool {
-        self.ack_deadline != Time::MAX
+        self.acks.deadline != Time::MAX
     }
 
     pub fn largest_segment(&self) -> u32 {
@@ -321,7 +341,7 @@ impl Receiver {
 
     /// No ACK is owed any more.
     pub fn stop(&mut self) {
-        self.ack_deadline = Time::MAX;
+        self.acks.deadline = Time::MAX;
     }
 
     #[inline]
@@ -331,16 +351,16 @@ impl Receiver {
 
     #[inline]
     pub fn ack_deadline(&self) -> Time {
-        self.ack_deadline
+        self.acks.deadline
     }
 
     /// The delayed ACK is due: whether there is anything to acknowledge.
     pub fn ack_due(&mut self, now: Time) -> bool {
-        let due = now >= self.ack_deadline;
+        let due = now >= self.acks.deadline;
         if due {
-            self.ack_deadline = Time::MAX;
+            self.acks.deadline = Time::MAX;
         }
-        due && self.unacked > 0
+        due && self.acks.unacked > 0
     }
 
     /// In-order payload bytes so far.

@@ -1,27 +1,32 @@
 //! Repair: where the sender is in making up for losses, and what that lets it send.
 //!
-//! It decides by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675) or by time (RFC 8985), whichever it is told; the window is the
-//! congestion control's business. Its parts, each with a state of its own: [`Steering`], [`Rack`], the tail loss probe ([`Tlp`]),
-//! [`Frto`] and [`Undo`].
+//! It finds losses by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675) or by time (RFC 8985): its [`Detection`]. The window is the
+//! congestion control's business. Its other parts, each with a state of its own: [`Steering`], the tail loss probe ([`Tlp`]), [`Frto`]
+//! and [`Undo`]. The sender tells it what was sent, acknowledged and timed out, and asks what to do; it knows none of the parts.
 
 mod detection;
 mod frto;
 mod next;
+mod spurious;
 mod steering;
 mod tlp;
 mod undo;
 
-pub(super) use detection::Latency;
-pub(super) use frto::{Allowance, Finding, Frto, Told};
+pub(super) use frto::{Allowance, Frto};
 pub(super) use next::{Lost, Speculation};
-pub(super) use tlp::Tlp;
+pub(super) use spurious::Reported;
 
+use crate::congestion::Measured;
 use crate::prr::Prr;
-use crate::rack::Rack;
+use crate::round_trips::RoundTrips;
 use crate::scoreboard::Scoreboard;
+use crate::sent_log::SentLog;
 use crate::{RecoveryKind, TcpConfig};
+use detection::{Detection, FastRetransmit};
+use longfat_core::time::Time;
 use std::num::NonZeroU64;
 use steering::Steering;
+use tlp::Tlp;
 use undo::Undo;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +64,8 @@ pub(super) enum OnProgress {
 
 #[derive(Debug)]
 pub(super) struct Repair {
-    kind: RecoveryKind,
+    detection: Detection,
+    log: SentLog,
     threshold: u32,
     use_prr: bool,
     prr_on_marks: bool,
@@ -84,24 +90,23 @@ pub(super) struct Repair {
     partial_acks: u32,
     /// The left edge at the last timeout: the same again means no progress.
     timeout_una: Option<NonZeroU64>,
-    /// Where time finds losses.
-    pub rack: Option<Box<Rack>>,
-    pub tlp: Tlp,
-    pub frto: Frto,
-    pub undo: Undo,
+    tlp: Tlp,
+    frto: Frto,
+    undo: Undo,
 }
 
 impl Repair {
     pub fn new(config: &TcpConfig, kind: RecoveryKind) -> Self {
         Repair {
-            kind,
-            threshold: config.dupack_threshold,
-            use_prr: config.prr,
-            prr_on_marks: config.prr && config.prr_on_marks,
-            whole_segments: config.whole_segments,
-            repeated_fast_retransmit: config.repeated_fast_retransmit,
-            halve_each_timeout: config.halve_each_timeout,
-            limited_transmit: config.limited_transmit,
+            detection: Detection::new(kind),
+            log: SentLog::default(),
+            threshold: config.repair.dupack_threshold,
+            use_prr: config.repair.prr,
+            prr_on_marks: config.repair.prr && config.repair.prr_on_marks,
+            whole_segments: config.growth.whole_segments,
+            repeated_fast_retransmit: config.repair.repeated_fast_retransmit,
+            halve_each_timeout: config.timers.halve_each_timeout,
+            limited_transmit: config.repair.limited_transmit,
             phase: Phase::Open,
             recover: 0,
             no_fast_retransmit_below: 0,
@@ -112,21 +117,30 @@ impl Repair {
             rescued: false,
             partial_acks: 0,
             timeout_una: None,
-            rack: rack(kind),
-            tlp: Tlp::new(config.tail_probe),
-            frto: Frto::new(config.frto),
-            undo: Undo::new(config.undo, config.frto),
+            tlp: Tlp::new(config.repair.tail_probe),
+            frto: Frto::new(config.repair.frto),
+            undo: Undo::new(config.repair.undo, config.repair.frto),
         }
     }
 
     /// Losses are repaired like this; none has been.
     pub fn set_kind(&mut self, kind: RecoveryKind) {
-        (self.kind, self.rack) = (kind, rack(kind));
+        self.detection = Detection::new(kind);
     }
 
+    /// SACKs are heeded.
     #[inline]
-    pub fn kind(&self) -> RecoveryKind {
-        self.kind
+    pub fn is_selective(&self) -> bool {
+        !matches!(self.detection, Detection::Duplicates(_))
+    }
+
+    /// A loss is answered by slow start over all that is outstanding (Jacobson 1988).
+    pub fn is_tahoe(&self) -> bool {
+        matches!(self.detection, Detection::Duplicates(FastRetransmit::Tahoe))
+    }
+
+    fn is_reno(&self) -> bool {
+        matches!(self.detection, Detection::Duplicates(FastRetransmit::Reno))
     }
 
     #[inline]
@@ -144,11 +158,6 @@ impl Repair {
         self.recover
     }
 
-    /// How many duplicate ACKs, or segments SACKed, tell of a loss.
-    pub fn threshold(&self) -> u32 {
-        self.threshold
-    }
-
     pub fn has_duplicates(&self) -> bool {
         self.duplicates > 0
     }
@@ -156,7 +165,7 @@ impl Repair {
     /// The window to keep to, where the control's is `cwnd`.
     #[inline]
     pub fn window(&self, mss: u64, cwnd: impl FnOnce() -> u64) -> u64 {
-        if self.eases() || self.phase == Phase::Recovery && self.kind.is_selective() {
+        if self.eases() || self.phase == Phase::Recovery && self.is_selective() {
             self.steering.window(mss)
         } else {
             cwnd().saturating_add_signed(self.inflation).max(mss)
@@ -166,13 +175,13 @@ impl Repair {
     /// Whether the segment that stands still is a duplicate ACK: RFC 6675 §2 counts ACKs that SACK something new (`sacked` bytes);
     /// RFC 5681 §2 those that carry nothing and change nothing.
     pub fn is_duplicate(&self, sacked: u64, is_bare: bool) -> bool {
-        if self.kind.is_selective() { sacked > 0 } else { is_bare }
+        if self.is_selective() { sacked > 0 } else { is_bare }
     }
 
     /// An ACK that moved nothing but says that a segment has left the network.
     pub fn duplicate_ack(&mut self, una: u64, mss: u64) -> OnDuplicate {
         self.duplicates += 1;
-        match (self.phase, self.kind.is_selective()) {
+        match (self.phase, self.is_selective()) {
             (Phase::Recovery, true) => OnDuplicate::Steer,
             // RFC 5681 §3.2 step 4: one more segment has left.
             (Phase::Recovery, false) => {
@@ -183,16 +192,11 @@ impl Repair {
             (_, false) => {
                 // RFC 6582 §3.2 step 2: not again for losses of the window already repaired. Reno had no such guard, nor Tahoe as BSD
                 // had it.
-                let guarded = self.kind != RecoveryKind::Reno && !self.repeated_fast_retransmit;
+                let guarded = !self.is_reno() && !self.repeated_fast_retransmit;
                 let enters = self.duplicates == self.threshold && !(guarded && una < self.no_fast_retransmit_below);
                 if enters { OnDuplicate::Enter } else { OnDuplicate::Nothing }
             }
         }
-    }
-
-    /// Whether as many duplicate ACKs have come as tell of a loss.
-    pub fn has_enough_duplicates(&self) -> bool {
-        self.duplicates >= self.threshold
     }
 
     /// The left edge moves.
@@ -230,16 +234,16 @@ impl Repair {
     pub fn progress_in_loss(&mut self, ack: u64) {
         if ack >= self.recover {
             self.phase = Phase::Open;
-            self.note_recovered();
+            self.detection.recovered();
         }
     }
 
     /// It moves to `ack`, by `acked` bytes, during a fast recovery.
     pub fn progress_in_recovery(&mut self, ack: u64, acked: u64, mss: u64) -> OnProgress {
-        if ack >= self.recover || self.kind == RecoveryKind::Reno {
+        if ack >= self.recover || self.is_reno() {
             return OnProgress::Ends;
         }
-        if self.kind.is_selective() {
+        if self.is_selective() {
             return OnProgress::Steer;
         }
         // RFC 6582 §3.2 step 3, partial ACK: retransmit the next hole, deflate by what was acknowledged, add back one
@@ -257,17 +261,11 @@ impl Repair {
     pub fn end(&mut self, board: &Scoreboard) {
         // Without SACK, what still counts as lost here is the rest of a timeout's go-back-N that Reno's fast retransmit
         // interrupted: it goes on where it was.
-        self.phase = if !self.kind.is_selective() && board.has_lost() { Phase::Loss } else { Phase::Open };
+        self.phase = if !self.is_selective() && board.has_lost() { Phase::Loss } else { Phase::Open };
         self.inflation = 0;
         self.steering.stop();
         self.force = false;
-        self.note_recovered();
-    }
-
-    fn note_recovered(&mut self) {
-        if let Some(rack) = &mut self.rack {
-            rack.recovered();
-        }
+        self.detection.recovered();
     }
 
     /// Something is lost, and the window will be reduced: from now on that is watched.
@@ -287,19 +285,19 @@ impl Repair {
     pub fn enter(&mut self, board: &mut Scoreboard, mss: u64, delivered_before: u64, ssthresh: Option<u64>) {
         self.phase = Phase::Recovery;
         self.partial_acks = 0;
-        if !self.kind.is_selective() {
+        if !self.is_selective() {
             self.steering.stop();
             // RFC 5681 §3.2 step 3: the duplicate ACKs tell of segments that have left.
             self.inflation = i64::from(self.threshold) * mss as i64;
             self.force = true;
             return;
         }
-        if self.kind == RecoveryKind::Sack {
+        if matches!(self.detection, Detection::Sack) {
             board.mark_lost_until(board.una() + mss);
         }
         self.rescued = false;
         // Nothing forces a retransmission that is still on its way from the recovery before.
-        self.force = board.has_lost() && (self.kind == RecoveryKind::Rack || board.retransmitted_until() == board.una());
+        self.force = board.has_lost() && (self.detection.is_by_time() || board.retransmitted_until() == board.una());
         // A reduction that had begun goes on (the same change of Linux).
         self.steering.recover(|| {
             let ssthresh = ssthresh.filter(|_| self.use_prr)?;
@@ -329,30 +327,74 @@ impl Repair {
         self.timeout_una = NonZeroU64::new(una);
     }
 
-    /// Everything outstanding, up to `max`, is to be sent again, the first of it at once.
-    pub fn start_over(&mut self, max: u64) {
-        self.send_again(max);
+    /// The retransmission timer went off, as the first sign of a loss or while one is repaired. A timeout of the same segment `again` leaves what
+    /// is watched.
+    pub fn timed_out(&mut self, now: Time, again: bool, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) {
+        // RFC 5682 §3.1 (and §2.1 step 1 for timeouts): not where a repair is under way, whose own retransmission may have been lost while
+        // new data went out behind it. (Step 1 would begin F-RTO anew for a timeout repeated; we do not.)
+        let first = self.is_open();
+        if !again {
+            self.undo.watch(true, board.una(), false);
+        }
+        self.start_over(now, board, mss, trips, control);
+        self.frto.begin(first);
+    }
+
+    /// Everything outstanding is to be sent again, the first of it at once. None of it counts as retransmitted.
+    ///
+    /// RFC 2018 §8 would forget the SACKs after a timeout, since the receiver may have reneged; RFC 6675 §5.1 lets a sender keep
+    /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
+    /// the timeout that follows forgets them.
+    pub fn start_over(&mut self, now: Time, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) {
+        if !self.detection.is_by_time() {
+            control.all_lost(board);
+        }
+        let reneged = board.reneged();
+        if reneged {
+            board.forget_sacks();
+        }
+        if reneged || !self.detection.is_by_time() {
+            self.lose_all(board, control);
+        } else {
+            self.lose_overdue(now, board, mss, trips, control);
+        }
+        self.send_again(board.max());
         // RFC 6582 §3.2 steps 2 and 4, and §4: going back over what the receiver may have brings duplicate ACKs of the very end of it,
         // so the ACK must cover *more* than what was sent.
         self.no_fast_retransmit_below = self.recover + 1;
         self.inflation = 0;
         self.steering.stop();
         // RFC 6298 §5.4: the first goes again, whatever else may still be in flight.
-        self.force = self.rack.is_some();
+        self.force = self.detection.is_by_time();
         self.tlp.reset();
         self.duplicates = 0;
+        if !self.detection.is_by_time() {
+            self.log.sent_again(board.max());
+        }
+    }
+
+    /// A window that was closed is open: whatever the probes did not get through is sent again, which says nothing of the last reduction.
+    pub fn window_opened(&mut self, board: &mut Scoreboard, control: &mut Measured) {
+        self.lose_all(board, control);
+        self.undo.forget();
+        self.send_again(board.max());
     }
 
     /// Everything outstanding, up to `max`, is to be sent again.
-    pub fn send_again(&mut self, max: u64) {
+    fn send_again(&mut self, max: u64) {
         self.phase = Phase::Loss;
         self.recover = max;
     }
 
-    /// F-RTO says that something was lost: without SACK, there is room for one more than the two new ones (RFC 5682 §2.1), so that
-    /// the repair goes on.
-    pub fn goes_on_after_frto(&mut self) {
-        self.force = !self.kind.is_selective();
+    /// The window was reduced for something else than a loss that may turn out to be none: that is not to be taken back.
+    pub fn keep_reduction(&mut self) {
+        self.undo.forget();
+    }
+
+    /// An ACK may say what became of a reduction, or of a tail loss probe.
+    #[inline]
+    pub fn awaits_verdict(&self) -> bool {
+        self.undo.is_watching() || self.frto.is_running() || self.tlp.end().is_some()
     }
 
     /// What looked lost was not (RFC 4015): the state before it. Whether a timeout was for nothing.
@@ -360,9 +402,7 @@ impl Repair {
         let timeout = self.frto.is_running() || self.undo.is_of_timeout();
         if self.phase != Phase::Open {
             board.forget_losses();
-            if let Some(rack) = &mut self.rack {
-                rack.judge_again();
-            }
+            self.detection.judge_again();
             self.phase = Phase::Open;
             self.steering.stop();
             self.inflation = 0;
@@ -378,10 +418,6 @@ impl Repair {
         self.timeout_una = None;
         timeout
     }
-}
-
-fn rack(kind: RecoveryKind) -> Option<Box<Rack>> {
-    (kind == RecoveryKind::Rack).then(Box::default)
 }
 
 #[cfg(test)]

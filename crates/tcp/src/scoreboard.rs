@@ -162,6 +162,16 @@ impl Scoreboard {
         self.sacked.next_hole(from.max(self.una), until)
     }
 
+    /// The ranges of `from..until` that have not arrived, in order.
+    pub fn holes(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut at = from;
+        std::iter::from_fn(move || {
+            let hole = self.next_missing(at, until)?;
+            at = hole.1;
+            Some(hole)
+        })
+    }
+
     /// A new episode: nothing counts as retransmitted any more.
     pub fn forget_retransmissions(&mut self) {
         self.retransmitted_until = self.una;

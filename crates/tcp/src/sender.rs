@@ -1,51 +1,37 @@
 //! The sending half of a connection. It composes owners, each with a state of its own: the [`Stream`], the [`SendBuffer`], [`RoundTrips`],
-//! [`Timers`], [`Repair`], [`Usage`] of the windows, what becomes of an [`Unused`] one, [`Reductions`] and the [`Pacer`]. It passes to each
-//! what it needs, and does what they decide: ACKs come in `acks`, losses are answered in `losses`, timers in `timeouts`, congestion in
-//! `response`, and what goes next is in `transmit`.
+//! [`Timers`], [`Repair`], the control as it is [`Measured`], [`Usage`] of the windows, what becomes of an [`Unused`] one, [`Reductions`],
+//! the [`Pacer`] and the [`Host`]. It passes to each what it needs, and does what they decide: ACKs come in `ack`, losses and timers are
+//! answered in `loss`, congestion in `response`, and what goes next is in `send`.
 
-mod acks;
+mod ack;
 mod buffer;
-mod bursts;
-mod info;
-mod losses;
-mod measure;
-mod reductions;
+mod host;
+mod loss;
 mod response;
-mod round_trips;
-mod sampling;
-mod spent;
-mod spurious;
-mod stall;
+mod send;
 mod stream;
-mod tail_probe;
 #[cfg(test)]
 mod testing;
-mod timeouts;
 mod timers;
-mod transmit;
 mod unused;
 mod usage;
-mod window_probe;
 
 use crate::congestion::held::Taken;
-use crate::congestion::{self, CongestionControl};
+use crate::congestion::{self, CongestionControl, Established, Measured};
 use crate::ecn::Feedback;
-use crate::offload::Bursts;
 use crate::pacing::{Paced, Pacer};
 use crate::peer_window::PeerWindow;
-use crate::rate::RateSampler;
 use crate::repair::{Phase, Repair};
+use crate::round_trips::RoundTrips;
 use crate::scoreboard::Scoreboard;
-use crate::sent_log::SentLog;
 use crate::window_sizing::{MemoryUse, SendState};
-use crate::{LimitedBy, RecoveryKind, Stats, TcpConfig};
+use crate::{CaState, LimitedBy, RecoveryKind, Stats, TcpConfig, TcpInfo, WindowProbe};
 use buffer::SendBuffer;
-use longfat_core::quantiles::Quantiles;
+use host::Host;
+pub(super) use host::Room;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
-use reductions::Reductions;
-use round_trips::RoundTrips;
-pub(super) use stall::Room;
+use response::Reductions;
 use stream::Stream;
 use timers::{Timer, Timers};
 use unused::Unused;
@@ -64,12 +50,10 @@ pub(super) struct Range {
 pub(super) struct Sender {
     iss: u32,
     board: Scoreboard,
-    control: Box<dyn CongestionControl + Send>,
+    control: Measured,
     pub(super) trips: RoundTrips,
     pub(super) timers: Timers,
     stats: Stats,
-    /// How the round trips of the statistics are distributed.
-    round_trips: Quantiles,
     mss: u64,
     /// `mss` less the options that the next segment carries.
     payload_max: u64,
@@ -82,14 +66,8 @@ pub(super) struct Sender {
     repair: Repair,
     usage: Usage,
     reductions: Reductions,
-    log: SentLog,
     pub(super) pacer: Pacer,
-    /// For a control that wants rates.
-    rate: Option<Box<RateSampler>>,
-    /// Whether the host's interface takes another segment.
-    pub(super) room: Room,
-    /// Where it takes bursts.
-    bursts: Option<Box<Bursts>>,
+    pub(super) host: Host,
     /// A probe of a closed window carries no data.
     empty_window_probe: bool,
 }
@@ -97,31 +75,27 @@ pub(super) struct Sender {
 impl Sender {
     pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
-        let kind = if control.starts_over() { RecoveryKind::Tahoe } else { config.recovery };
+        let kind = if control.traits().starts_over { RecoveryKind::Tahoe } else { config.recovery };
         Sender {
             iss,
             board: Scoreboard::default(),
-            rate: control.wants_rate().then(Box::default),
-            control,
+            control: Measured::new(control),
             trips: RoundTrips::new(config, phase),
             timers: Timers::STOPPED,
             stats: Stats::default(),
-            round_trips: Quantiles::default(),
             mss: u64::from(config.mss),
             payload_max: u64::from(config.mss),
             ecn: Feedback::new(congestion::ecn_use(config)),
             unused: Unused::new(config),
-            stream: Stream::new(config.nagle),
+            stream: Stream::new(config.sending.nagle),
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
             repair: Repair::new(config, kind),
             usage: Usage::new(config),
             reductions: Reductions::new(config),
-            log: SentLog::default(),
             pacer: Pacer::new(config),
-            room: Room::Yes,
-            bursts: None,
-            empty_window_probe: config.empty_window_probe,
+            host: Host { room: Room::Yes, bursts: None },
+            empty_window_probe: config.sending.window_probe == WindowProbe::Empty,
         }
     }
 
@@ -129,7 +103,7 @@ impl Sender {
     pub fn listen_again(&mut self, config: &TcpConfig) {
         self.board = Scoreboard::default();
         self.trips.start_over(config);
-        self.repair.set_kind(if self.control.starts_over() { RecoveryKind::Tahoe } else { config.recovery });
+        self.repair.set_kind(if self.control.traits().starts_over { RecoveryKind::Tahoe } else { config.recovery });
         self.ecn = Feedback::new(congestion::ecn_use(config));
         self.timers.stop();
     }
@@ -138,7 +112,7 @@ impl Sender {
     fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
         self.mss = mss;
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
-        self.control = congestion::build(&config);
+        self.control.replace(congestion::build(&config));
         self.unused = Unused::new(&config);
         self.buffer.start_over(&config);
     }
@@ -146,18 +120,17 @@ impl Sender {
     /// Another control; nothing but the SYN has been sent.
     pub fn replace_control(&mut self, config: &TcpConfig) {
         let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
-        self.control = congestion::build(&config);
-        self.rate = self.control.wants_rate().then(Box::default);
+        self.control = Measured::new(congestion::build(&config));
         self.ecn.set_uses(congestion::ecn_use(&config));
-        if self.control.starts_over() {
+        if self.control.traits().starts_over {
             self.repair.set_kind(RecoveryKind::Tahoe);
         }
     }
 
     /// Puts another control in the place of the present one, made of it by `wrap`.
     pub fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
-        let control = std::mem::replace(&mut self.control, Box::new(Taken));
-        self.control = wrap(control);
+        let control = self.control.replace(Box::new(Taken));
+        self.control.replace(wrap(control));
     }
 
     /// Payload bytes of a full segment.
@@ -172,18 +145,8 @@ impl Sender {
         self.payload_max = self.mss - bytes;
     }
 
-    pub fn stats(&self) -> &Stats {
-        &self.stats
-    }
-
-    /// The round trips measured since they were last forgotten.
-    pub fn round_trips(&self) -> &Quantiles {
-        &self.round_trips
-    }
-
-    /// Forgets what [`Sender::round_trips`] has.
-    pub fn forget_round_trips(&mut self) {
-        self.round_trips.clear();
+    pub fn stats(&self) -> Stats {
+        Stats { rtt_min: self.trips.least(), ..self.stats }
     }
 
     /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to.
@@ -200,7 +163,7 @@ impl Sender {
 
     /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
     pub fn delivery_rate(&self) -> Option<f64> {
-        self.rate.as_ref().and_then(|rate| rate.latest())
+        self.control.delivery_rate()
     }
 
     /// One past the highest octet sent: data, SYN or FIN.
@@ -306,7 +269,7 @@ impl Sender {
 
     /// The SYNs have agreed on segments of `mss` bytes and on SACK or not, and have told of the first window.
     pub fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
-        if self.repair.kind().is_selective() && !sack {
+        if self.repair.is_selective() && !sack {
             self.repair.set_kind(RecoveryKind::NewReno);
         }
         if u64::from(mss) != self.mss {
@@ -322,15 +285,33 @@ impl Sender {
         self.timers.stop();
         self.trips.establish(config, now, rtt, timestamps);
         if rtt.is_none() {
-            self.control.on_syn_loss();
+            congestion::syn_lost(&mut *self.control);
         }
         self.established(now, rtt);
     }
 
+    /// The handshake is done, and took `rtt` where that is known: the control begins.
+    pub fn established(&mut self, now: Time, rtt: Option<Duration>) {
+        // The initial sequence number is drawn from the connection's own stream.
+        let established = Established { now, rtt, sack: self.repair.is_selective(), seed: u64::from(self.iss) };
+        congestion::established(&mut *self.control, &established);
+        self.size_buffer(now);
+    }
+
     /// The window with which data begins is of `rwnd` bytes.
     pub fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
-        if config.ssthresh_half_rwnd {
-            self.control.on_first_window(rwnd.into());
+        if config.growth.ssthresh_half_rwnd
+            && let Some(window) = self.control.window_mut()
+        {
+            window.start_at_half(rwnd.into());
+        }
+    }
+
+    /// Notes where the application gives too little to send: before it gives more, and before an ACK or a timer changes what may be sent.
+    #[inline]
+    pub fn check_app_limited(&mut self) {
+        if self.control.may_run_dry(self.board.pipe()) && self.board.max() >= self.end_of_buffered() {
+            self.control.runs_dry(&self.board);
         }
     }
 
@@ -356,5 +337,39 @@ impl Sender {
             round: self.usage.round(),
             srtt: self.trips.srtt(),
         });
+    }
+
+    /// The state at this instant, without what the SYNs agreed on.
+    pub fn info(&self) -> TcpInfo {
+        let segments = |bytes: u64| bytes.div_ceil(self.mss) as u32;
+        let (lost, retrans) = self.repair.lost_and_retransmitted(&self.board);
+        TcpInfo {
+            cwnd: self.window(),
+            ssthresh: self.control.ssthresh(),
+            in_flight: self.board.pipe(),
+            rwnd: self.rwnd(),
+            srtt: self.trips.srtt(),
+            rttvar: self.trips.rttvar(),
+            rto: self.trips.rto(),
+            backoff: self.trips.backoff(),
+            mss: self.mss,
+            outstanding: self.board.outstanding(),
+            ca_state: self.ca_state(),
+            reordering: self.repair.reordering(self.mss),
+            sacked: segments(self.board.sacked_bytes()),
+            lost: segments(lost),
+            retrans: segments(retrans),
+            ..TcpInfo::default()
+        }
+    }
+
+    fn ca_state(&self) -> CaState {
+        match self.repair.phase() {
+            Phase::Recovery => CaState::Recovery,
+            Phase::Loss => CaState::Loss,
+            Phase::Open if self.repair.eases() || !self.reductions.heeds_marks(self.board.una()) => CaState::Cwr,
+            Phase::Open if self.board.has_sacked() || self.repair.has_duplicates() => CaState::Disorder,
+            Phase::Open => CaState::Open,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Congestion window validation (RFC 7661): a sender that had less to send than cwnd keeps cwnd, so that it can go on at its old
 //! rate, and pays for it when that proves wrong: at congestion it falls to what it really used.
 
+use crate::congestion::Unused;
 use longfat_core::time::{Duration, Time};
 
 /// The non-validated period (RFC 7661 §4.4.3): five minutes.
@@ -13,6 +14,12 @@ const PARTS: usize = 4;
 pub(super) struct Adjustment {
     pub cwnd: u64,
     pub ssthresh: u64,
+}
+
+impl From<Adjustment> for Unused {
+    fn from(Adjustment { cwnd, ssthresh }: Adjustment) -> Self {
+        Unused::Limited { cwnd, ssthresh }
+    }
 }
 
 /// The variables of RFC 7661 §4. Byte counts are of the stream.

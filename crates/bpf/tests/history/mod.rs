@@ -2,7 +2,7 @@
 
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
-use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent};
+use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, Unused};
 
 use crate::MSS;
 
@@ -45,7 +45,7 @@ impl Step {
             Step::Timeout(now) => reduce(*now, Congestion::Timeout),
             Step::TimeoutAgain(now) => reduce(*now, Congestion::TimeoutAgain),
             Step::Undo => control.on_spurious(),
-            Step::Restart => control.on_restart(Duration::from_secs(1)),
+            Step::Restart => control.on_unused(Unused::Idle(Duration::from_secs(1))),
         }
     }
 }

@@ -57,10 +57,20 @@ pub struct PortConfig {
     pub rng: Rng,
 }
 
+/// The line behind a port, as what came so far keeps it busy. Times are in ps.
+struct Line {
+    cell_time: u64,
+    /// Cells in the buffer that have not begun to leave before this slot ends, and when the first of them will.
+    queued: u64,
+    head: u64,
+    /// Until when it is busy, and since when without a pause.
+    free: u64,
+    busy_from: u64,
+}
+
 /// One output port.
 pub struct Port {
     slot_time: u64,
-    cell_time: u64,
     buffer: u64,
     is_before_switch: bool,
     after_loss: AfterLoss,
@@ -85,12 +95,7 @@ pub struct Port {
     next: u64,
     /// The input served last.
     turn: u32,
-    /// Cells in the buffer that have not begun to leave before this slot ends, and when the first of them will, in ps.
-    queued: u64,
-    head: u64,
-    /// Until when the line is busy with what came so far, and since when without a pause, in ps.
-    free: u64,
-    busy_from: u64,
+    line: Line,
     coin: Coin,
     /// One for each buffer, or none: the policy does not ask.
     occupancy: Vec<Occupancy>,
@@ -110,7 +115,7 @@ impl Port {
         assert!(!config.slot_time.is_zero() && config.cell_time >= config.slot_time);
         Port {
             slot_time: config.slot_time.as_ps(),
-            cell_time: config.cell_time.as_ps(),
+            line: Line { cell_time: config.cell_time.as_ps(), queued: 0, head: 0, free: 0, busy_from: 0 },
             buffer: config.buffer,
             is_before_switch: config.is_before_switch,
             after_loss: config.after_loss,
@@ -126,10 +131,6 @@ impl Port {
             ending: 0,
             next: input::NEVER,
             turn: 0,
-            queued: 0,
-            head: 0,
-            free: 0,
-            busy_from: 0,
             coin: Coin::new(config.rng),
             occupancy: (0..if config.accounts { buffers } else { 0 }).map(|_| Occupancy::new(config.channels)).collect(),
             count: Count::default(),
@@ -194,12 +195,12 @@ impl Port {
     #[inline]
     fn send_cells(&mut self) {
         let end = self.slot_end();
-        if self.free < end + self.cell_time {
-            self.queued = 0;
+        if self.line.free < end + self.line.cell_time {
+            self.line.queued = 0;
         }
-        while self.queued > 0 && self.head < end {
-            self.queued -= 1;
-            self.head += self.cell_time;
+        while self.line.queued > 0 && self.line.head < end {
+            self.line.queued -= 1;
+            self.line.head += self.line.cell_time;
         }
     }
 
@@ -219,7 +220,7 @@ impl Port {
         }
         let second = after(others, first);
         self.turn = second;
-        let one_place = self.queued + 1 == self.buffer;
+        let one_place = self.line.queued + 1 == self.buffer;
         let (first, second) = if one_place && self.coin.toss() { (second, first) } else { (first, second) };
         self.serve(first as usize);
         self.serve(second as usize);
@@ -230,7 +231,7 @@ impl Port {
     fn serve(&mut self, input: usize) {
         let run = self.inputs[input].take();
         let is_end = run.cells == 0 && run.is_end;
-        let queued = self.queued;
+        let queued = self.line.queued;
         let (passes, whole) = self.judge(&run, 0, queued);
         if passes {
             self.admit(&run, queued, is_end);
@@ -257,23 +258,23 @@ impl Port {
     /// The cell just taken from `run` comes into the buffer.
     #[inline]
     fn admit(&mut self, run: &Run, queued: u64, is_end: bool) {
-        let start = self.free.max(self.slot_end());
-        if start > self.free {
-            self.busy_from = start;
+        let start = self.line.free.max(self.slot_end());
+        if start > self.line.free {
+            self.line.busy_from = start;
         }
         if queued == 0 {
-            self.head = start;
+            self.line.head = start;
         }
-        self.free = start + self.cell_time;
-        self.queued = queued + 1;
+        self.line.free = start + self.line.cell_time;
+        self.line.queued = queued + 1;
         self.count.passed += 1;
         self.count.waits += u128::from(start - self.slot_end());
-        self.count.queue_max = self.count.queue_max.max(self.queued);
+        self.count.queue_max = self.count.queue_max.max(self.line.queued);
         if let Some(occupancy) = self.occupancy.first_mut() {
             occupancy.come(run.channel, queued);
         }
         if self.is_before_switch {
-            self.pass_on(run, self.free, 1, is_end);
+            self.pass_on(run, self.line.free, 1, is_end);
         }
     }
 
@@ -315,7 +316,7 @@ impl Port {
         if let Some(last) = self.onward.last_mut()
             && !last.is_final
             && last.packet == run.packet
-            && last.arrives.as_ps() + u64::from(last.cells) * self.cell_time == leaves
+            && last.arrives.as_ps() + u64::from(last.cells) * self.line.cell_time == leaves
         {
             last.cells += cells;
             last.is_end = is_end;
@@ -341,7 +342,7 @@ impl Port {
 
     /// When the cell that came in last will have left, or has.
     fn leaves(&self) -> Time {
-        Time::from_ps(self.free)
+        Time::from_ps(self.line.free)
     }
 
     /// The first time to which the port is to be advanced for anything to come of it: then the last cell of a frame may come to the output,
@@ -377,7 +378,7 @@ impl Port {
     /// long; but never for longer than `patience`, since what has come waits as long.
     #[inline]
     pub fn may_wait(&self, news: Time, patience: Duration) -> Time {
-        let free = Time::from_ps((self.free + 1).saturating_sub(self.slot_time));
+        let free = Time::from_ps((self.line.free + 1).saturating_sub(self.slot_time));
         news.max(free.min(news.saturating_add(patience)))
     }
 
@@ -390,12 +391,12 @@ impl Port {
     /// The least time from a cell's coming until it has left the line: a slot in which it crosses, and its own time there. What an advance has
     /// not done yet leaves the line later than this after the time to which it was.
     pub fn lag(&self) -> Duration {
-        Duration::from_ps(self.slot_time + self.cell_time - 1)
+        Duration::from_ps(self.slot_time + self.line.cell_time - 1)
     }
 
     /// What a cell takes on the line behind the port.
     pub fn cell_time(&self) -> Duration {
-        Duration::from_ps(self.cell_time)
+        Duration::from_ps(self.line.cell_time)
     }
 
     /// What became of packets since the last call.

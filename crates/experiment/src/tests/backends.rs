@@ -71,7 +71,7 @@ fn the_testbed_has_the_slow_start_of_each_control_and_no_other() {
     for control in controls {
         let linux = format!("stack = \"linux\"\ncongestion_control = \"{control}\"\n");
         let standard = run(&linux).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(standard.experiment.flows[0].sender.slow_start == "hystart", *control == "cubic");
+        assert_eq!(standard.experiment.flows[0].sender.growth.slow_start == "hystart", *control == "cubic");
         let hystart = run(&format!("{linux}slow_start = \"hystart\"\n"));
         assert_eq!(hystart.is_ok(), *control == "cubic", "{control}");
     }

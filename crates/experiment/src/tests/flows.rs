@@ -1,6 +1,7 @@
 //! Connections that come by a load: how many and when, and the same when the run is read back.
 
-use super::super::{Document, restore};
+use super::super::Document;
+use super::restore;
 
 fn document(flow: &str) -> String {
     format!(

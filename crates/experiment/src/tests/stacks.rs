@@ -18,7 +18,7 @@ fn slow_starts(lines: &str) -> (&'static str, &'static str) {
     let runs = runs(lines);
     assert_eq!(runs.len(), 1);
     let flow = &runs[0].experiment.flows[0];
-    (flow.sender.slow_start, flow.receiver.slow_start)
+    (flow.sender.growth.slow_start, flow.receiver.growth.slow_start)
 }
 
 /// A control as a file says it, with the parameters that it needs.
@@ -70,11 +70,11 @@ fn hystart_comes_with_linux_to_cubic_alone() {
 #[test]
 fn each_run_of_a_sweep_has_what_its_control_brings() {
     let found = runs("stack = \"linux\"\ncongestion_control = { sweep = [\"reno\", \"cubic\", \"hybla\", \"bbr\"] }");
-    let found: Vec<_> = found.iter().map(|run| run.experiment.flows[0].sender.slow_start).collect();
+    let found: Vec<_> = found.iter().map(|run| run.experiment.flows[0].sender.growth.slow_start).collect();
     assert_eq!(found, ["standard", "hystart", "standard", "standard"]);
     // Also where the stack is what is swept.
     let found = runs("stack = { sweep = [\"rfc\", \"linux\"] }\ncongestion_control = \"cubic\"");
-    let found: Vec<_> = found.iter().map(|run| run.experiment.flows[0].sender.slow_start).collect();
+    let found: Vec<_> = found.iter().map(|run| run.experiment.flows[0].sender.growth.slow_start).collect();
     assert_eq!(found, ["standard", "hystart"]);
 }
 
@@ -118,10 +118,10 @@ fn a_kernel_has_its_documented_rules_and_the_last_is_the_default() {
     assert_eq!(sized("6.18"), (None, 131_072, 32 << 20));
     let bbr = |kernel: &str| {
         let tcp = flow(&format!("stack = \"linux\"\nkernel = \"{kernel}\"\ncongestion_control = \"bbr\""));
-        (tcp.congestion_control.params.boolean("extra_acked"), tcp.syn_linear_timeouts)
+        (tcp.congestion_control.params.boolean("extra_acked"), tcp.timers.syn_linear_timeouts)
     };
     assert_eq!([bbr("4.19"), bbr("5.15"), bbr("6.6")], [(false, 0), (true, 0), (true, 4)]);
-    let divisor = |lines: &str| flow(&format!("stack = \"linux\"\nkernel = \"4.19\"\n{lines}")).hystart_divisor;
+    let divisor = |lines: &str| flow(&format!("stack = \"linux\"\nkernel = \"4.19\"\n{lines}")).growth.hystart_divisor;
     assert_eq!([divisor(""), divisor("congestion_control = \"reno\""), divisor("hystart_divisor = 8")], [16, 8, 8]);
     // The run is the same as one that says nothing.
     for lines in ["", "window_sizing = \"linux\"", "congestion_control = \"bbr\""] {

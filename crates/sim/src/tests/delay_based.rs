@@ -147,7 +147,7 @@ fn a_receiver_that_delays_acks_is_not_taken_for_a_queue() {
 /// Two equal low-priority flows and, from right to left, as many Reno flows as wanted; receivers delay ACKs, timestamps tick every
 /// `tick`. Their shares.
 fn low_priority_pair(name: &str, tick: u64, back: usize) -> Vec<f64> {
-    let tcp = TcpConfig { timestamp_tick: Duration::from_millis(tick), ..control(name, &[]) };
+    let tcp = control(name, &[]).with(|tcp| tcp.timers.timestamp_tick = Duration::from_millis(tick));
     let dumbbell = Dumbbell {
         pairs: 2 + back,
         rate: Rate::from_bps(100_000_000),

@@ -93,7 +93,7 @@ fn a_ring_loses_what_comes_before_the_interrupt() {
 fn bursts_fill_the_queue_behind_a_fast_edge() {
     let paced = |pacing| {
         let mut dumbbell = gigabit();
-        dumbbell.tcp.pacing = pacing;
+        dumbbell.tcp.sending.pacing = pacing;
         // Just less than the path holds: without bursts no queue stands.
         (dumbbell.tcp.send_buffer, dumbbell.tcp.receive_buffer) = (2_000_000, 2_000_000);
         dumbbell.experiment()

@@ -155,7 +155,7 @@ fn a_paced_window_needs_less_of_a_queue_and_grows_as_fast() {
     // A path that cwnd never fills: 64 segments of buffer in front of twice the rate of the window's bursts.
     let run = |pacing| {
         let plain = dumbbell("reno", 1, 50, 100, 20);
-        let tcp = TcpConfig { pacing, initial_ssthresh: 100 * 1448, ..plain.tcp.clone() };
+        let tcp = TcpConfig { initial_ssthresh: 100 * 1448, ..plain.tcp.clone() }.with(|tcp| tcp.sending.pacing = pacing);
         let trace = measured(&Dumbbell { tcp, queue: droptail(Capacity::Bdp(1.0)), ..plain }, 0);
         let cwnd = |seconds: u64| {
             let at = Time::ZERO + Duration::from_secs(seconds);
@@ -174,7 +174,7 @@ fn a_paced_window_needs_less_of_a_queue_and_grows_as_fast() {
 fn without_pacing_bbr_is_let_loose_in_bursts() {
     let small = |pacing| {
         let plain = dumbbell("bbr", 1, 100, 40, 20);
-        Dumbbell { tcp: TcpConfig { pacing, ..plain.tcp }, queue: droptail(Capacity::Bdp(4.0)), ..plain }
+        Dumbbell { tcp: plain.tcp.with(|tcp| tcp.sending.pacing = pacing), queue: droptail(Capacity::Bdp(4.0)), ..plain }
     };
     let queue = |pacing| measured(&small(pacing), 5).links[0].queue_mean_packets;
     assert!(queue(Pacing::Off) > 3.0 * queue(Pacing::Auto), "off {}, auto {}", queue(Pacing::Off), queue(Pacing::Auto));

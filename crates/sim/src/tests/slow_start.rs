@@ -13,7 +13,7 @@ use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// 622 Mb/s, 70 ms, a queue of `bdps` bandwidth-delay products: the first 5 s.
 fn first_five_seconds(control: &str, slow_start: &'static str, bdps: f64) -> Trace {
-    let tcp = TcpConfig { congestion_control: congestion::choice(control), slow_start, ..tcp("rfc") };
+    let tcp = TcpConfig { congestion_control: congestion::choice(control), ..tcp("rfc") }.with(|tcp| tcp.growth.slow_start = slow_start);
     let mut experiment = Dumbbell {
         rate: Rate::from_bps(622_000_000),
         rtt: Duration::from_millis(70),
@@ -79,7 +79,8 @@ fn slow_start_overshoots_a_short_queue_as_the_kernel_does() {
             edge_rate: Rate::from_bps(15_000_000),
             edge_delay: Duration::from_micros(12_500),
             queue: droptail(Capacity::Packets(55)),
-            tcp: TcpConfig { congestion_control: congestion::choice(control), slow_start, ..tcp("linux") },
+            tcp: TcpConfig { congestion_control: congestion::choice(control), ..tcp("linux") }
+                .with(|tcp| tcp.growth.slow_start = slow_start),
             duration: Duration::from_secs(20),
             ..Dumbbell::default()
         };

@@ -155,7 +155,7 @@ fn a_sender_without_pauses_never_restarts() {
     let runs = [CwndValidation::Off, CwndValidation::Rfc5681].map(|cwnd_validation| {
         let window_sizing = sizing("ideal", &[("maxwnd", Value::Capacity(Capacity::Packets(650)))]);
         let trace = run(&Dumbbell {
-            tcp: TcpConfig { cwnd_validation, window_sizing, ..tcp("reno-2001") },
+            tcp: TcpConfig { window_sizing, ..tcp("reno-2001") }.with(|tcp| tcp.sending.cwnd_validation = cwnd_validation),
             ..path("reno", sizing("static", &[]), 100)
         });
         assert!(trace.flows[0].timeouts > 0, "it does go through timeouts");

@@ -1,7 +1,7 @@
 //! Compound TCP (Tan, Song, Zhang and Sridharan 2006): Reno's window, and beside it one that grows fast while few of its
 //! packets wait in the queue and shrinks as more do. `Window` here holds the sum of the two.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::congestion::rounds::Rounds;
 use crate::ecn::EcnUse;
@@ -148,15 +148,12 @@ impl CongestionControl for Compound {
         }
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.rounds.restart();
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
         self.dwnd = 0.0;
-    }
-
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.validate(cwnd, ssthresh);
-        self.dwnd = 0.0;
+        if let Unused::Idle(_) = unused {
+            self.rounds.restart();
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 
 use super::reno::{ABE, BETA_ECN_CUBIC};
 use super::state::Unit;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
-use longfat_core::time::{Duration, Time};
+use longfat_core::time::Time;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "cubic",
@@ -57,7 +57,7 @@ pub struct Cubic {
 impl Cubic {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        let first_growth = f64::from(config.growth_before_loss) / 100.0;
+        let first_growth = f64::from(config.growth.growth_before_loss) / 100.0;
         Cubic {
             window: Window::new(config),
             abe: false,
@@ -65,7 +65,7 @@ impl Cubic {
             cwnd_prior: 0.0,
             after_timeout: false,
             first_growth,
-            alpha_above: if config.reno_above_prior { 1.0 } else { ALPHA },
+            alpha_above: if config.growth.reno_above_prior { 1.0 } else { ALPHA },
             epoch: None,
             before: None,
         }
@@ -164,13 +164,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.epoch = None;
-    }
-
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.validate(cwnd, ssthresh);
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
         self.epoch = None;
     }
 }
@@ -179,6 +174,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
     use crate::stack;
+    use longfat_core::time::Duration;
 
     const MSS: u64 = 1000;
 
@@ -276,7 +272,9 @@ mod tests {
         for (cwnd, parts, whole) in [(14_300, 10_010, 9_000), (50_900, 35_630, 35_000)] {
             for (whole_segments, expected) in [(false, parts), (true, whole)] {
                 let stack = stack::find("rfc").unwrap().params();
-                let mut c = Cubic::new(&TcpConfig { mss: MSS as u32, whole_segments, ..TcpConfig::new(&stack, 1500) });
+                let mut c = Cubic::new(
+                    &TcpConfig { mss: MSS as u32, ..TcpConfig::new(&stack, 1500) }.with(|tcp| tcp.growth.whole_segments = whole_segments),
+                );
                 c.window.cwnd = cwnd;
                 loss(&mut c, Time::ZERO);
                 assert_eq!((c.cwnd(), c.ssthresh()), (expected, expected));

@@ -1,7 +1,7 @@
 //! FAST (Jin, Wei and Low 2004): every other round trip the window moves towards that which keeps alpha packets of its own in
 //! the path, by the average queueing delay; its segments are spaced over the round trip.
 
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -171,13 +171,8 @@ impl CongestionControl for Fast {
         (self.left, self.frozen) = (0.0, true);
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        (self.left, self.frozen) = (0.0, true);
-    }
-
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.validate(cwnd, ssthresh);
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
         (self.left, self.frozen) = (0.0, true);
     }
 

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{AckSample, CongestionControl, CongestionEvent, Established, Variable};
-use crate::rate::LostPacket;
-use longfat_core::time::{Duration, Time};
+use super::{AckSample, CongestionControl, CongestionEvent, PathModel, PrrUse, Traits, Unused, Variable, Window};
 use longfat_core::units::Rate;
 
 /// What is held of a control. Shared by who steers and by the [`Held`] control, from whichever threads.
@@ -56,21 +54,28 @@ impl Held {
 }
 
 impl CongestionControl for Held {
+    /// A window that is held holds at all times, in recovery too.
+    fn traits(&self) -> Traits {
+        let own = self.control.traits();
+        Traits { prr: if self.hold.cwnd().is_some() { PrrUse::Never } else { own.prr }, ..own }
+    }
+    fn window(&self) -> Option<&Window> {
+        self.control.window()
+    }
+    fn window_mut(&mut self) -> Option<&mut Window> {
+        self.control.window_mut()
+    }
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        self.control.path_model()
+    }
     fn state(&mut self) -> Vec<Variable<'_>> {
         self.control.state()
     }
-
     fn cwnd(&self) -> u64 {
         self.hold.cwnd().unwrap_or_else(|| self.control.cwnd())
     }
-    fn ssthresh(&self) -> u64 {
-        self.control.ssthresh()
-    }
-    fn on_established(&mut self, established: &Established) {
-        self.control.on_established(established);
-    }
-    fn on_first_window(&mut self, rwnd: u64) {
-        self.control.on_first_window(rwnd);
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.hold.pacing_rate().or_else(|| self.control.pacing_rate())
     }
     fn on_sample(&mut self, ack: &AckSample) {
         self.control.on_sample(ack);
@@ -84,46 +89,8 @@ impl CongestionControl for Held {
     fn on_spurious(&mut self) {
         self.control.on_spurious();
     }
-    fn on_recovered(&mut self, now: Time) {
-        self.control.on_recovered(now);
-    }
-    fn on_restart(&mut self, idle: Duration) {
-        self.control.on_restart(idle);
-    }
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        self.control.on_validation(cwnd, ssthresh);
-    }
-    fn on_syn_loss(&mut self) {
-        self.control.on_syn_loss();
-    }
-    fn on_lost(&mut self, packet: &LostPacket) {
-        self.control.on_lost(packet);
-    }
-    fn on_idle_end(&mut self, now: Time) {
-        self.control.on_idle_end(now);
-    }
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.hold.pacing_rate().or_else(|| self.control.pacing_rate())
-    }
-    /// What is held holds at all times, in recovery too.
-    fn burst_least(&self) -> u64 {
-        self.control.burst_least()
-    }
-    fn uses_prr(&self) -> bool {
-        self.hold.cwnd().is_none() && self.control.uses_prr()
-    }
-
-    fn uses_prr_on_marks(&self) -> bool {
-        self.hold.cwnd().is_none() && self.control.uses_prr_on_marks()
-    }
-    fn starts_over(&self) -> bool {
-        self.control.starts_over()
-    }
-    fn holds_back(&self) -> bool {
-        self.control.holds_back()
-    }
-    fn wants_rate(&self) -> bool {
-        self.control.wants_rate()
+    fn on_unused(&mut self, unused: Unused) {
+        self.control.on_unused(unused);
     }
 }
 

@@ -1,7 +1,7 @@
 //! H-TCP (Leith and Shorten 2004): the increase grows with the time since the last congestion event, and the decrease is
 //! what empties the queue and no more.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -188,10 +188,12 @@ impl CongestionControl for Htcp {
         }
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        // The path may be another one by now: time counts from the next ACK.
-        self.epoch = None;
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
+        if let Unused::Idle(_) = unused {
+            // The path may be another one by now: time counts from the next ACK.
+            self.epoch = None;
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! TCP-Illinois (Liu, Basar and Srikant 2006): loss says whether to shrink, queueing delay how much to grow and to shrink.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -204,9 +204,11 @@ impl CongestionControl for Illinois {
         }
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.start_over();
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
+        if let Unused::Idle(_) = unused {
+            self.start_over();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! delays, and a second sight of it soon after the first means that others are there.
 
 use super::state::Unit;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Unused, Variable, Window};
 use crate::TcpConfig;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::{Duration, Time};
@@ -72,7 +72,7 @@ impl Delays {
         Delays {
             delta: params.number("delta"),
             inference: params.integer("inference"),
-            tick: config.timestamp_tick.as_ps() as i64,
+            tick: config.timers.timestamp_tick.as_ps() as i64,
             mss: u64::from(config.mss),
             alone: None,
             range: None,
@@ -231,8 +231,10 @@ impl<G: Growth> CongestionControl for LowPriority<G> {
         }
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.delays.restart();
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
+        if let Unused::Idle(_) = unused {
+            self.delays.restart();
+        }
     }
 }

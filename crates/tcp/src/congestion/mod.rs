@@ -40,6 +40,7 @@ pub mod westwood;
 pub mod yeah;
 
 mod low_priority;
+mod measured;
 mod rounds;
 pub mod slow_start;
 pub mod state;
@@ -53,6 +54,7 @@ use longfat_core::by_name;
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
+pub(crate) use measured::Measured;
 pub use slow_start::SlowStart;
 pub use state::Variable;
 pub use window::Window;
@@ -87,7 +89,7 @@ pub struct AckSample {
     pub after_timeout: bool,
     /// Whether a fast recovery is under way.
     pub in_recovery: bool,
-    /// Delivery rate, where the control asks for it ([`CongestionControl::wants_rate`]).
+    /// Delivery rate, where the control asks for it ([`Traits::wants_rate`]).
     pub rate: Option<RateSample>,
 }
 
@@ -131,8 +133,55 @@ pub struct Established {
     pub seed: u64,
 }
 
-/// A congestion control. Windows are in bytes. Each method stands for a hook of Linux's `tcp_congestion_ops`.
+/// A window that is not used: what becomes of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unused {
+    /// Nothing was sent for so long, more than an rto: sending starts again (RFC 5681 §4.1).
+    Idle(Duration),
+    /// These shall the window and ssthresh be, in bytes (RFC 2861, RFC 7661 §4.4).
+    Limited {
+        /// The congestion window.
+        cwnd: u64,
+        /// The slow start threshold.
+        ssthresh: u64,
+    },
+}
+
+/// Where proportional rate reduction may steer the window in place of the control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PrrUse {
+    /// The control's window holds at all times.
+    Never,
+    /// During the repair of a loss.
+    Losses,
+    /// Also, with `prr_on_marks`, after a reduction without a loss.
+    Reductions,
+}
+
+/// Services that a control asks of the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Traits {
+    /// Where PRR may steer.
+    pub prr: PrrUse,
+    /// How many segments pacing lets go at once, at least.
+    pub burst_least: u64,
+    /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
+    pub starts_over: bool,
+    /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
+    pub wants_rate: bool,
+}
+
+impl Traits {
+    /// A control that keeps a window, and asks for nothing else.
+    pub const WINDOW: Self = Traits { prr: PrrUse::Reductions, burst_least: BURST_LEAST, starts_over: false, wants_rate: false };
+}
+
+/// A congestion control. Windows are in bytes. Each hook stands for one of Linux's `tcp_congestion_ops`.
 pub trait CongestionControl: std::fmt::Debug {
+    /// Services that it asks of the sender: when a connection begins, and `prr` whenever a reduction does.
+    fn traits(&self) -> Traits {
+        Traits::WINDOW
+    }
     /// The window of a control that keeps one: what follows from it is the same for all, and an override only adds what the control keeps
     /// beside it. `None`: the control models the path, and overrides what it must.
     fn window(&self) -> Option<&Window> {
@@ -140,6 +189,10 @@ pub trait CongestionControl: std::fmt::Debug {
     }
     /// The same, to be changed.
     fn window_mut(&mut self) -> Option<&mut Window> {
+        None
+    }
+    /// The hooks of a control that models the path.
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
         None
     }
     /// What else it knows and decides with, by name: to be read and set from outside ([`state`]).
@@ -154,13 +207,9 @@ pub trait CongestionControl: std::fmt::Debug {
     fn ssthresh(&self) -> u64 {
         self.window().map_or(u64::MAX, |window| window.ssthresh)
     }
-    /// The handshake is done.
-    fn on_established(&mut self, _established: &Established) {}
-    /// The peer first advertises this window, and ssthresh shall start at half of it. Only where the stack says so.
-    fn on_first_window(&mut self, rwnd: u64) {
-        if let Some(window) = self.window_mut() {
-            window.start_at_half(rwnd);
-        }
+    /// At what rate to space segments; `None`: ACKs clock them.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
     }
     /// An ACK delivered something, in whatever phase; comes before [`Self::on_ack`]. For what measures rather than grows.
     fn on_sample(&mut self, _ack: &AckSample) {}
@@ -174,57 +223,52 @@ pub trait CongestionControl: std::fmt::Debug {
             window.undo();
         }
     }
+    /// The window was not in use.
+    fn on_unused(&mut self, unused: Unused) {
+        if let Some(window) = self.window_mut() {
+            window.unused(unused);
+        }
+    }
+}
+
+/// The hooks of a control that models the path: those for which a [`Window`] alone needs nobody.
+pub trait PathModel {
+    /// The handshake is done.
+    fn on_established(&mut self, _established: &Established) {}
+    /// The SYN was lost: start with one segment (RFC 5681 §3.1).
+    fn on_syn_loss(&mut self);
+    /// A transmission counts as lost now. Only with [`Traits::wants_rate`].
+    fn on_lost(&mut self, _packet: &LostPacket) {}
     /// Fast recovery is over: all that was outstanding when it began has arrived.
     fn on_recovered(&mut self, _now: Time) {}
-    /// Sending starts again after an idle `rto` (RFC 5681 §4.1).
-    fn on_restart(&mut self, _idle: Duration) {
-        if let Some(window) = self.window_mut() {
-            window.restart();
-        }
-    }
-    /// The window was not in use and is not trusted further: these shall it and ssthresh be (RFC 7661 §4.4).
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        if let Some(window) = self.window_mut() {
-            window.validate(cwnd, ssthresh);
-        }
-    }
-    /// The SYN was lost: start with one segment (RFC 5681 §3.1).
-    fn on_syn_loss(&mut self) {
-        if let Some(window) = self.window_mut() {
-            window.syn_loss();
-        }
-    }
-    /// A transmission counts as lost now. Only where [`Self::wants_rate`].
-    fn on_lost(&mut self, _packet: &LostPacket) {}
-    /// Something is about to be sent after a time in which nothing was in flight for want of data. Only where [`Self::wants_rate`].
+    /// Something is about to be sent after a time in which nothing was in flight for want of data. Only with [`Traits::wants_rate`].
     fn on_idle_end(&mut self, _now: Time) {}
-    /// At what rate to space segments; `None`: ACKs clock them.
-    fn pacing_rate(&self) -> Option<Rate> {
-        None
-    }
-    /// How many segments pacing lets go at once, at least.
-    fn burst_least(&self) -> u64 {
-        BURST_LEAST
-    }
-    /// Whether proportional rate reduction may steer the window during recovery. If not, [`Self::cwnd`] holds at all times.
-    fn uses_prr(&self) -> bool {
-        true
-    }
-    /// Whether it may, with `prr_on_marks`, also steer the window after a reduction without a loss.
-    fn uses_prr_on_marks(&self) -> bool {
-        self.uses_prr()
-    }
-    /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
-    fn starts_over(&self) -> bool {
-        false
-    }
     /// Whether the control sends less than it could on purpose, so that rates now are no measure of the path.
     fn holds_back(&self) -> bool {
         false
     }
-    /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
-    fn wants_rate(&self) -> bool {
-        false
+}
+
+/// The handshake of `control` is done.
+pub fn established(control: &mut dyn CongestionControl, established: &Established) {
+    if let Some(model) = control.path_model() {
+        model.on_established(established);
+    }
+}
+
+/// The SYN of `control` was lost: it starts with one segment (RFC 5681 §3.1).
+pub fn syn_lost(control: &mut dyn CongestionControl) {
+    if let Some(model) = control.path_model() {
+        model.on_syn_loss();
+    } else if let Some(window) = control.window_mut() {
+        window.syn_loss();
+    }
+}
+
+/// A fast recovery of `control` is over: all that was outstanding when it began has arrived.
+pub fn recovered(control: &mut dyn CongestionControl, now: Time) {
+    if let Some(model) = control.path_model() {
+        model.on_recovered(now);
     }
 }
 

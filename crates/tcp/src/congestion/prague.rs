@@ -5,7 +5,7 @@
 
 use super::dctcp::Alpha;
 use super::window::float;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, PrrUse, Traits, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -175,14 +175,11 @@ impl CongestionControl for Prague {
     /// It moves its window itself, down as well as up, by fractions of a segment: the reference does so as it processes an ACK
     /// (github.com/L4STeam/linux, issue 17), by Linux's hook `cong_control`, which takes the place of PRR (the change "new CC hook to set
     /// sending rate with rate_sample in any CA state", 2016).
-    fn uses_prr_on_marks(&self) -> bool {
-        false
-    }
-
+    ///
     /// RFC 9331 §4.3: the queue that bursts cause is to be limited. On a slow link the second of two segments waits for longer than an L4S
     /// queue allows, and is marked for that: a small window, of which it is a larger part, would shrink the more.
-    fn burst_least(&self) -> u64 {
-        1
+    fn traits(&self) -> Traits {
+        Traits { prr: PrrUse::Losses, burst_least: 1, ..Traits::WINDOW }
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

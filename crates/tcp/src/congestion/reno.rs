@@ -1,6 +1,6 @@
 //! Reno: additive increase, multiplicative decrease (Jacobson 1988; RFC 5681 §3.1).
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -43,9 +43,9 @@ impl Reno {
     pub fn new(config: &TcpConfig) -> Self {
         Reno {
             window: Window::new(config),
-            counts_acks: config.abc_limit == 0,
-            counts_segments: config.count_segments,
-            extra_increment: config.extra_increment,
+            counts_acks: config.sending.abc_limit == 0,
+            counts_segments: config.sending.count_segments,
+            extra_increment: config.sending.extra_increment,
             abe: false,
             acked: 0,
         }
@@ -96,9 +96,11 @@ impl CongestionControl for Reno {
         self.acked = 0;
     }
 
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.validate(cwnd, ssthresh);
-        self.acked = 0;
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
+        if let Unused::Limited { .. } = unused {
+            self.acked = 0;
+        }
     }
 }
 
@@ -131,7 +133,10 @@ mod tests {
 
     /// What congestion avoidance adds in a round trip of `segments` ACKs, in bytes.
     fn growth(count_segments: bool, segments: u64) -> u64 {
-        let mut reno = Reno::new(&TcpConfig { abc_limit: 0, count_segments, ..config("reno", &[], segments) });
+        let mut reno = Reno::new(&config("reno", &[], segments).with(|tcp| {
+            tcp.sending.abc_limit = 0;
+            tcp.sending.count_segments = count_segments;
+        }));
         round(&mut reno, &ack(Time::ZERO, Duration::from_millis(100)));
         reno.cwnd() - segments * MSS
     }
@@ -150,8 +155,11 @@ mod tests {
     #[test]
     fn beyond_mss_squared_a_byte_an_ack_is_too_much() {
         for (count_segments, grown) in [(true, MSS), (false, 5 * MSS)] {
-            let mut reno = Reno::new(&TcpConfig { abc_limit: 0, count_segments, ..config("reno", &[], 10) });
-            reno.on_validation(5000 * MSS, MSS);
+            let mut reno = Reno::new(&config("reno", &[], 10).with(|tcp| {
+                tcp.sending.abc_limit = 0;
+                tcp.sending.count_segments = count_segments;
+            }));
+            reno.on_unused(Unused::Limited { cwnd: 5000 * MSS, ssthresh: MSS });
             round(&mut reno, &ack(Time::ZERO, Duration::from_millis(100)));
             assert_eq!(reno.cwnd() - 5000 * MSS, grown);
         }

@@ -155,7 +155,7 @@ impl Variable<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::config;
-    use super::super::{Congestion, Established, REGISTRY, testing};
+    use super::super::{Congestion, Established, REGISTRY, established, recovered, testing};
     use super::*;
     use crate::conformance::{ack, event};
 
@@ -163,7 +163,7 @@ mod tests {
     fn controls() -> impl Iterator<Item = (&'static str, Box<dyn CongestionControl + Send>)> {
         REGISTRY.iter().filter(|kind| kind.params.iter().all(|p| p.default.is_some())).map(|kind| {
             let mut control = (kind.build)(&config(kind.name, &[], 100));
-            control.on_established(&Established { now: Time::ZERO, rtt: None, sack: true, seed: 1 });
+            established(&mut *control, &Established { now: Time::ZERO, rtt: None, sack: true, seed: 1 });
             for n in 0..500 {
                 testing::give(&mut *control, &ack(n, testing::MSS));
             }
@@ -225,7 +225,7 @@ mod tests {
                             let kind = if n % 400 == 0 { Congestion::Loss } else { Congestion::Timeout };
                             let flight = control.cwnd();
                             control.on_congestion(&event(kind, n, flight));
-                            control.on_recovered(Time::ZERO + Duration::from_millis(n));
+                            recovered(&mut *control, Time::ZERO + Duration::from_millis(n));
                         }
                         assert!(control.cwnd() >= testing::MSS, "{name}: {variable}");
                     }

@@ -1,6 +1,6 @@
 //! Tahoe (Jacobson 1988): every loss, however it is seen, sends the window back to one segment, and slow start begins again.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window, reno::Reno};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Traits, Unused, Variable, Window, reno::Reno};
 use crate::ecn::EcnUse;
 
 pub(super) const KIND: ControlKind = ControlKind {
@@ -48,12 +48,12 @@ impl CongestionControl for Tahoe {
         self.0.on_spurious();
     }
 
-    fn on_validation(&mut self, cwnd: u64, ssthresh: u64) {
-        self.0.on_validation(cwnd, ssthresh);
+    fn on_unused(&mut self, unused: Unused) {
+        self.0.on_unused(unused);
     }
 
-    fn starts_over(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { starts_over: true, ..Traits::WINDOW }
     }
 }
 

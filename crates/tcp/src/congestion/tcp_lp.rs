@@ -104,7 +104,7 @@ mod tests {
     /// The windows after rounds with a constant delay of so many milliseconds, read by a peer whose clock ticks every 10 ms, and
     /// then with 3 ms more.
     fn by_coarse_ticks(delay: u64) -> [u64; 2] {
-        let tcp = TcpConfig { timestamp_tick: Duration::from_millis(10), ..config("tcp_lp", &[], 400) };
+        let tcp = config("tcp_lp", &[], 400).with(|tcp| tcp.timers.timestamp_tick = Duration::from_millis(10));
         let (mut lp, mut now) = (tcp_lp(&tcp), Time::ZERO);
         reduce(&mut lp, now, Congestion::Loss);
         let mut last = |round: u64, delay: u64| {

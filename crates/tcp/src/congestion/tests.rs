@@ -117,7 +117,7 @@ fn reno_slow_start_doubles_a_round_and_avoidance_adds_one_segment_a_round() {
 #[test]
 fn reno_halves_to_the_byte_or_as_bsd_did_to_whole_segments() {
     for (abc_limit, expected) in [(2, 15 * 1448 / 2), (0, 7 * 1448)] {
-        let mut control = (find("reno").unwrap().build)(&TcpConfig { abc_limit, ..config("reno") });
+        let mut control = (find("reno").unwrap().build)(&config("reno").with(|tcp| tcp.sending.abc_limit = abc_limit));
         control.on_congestion(&event(Congestion::Loss, 0, 15 * 1448));
         assert_eq!(control.ssthresh(), expected);
     }
@@ -127,7 +127,7 @@ fn reno_halves_to_the_byte_or_as_bsd_did_to_whole_segments() {
 fn leaving_slow_start_sets_ssthresh_and_growth_goes_on_in_congestion_avoidance() {
     for name in ["reno", "cubic"] {
         for (slow_start, leaves) in [("standard", false), ("limited", false), ("hystart", true), ("hystart++", true)] {
-            let mut control = (find(name).unwrap().build)(&TcpConfig { slow_start, ..config(name) });
+            let mut control = (find(name).unwrap().build)(&config(name).with(|tcp| tcp.growth.slow_start = slow_start));
             // 20 ACKs a round; the round trip rises by 20 ms in the third.
             for n in 0..400 {
                 let rtt = Duration::from_millis(if n < 40 { 70 } else { 90 });

@@ -1,11 +1,10 @@
 //! Vegas (Brakmo and Peterson 1995): once a round trip, how many of its own segments wait in the path, by the difference
 //! between the rate it would have on an empty path and the one it has; the window keeps that number between alpha and beta.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
-use longfat_core::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "vegas",
@@ -118,9 +117,11 @@ impl CongestionControl for Vegas {
         self.doubles = true;
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.doubles = true;
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
+        if let Unused::Idle(_) = unused {
+            self.doubles = true;
+        }
     }
 }
 

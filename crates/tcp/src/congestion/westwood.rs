@@ -1,7 +1,7 @@
 //! Westwood+ (Grieco and Mascolo 2004): Reno whose threshold after a loss is what the path has been delivering, not half.
 
 use super::state::Unit;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -104,10 +104,12 @@ impl CongestionControl for Westwood {
         self.window.undo();
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        // Idleness is no bandwidth of the path.
-        (self.since, self.delivered) = (None, 0);
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
+        if let Unused::Idle(_) = unused {
+            // Idleness is no bandwidth of the path.
+            (self.since, self.delivered) = (None, 0);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
 //! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
 
+use super::Unused;
 use super::state::Unit;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
@@ -45,8 +46,8 @@ impl Window {
             mss,
             initial,
             initial_ssthresh: config.initial_ssthresh,
-            counts_acks: config.abc_limit == 0,
-            whole_segments: config.whole_segments,
+            counts_acks: config.sending.abc_limit == 0,
+            whole_segments: config.growth.whole_segments,
             slow_start: SlowStart::new(config),
             fraction: 0.0,
             before: None,
@@ -179,6 +180,14 @@ impl Window {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
         true
+    }
+
+    /// It was not in use.
+    pub fn unused(&mut self, unused: Unused) {
+        match unused {
+            Unused::Idle(_) => self.restart(),
+            Unused::Limited { cwnd, ssthresh } => self.validate(cwnd, ssthresh),
+        }
     }
 
     /// After an idle rto: back to the initial window (RFC 5681 §4.1).

@@ -1,7 +1,7 @@
 //! YeAH (Baiocchi, Castellani and Vacirca 2007): Scalable while the queue is short, Reno while it is not, and in the latter it
 //! takes its own packets out of the queue before they are lost; unless it competes with flows that do not.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::congestion::rounds::Rounds;
 use crate::ecn::EcnUse;
@@ -185,9 +185,11 @@ impl CongestionControl for Yeah {
         }
     }
 
-    fn on_restart(&mut self, _idle: Duration) {
-        self.window.restart();
-        self.rounds.restart();
+    fn on_unused(&mut self, unused: Unused) {
+        self.window.unused(unused);
+        if let Unused::Idle(_) = unused {
+            self.rounds.restart();
+        }
     }
 }
 

@@ -65,7 +65,7 @@ impl Connection {
     /// RFC 9293 §3.8.3: what is sent again has not been answered for so long that the connection is given up (R2, in units of time).
     /// R1, at which IP would be asked for another route, says nothing here.
     pub(super) fn mind_user_timeout(&mut self, now: Time) {
-        if self.config.user_timeout.is_some_and(|limit| self.sender().unanswered(now) >= limit) {
+        if self.config.timers.user_timeout.is_some_and(|limit| self.sender().unanswered(now) >= limit) {
             self.give_up();
         }
     }

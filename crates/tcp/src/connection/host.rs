@@ -11,7 +11,7 @@ impl Connection {
     pub fn set_room(&mut self, room: bool) {
         let room = if room { Room::Yes } else { Room::No };
         match &mut self.sending {
-            Sending::Active(sender) => sender.room = room,
+            Sending::Active(sender) => sender.host.room = room,
             Sending::Silent(silent) => silent.room = room,
         }
     }
@@ -20,14 +20,14 @@ impl Connection {
     /// new data until a burst is complete, and begins none while the queue is not small.
     pub fn set_room_for_bursts(&mut self, offload: &Offload, room: bool, queued: u64) {
         match &mut self.sending {
-            Sending::Active(sender) => sender.set_room_for_bursts(offload, room, queued),
+            Sending::Active(sender) => sender.host.set_room_for_bursts(offload, room, queued),
             Sending::Silent(silent) => silent.room = if room { Room::Yes } else { Room::No },
         }
     }
 
     /// Whether `poll_transmit` has kept back a segment for want of room.
     pub fn wants_room(&self) -> bool {
-        self.sending.sender().is_some_and(|sender| sender.room == Room::Refused)
+        self.sending.sender().is_some_and(|sender| sender.host.room == Room::Refused)
     }
 
     /// The interface has refused a segment, and this stack takes that as congestion: counts a send stall, and reduces the

@@ -145,19 +145,19 @@ impl Connection {
             acks_sent: self.acks_sent,
             duplicates_received: self.receiver.duplicates,
             bytes_duplicate: self.receiver.bytes_duplicate,
-            ..self.sending.sender().map_or_else(Stats::default, |sender| *sender.stats())
+            ..self.sending.sender().map_or_else(Stats::default, Sender::stats)
         }
     }
 
     /// The round trips measured since they were last forgotten; `None` of a connection that sends nothing.
     pub fn round_trips(&self) -> Option<&Quantiles> {
-        self.sending.sender().map(Sender::round_trips)
+        self.sending.sender().map(|sender| sender.trips.measured())
     }
 
     /// Forgets what [`Connection::round_trips`] has.
     pub fn forget_round_trips(&mut self) {
         if let Some(sender) = self.sending.sender_mut() {
-            sender.forget_round_trips();
+            sender.trips.forget_measured();
         }
     }
 

@@ -44,13 +44,14 @@ impl Handshake {
 
 /// The clock of our timestamps, where there are any.
 pub(super) fn timestamp_clock(config: &TcpConfig, phase: Duration) -> Option<Clock> {
-    config.timestamps.then(|| Clock::new(config.timestamp_tick, phase))
+    config.timestamps.then(|| Clock::new(config.timers.timestamp_tick, phase))
 }
 
 /// How long it has been tried when the wait for the answer to repetition `last` of a SYN ends, where the first `linear` timeouts do not double
 /// the wait.
 fn waited(config: &TcpConfig, last: u32, linear: u32) -> Duration {
-    let doubled = |i: u32| config.rto_initial.saturating_mul(1 << i.min(config.rto_doublings).min(40)).min(config.rto_max);
+    let doubled =
+        |i: u32| config.timers.rto_initial.saturating_mul(1 << i.min(config.timers.rto_doublings).min(40)).min(config.timers.rto_max);
     (0..=last).map(|i| doubled(i.saturating_sub(linear))).fold(Duration::ZERO, |sum, wait| sum + wait)
 }
 
@@ -160,8 +161,11 @@ impl Connection {
     /// Nothing has answered the SYN, or the SYN-ACK.
     pub(super) fn syn_timeout(&mut self) {
         let asks = self.state == State::SynSent;
-        let (retries, linear) =
-            if asks { (self.config.syn_retries, self.config.syn_linear_timeouts) } else { (self.config.syn_ack_retries, 0) };
+        let (retries, linear) = if asks {
+            (self.config.timers.syn_retries, self.config.timers.syn_linear_timeouts)
+        } else {
+            (self.config.timers.syn_ack_retries, 0)
+        };
         let (timeouts, config) = (u32::from(self.handshake.timeouts), &self.config);
         // The time is the one that `retries` take with doubling alone. Measured on Linux 6.18: with 2 of them, and 4 linear timeouts, SYNs go
         // after 0, 1, 2, 3, 4 and 5 s, and the attempt ends after 7 s, as it does without linear timeouts.

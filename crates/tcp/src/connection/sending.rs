@@ -125,7 +125,7 @@ impl Connection {
             sender.check_app_limited();
         }
         sender.buffer.set_memory(silent.memory);
-        sender.room = silent.room;
+        sender.host.room = silent.room;
         sender
     }
 
@@ -135,7 +135,7 @@ impl Connection {
             && !self.speaks
         {
             let ecn = sender.ecn.is_on().then(|| Box::new(sender.ecn.clone()));
-            let (peer, room) = (sender.peer, sender.room);
+            let (peer, room) = (sender.peer, sender.host.room);
             self.sending =
                 Sending::Silent(Silent { peer, wanted_buffer: sender.buffer.wanted(), memory: sender.buffer.memory(), room, ecn });
         }

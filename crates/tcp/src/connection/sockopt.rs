@@ -53,7 +53,7 @@ impl Connection {
     /// TCP_QUICKACK: on, a delayed ACK goes now and so many segments are acknowledged at once as at the start of a connection, but one
     /// at least; off, none are.
     pub fn set_quick_ack(&mut self, on: bool) {
-        self.receiver.quick_acks = if on { self.config.quick_acks.max(1) } else { 0 };
+        self.receiver.acks.quick = if on { self.config.quick_acks.max(1) } else { 0 };
         self.ack_now |= on && self.receiver.owes_ack();
     }
 

@@ -106,13 +106,13 @@ impl Books {
     /// One ACK: everything below `ack` and `left..right` are there.
     fn ack(&mut self, ack: u64, left: u64, right: u64) {
         let now = self.now();
-        let tells = |sent| now.since(sent) >= MIN_RTT;
+        let answer = Answer { now, rtt_min: MIN_RTT, echo: None };
         self.rack.begin(false);
         let (rack, log) = (&mut self.rack, &self.log);
-        self.board.sack(left, right, |s, e| rack.arrived(now, s, e, log, tells));
+        self.board.sack(left, right, |s, e| rack.arrived(now, s, e, log, answer));
         let mut from = self.board.una();
         while let Some((s, e)) = self.board.next_missing(from, ack) {
-            self.rack.arrived(now, s, e, &self.log, tells);
+            self.rack.arrived(now, s, e, &self.log, answer);
             from = e;
         }
         if ack > self.board.una() {
@@ -128,7 +128,7 @@ impl Books {
         let told: Vec<(Order, u64)> = fresh
             .iter()
             .map(|i| (self.bytes[*i as usize], *i))
-            .filter(|(b, _)| !b.retransmitted || tells(b.sent))
+            .filter(|(b, _)| !b.retransmitted || answer.is_of(b.sent))
             .map(|(b, i)| (b.order, i + 1))
             .collect();
         if let Some(last) = told.iter().max() {

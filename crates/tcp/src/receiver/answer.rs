@@ -17,10 +17,10 @@ impl Receiver {
         }
         let blocks = segment.sack_count() as u64;
         self.echo.stamp(segment, room.saturating_sub(if blocks > 0 { 4 + 8 * blocks } else { 0 }));
-        self.unacked = 0;
-        self.ack_deadline = Time::MAX;
+        self.acks.unacked = 0;
+        self.acks.deadline = Time::MAX;
         self.last_ack_sent = self.nxt;
-        if self.sizing.is_some() {
+        if self.buffer.sizing.is_some() {
             self.note_answer(now, segment);
         }
     }
@@ -74,7 +74,7 @@ impl Receiver {
     /// What could be taken in now, as far as it may be told.
     #[inline]
     fn window(&self) -> u64 {
-        self.buffer.saturating_sub(self.unread).min(self.clamp)
+        self.buffer.size.saturating_sub(self.unread).min(self.clamp)
     }
 
     /// The window field. The promised edge moves right only by steps worth sending for (RFC 9293 §3.8.6.2.2), and never left;
@@ -84,7 +84,7 @@ impl Receiver {
         let shift = if syn { 0 } else { self.shift };
         let shown = self.window().min(0xffff << shift) >> shift;
         let edge = self.nxt + (shown << shift);
-        let step = u64::from(self.largest_segment).min(self.buffer / 2).max(1);
+        let step = u64::from(self.largest_segment).min(self.buffer.size / 2).max(1);
         if edge >= self.promised + step || self.promised < self.nxt {
             self.promised = edge;
         }
@@ -96,7 +96,7 @@ impl Receiver {
     pub fn wants_update(&self) -> bool {
         let edge = self.nxt + self.window().min(0xffff << self.shift);
         let gain = edge.saturating_sub(self.promised);
-        gain >= (2 * u64::from(self.largest_segment)).min(self.buffer / 2).max(1)
+        gain >= (2 * u64::from(self.largest_segment)).min(self.buffer.size / 2).max(1)
     }
 
     /// What a SYN advertises: never scaled (RFC 7323 §2.2).

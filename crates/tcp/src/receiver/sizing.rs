@@ -11,7 +11,7 @@ impl Receiver {
     #[inline(never)]
     pub(super) fn note_answer(&mut self, now: Time, segment: &Segment) {
         let held = self.held();
-        if let Some(sizing) = &mut self.sizing {
+        if let Some(sizing) = &mut self.buffer.sizing {
             let timestamp = segment.timestamps().map(|(val, _)| val);
             sizing.on_answer(&Answer { now, timestamp, received: self.nxt + held, edge: self.promised });
         }
@@ -34,41 +34,41 @@ impl Receiver {
             marked: ecn == Ecn::Ce,
             segment: self.largest_segment.into(),
         };
-        if let Some(sizing) = &mut self.sizing {
+        if let Some(sizing) = &mut self.buffer.sizing {
             sizing.on_arrival(&arrival);
         }
         self.bound_buffer();
-        self.sizing.as_ref().is_some_and(|sizing| sizing.has_news())
+        self.buffer.sizing.as_ref().is_some_and(|sizing| sizing.has_news())
     }
 
     /// What the receive buffer would be with memory enough. A scaled window comes in units, and what is shown is rounded down (RFC
     /// 7323 §2.2): so what is asked for is rounded up.
     fn wanted_buffer(&self) -> u64 {
-        let Some(sizing) = &self.sizing else { return self.most_buffer };
+        let Some(sizing) = &self.buffer.sizing else { return self.buffer.most };
         let unit = 1 << self.shift;
-        (sizing.buffer().div_ceil(unit) * unit).min(self.most_buffer)
+        (sizing.buffer().div_ceil(unit) * unit).min(self.buffer.most)
     }
 
     /// The application asks for so much.
     pub fn set_most_buffer(&mut self, bytes: u64) {
-        self.most_buffer = bytes;
+        self.buffer.most = bytes;
         self.bound_buffer();
     }
 
     pub(super) fn bound_buffer(&mut self) {
-        self.buffer = self.wanted_buffer().min(if self.keeps_to_memory() { self.memory } else { u64::MAX });
+        self.buffer.size = self.wanted_buffer().min(if self.keeps_to_memory() { self.buffer.memory } else { u64::MAX });
     }
 
     /// Whether what is advertised keeps to what memory there is.
     pub fn keeps_to_memory(&self) -> bool {
-        self.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory())
+        self.buffer.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory())
     }
 
     /// The host has so much memory for unread data and window. What is promised beyond it stays promised. Whether the other side,
     /// without room for a segment till now, should hear of it.
     pub fn set_memory(&mut self, bytes: u64) -> bool {
-        self.memory = bytes;
-        if let Some(sizing) = &mut self.sizing {
+        self.buffer.memory = bytes;
+        if let Some(sizing) = &mut self.buffer.sizing {
             sizing.on_memory(bytes);
         }
         self.bound_buffer();
@@ -77,14 +77,14 @@ impl Receiver {
 
     /// The SYN and its answer took `rtt`.
     pub fn established(&mut self, rtt: Duration) {
-        if let Some(sizing) = &mut self.sizing {
+        if let Some(sizing) = &mut self.buffer.sizing {
             sizing.on_established(rtt);
         }
     }
 
     /// The round trip as measured here, and what came in the last one: where the window follows them.
     pub fn measured(&self) -> (Duration, u64) {
-        self.sizing.as_ref().map_or((Duration::ZERO, 0), |sizing| sizing.measured())
+        self.buffer.sizing.as_ref().map_or((Duration::ZERO, 0), |sizing| sizing.measured())
     }
 
     /// The receiving side of what the connection has of its host's memory.

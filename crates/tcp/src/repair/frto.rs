@@ -56,7 +56,7 @@ pub(crate) struct Told {
 
 impl Frto {
     /// Step 2b: so many new segments.
-    pub const MOST_NEW: u8 = 2;
+    const MOST_NEW: u8 = 2;
 
     pub fn new(enabled: bool) -> Self {
         Frto { step: if enabled { Step::Idle } else { Step::Never } }
@@ -97,11 +97,18 @@ impl Frto {
         }
     }
 
-    /// One of the new segments of step 2b was sent.
-    pub fn sent_new(&mut self) {
-        if let Step::Second { allowed, .. } = &mut self.step {
-            *allowed -= 1;
+    /// Step 2b: a new segment was `sent`, or there is none. Where there is none at all F-RTO is over, and what was lost goes again as ever:
+    /// whether that is so.
+    pub fn tried_new(&mut self, sent: bool) -> bool {
+        match &mut self.step {
+            Step::Second { allowed, .. } if sent => *allowed -= 1,
+            Step::Second { allowed: Self::MOST_NEW, .. } => {
+                self.stop();
+                return true;
+            }
+            _ => {}
         }
+        false
     }
 
     /// The basic algorithm (§2.1), or, where recovery is `selective`, the enhanced one (§3.1). Everything outstanding at the timeout
@@ -165,7 +172,7 @@ mod tests {
         let mut frto = after_first();
         assert_eq!(frto.judge(ack(1000, true), RECOVER, false), Finding::Undecided);
         assert_eq!(frto.allows(), Allowance::New { most: 2 });
-        frto.sent_new();
+        assert!(!frto.tried_new(true));
         assert_eq!(frto.allows(), Allowance::New { most: 1 });
         assert_eq!(frto.judge(ack(2000, true), RECOVER, false), Finding::Spurious);
     }

@@ -1,8 +1,11 @@
 //! What a repair sends next.
 
+use super::detection::Detection;
+use super::frto::Allowance;
+use super::tlp::Tlp;
 use super::{Phase, Repair};
-use crate::RecoveryKind;
 use crate::scoreboard::Scoreboard;
+use longfat_core::time::{Duration, Time};
 
 /// What is lost and to go again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +40,7 @@ impl Repair {
 
     /// What is lost, oldest first, in segments of at most `payload_max`, with `pipe` in flight.
     pub fn next_lost(&self, board: &Scoreboard, payload_max: u64, pipe: u64, window: u64) -> Lost {
-        if self.force && !self.kind.is_selective() {
+        if self.force && !self.is_selective() {
             let start = board.una();
             return Lost::Goes { start, end: (start + payload_max).min(board.max()) };
         }
@@ -52,7 +55,7 @@ impl Repair {
     pub fn lost_goes(&mut self, board: &mut Scoreboard, payload_max: u64, start: u64, end: u64) {
         self.force = false;
         // What Reno forces need not be what the scoreboard has as lost.
-        if self.kind.is_selective() || board.next_lost(payload_max) == Some((start, end)) {
+        if self.is_selective() || board.next_lost(payload_max) == Some((start, end)) {
             board.retransmitted(start, end);
         }
     }
@@ -64,7 +67,7 @@ impl Repair {
             window
         } else if !self.limited_transmit {
             window.saturating_sub(board.sacked_bytes())
-        } else if !self.kind.is_selective() {
+        } else if !self.is_selective() {
             // On the first two duplicate ACKs, up to cwnd + 2 SMSS may be outstanding.
             window + u64::from(self.duplicates.min(2)) * mss
         } else {
@@ -75,7 +78,7 @@ impl Repair {
     /// Whether, with nothing lost and nothing new to send, RFC 6675 has more to offer: [`Self::next_speculative`].
     #[inline]
     pub fn speculates(&self) -> bool {
-        self.phase == Phase::Recovery && self.kind == RecoveryKind::Sack
+        self.phase == Phase::Recovery && matches!(self.detection, Detection::Sack)
     }
 
     /// RFC 6675 §4, NextSeg rules 3 and 4: a hole that may be lost; then, once a recovery, the last segment, so that ACKs keep coming.
@@ -99,6 +102,77 @@ impl Repair {
         } else {
             board.retransmitted(speculation.start, speculation.end);
         }
+    }
+
+    /// Segments that F-RTO lets go.
+    #[inline]
+    pub fn frto_allows(&self) -> Allowance {
+        self.frto.allows()
+    }
+
+    /// F-RTO asked for new data: it was `sent`, or there is none. Whether the repair goes on without F-RTO.
+    pub fn frto_tried_new(&mut self, sent: bool) -> bool {
+        self.frto.tried_new(sent)
+    }
+
+    /// RFC 8985 §7.2: how long after an ACK, or what is sent, a tail loss probe is due. Not in recovery, with nothing SACKed, and no probe out.
+    #[inline]
+    pub fn probe_timeout(&self, board: &Scoreboard, mss: u64, srtt: Duration) -> Option<Duration> {
+        let may_probe = self.tlp.may_be_set() && self.is_open() && !board.has_sacked();
+        may_probe.then(|| Tlp::timeout(srtt, board.outstanding() <= mss))
+    }
+
+    /// Its timer went off, with something `outstanding` or not.
+    pub fn probe_timed_out(&mut self, outstanding: bool) {
+        self.tlp.went_off(outstanding);
+    }
+
+    /// Whether one is to be sent.
+    #[inline]
+    pub fn probe_is_due(&self) -> bool {
+        self.tlp.is_due()
+    }
+
+    /// It was sent, when everything below `max` had been: as new data, or `retransmitted`.
+    pub fn probe_sent(&mut self, max: u64, retransmitted: bool) {
+        self.tlp.sent(max, retransmitted);
+    }
+
+    /// It could not be sent. `later`: it will be.
+    pub fn probe_kept_back(&mut self, later: bool) {
+        self.tlp.kept_back(later);
+    }
+
+    /// RFC 8985 §7.4.2: an ACK. Whether it says that a probe repaired a loss, which was congestion. `moved`: the left edge moved; `sacks`:
+    /// it has SACK blocks; `duplicate`: what it reports to have arrived twice.
+    #[inline]
+    pub fn probe_repaired(&mut self, ack: u64, moved: bool, sacks: bool, duplicate: Option<(u64, u64)>) -> bool {
+        let repaired = self.tlp.acked(ack, moved, sacks, duplicate) && self.is_open();
+        if repaired {
+            self.keep_reduction();
+        }
+        repaired
+    }
+
+    /// `len` bytes are sent for the first time.
+    #[inline]
+    pub fn sent_new(&mut self, now: Time, board: &mut Scoreboard, len: u64) {
+        if self.log.is_full() && board.has_sacked() && self.detection.is_by_time() {
+            self.log.forget_arrived(|start, end| board.next_missing(start, end).is_none());
+        }
+        let start = board.max();
+        board.sent_new(len);
+        self.log.sent(start, start + len, now);
+    }
+
+    /// `start..end` is sent again at `now`, because it is lost, by a repair; or as a probe or a guess. `stamp`: its TSval.
+    pub fn sent_again(&mut self, now: Time, (start, end): (u64, u64), board: &Scoreboard, repairs: bool, stamp: Option<u32>) {
+        match self.detection.rack_mut() {
+            Some(rack) => rack.retransmissions.sent(start, end, board.max(), now),
+            None => self.log.sent_again(end),
+        }
+        self.frto.sent_again(end);
+        self.undo.sent_again(start, end, board.una(), repairs, stamp);
     }
 
     /// `len` bytes were sent, for the first time or again.

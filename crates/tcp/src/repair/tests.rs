@@ -10,7 +10,27 @@ const MAX: u64 = UNA + 20 * MSS;
 
 fn repair(kind: RecoveryKind) -> Repair {
     let rfc = TcpConfig::new(&stack::named("rfc").params(), 1500);
-    Repair::new(&TcpConfig { prr: true, limited_transmit: true, frto: true, undo: true, dupack_threshold: 3, ..rfc }, kind)
+    Repair::new(
+        &rfc.with(|tcp| {
+            tcp.repair.prr = true;
+            tcp.repair.limited_transmit = true;
+            tcp.repair.frto = true;
+            tcp.repair.undo = true;
+            tcp.repair.dupack_threshold = 3;
+        }),
+        kind,
+    )
+}
+
+fn outside() -> (RoundTrips, Measured) {
+    let rfc = TcpConfig::new(&stack::named("rfc").params(), 1500);
+    (RoundTrips::new(&rfc, longfat_core::time::Duration::ZERO), Measured::new(crate::congestion::build(&rfc)))
+}
+
+/// Everything outstanding is sent again.
+fn start_over(repair: &mut Repair, board: &mut Scoreboard) {
+    let (trips, mut control) = outside();
+    repair.start_over(Time::ZERO, board, MSS, &trips, &mut control);
 }
 
 fn board() -> Scoreboard {
@@ -144,8 +164,7 @@ fn a_second_timeout_of_the_same_segment_is_told_apart_unless_there_was_progress(
 fn after_a_timeout_all_goes_again_until_what_was_sent_is_acknowledged() {
     let mut board = board();
     let mut repair = in_recovery(RecoveryKind::Sack, &mut board);
-    repair.lose_all(&mut board, |_, _| unreachable!("only time tells of each"));
-    repair.start_over(MAX);
+    start_over(&mut repair, &mut board);
     assert_eq!((repair.phase(), repair.has_duplicates()), (Phase::Loss, false));
     assert_eq!(repair.next_lost(&board, MSS, 0, 0), Lost::Waits);
     assert_eq!(repair.next_lost(&board, MSS, 0, MSS), Lost::Goes { start: UNA, end: UNA + MSS });
@@ -161,7 +180,7 @@ fn what_is_taken_back_leaves_no_trace_but_what_was_sent() {
     let mut repair = in_recovery(RecoveryKind::Sack, &mut board);
     assert!(board.has_lost() && !repair.take_back(&mut board));
     assert!(repair.is_open() && !board.has_lost() && !repair.has_duplicates() && !repair.heeds_no_window());
-    repair.start_over(MAX);
+    start_over(&mut repair, &mut board);
     repair.frto.begin(true);
     assert!(repair.frto.is_running() && repair.take_back(&mut board), "F-RTO runs after a timeout only");
     assert!(!repair.frto.is_running());
@@ -172,7 +191,7 @@ fn what_is_taken_back_leaves_no_trace_but_what_was_sent() {
 fn after_a_timeout_for_nothing_duplicates_tell_of_a_loss() {
     for (spurious, verdict) in [(true, OnDuplicate::Enter), (false, OnDuplicate::Nothing)] {
         let (mut repair, mut board) = (repair(RecoveryKind::NewReno), board());
-        repair.start_over(MAX);
+        start_over(&mut repair, &mut board);
         repair.frto.begin(true);
         if spurious {
             assert!(repair.take_back(&mut board));
@@ -185,10 +204,9 @@ fn after_a_timeout_for_nothing_duplicates_tell_of_a_loss() {
 /// RFC 8985 §6.2 finds losses by time; the others by what is SACKed above.
 #[test]
 fn three_segments_above_or_time_tell_of_a_loss() {
-    let latency = Latency { rtt_min: longfat_core::time::Duration::ZERO, srtt: longfat_core::time::Duration::ZERO };
-    let (now, log) = (longfat_core::time::Time::ZERO, crate::sent_log::SentLog::default());
     let (mut repair, mut board) = (repair(RecoveryKind::Sack), board());
-    let mut detect = |board: &mut Scoreboard| repair.detect(now, board, &log, MSS, latency, |_, _| {});
+    let (trips, mut control) = outside();
+    let mut detect = |board: &mut Scoreboard| repair.detect(Time::ZERO, board, MSS, &trips, &mut control);
     board.sack(UNA + MSS, UNA + 3 * MSS, |_, _| {});
     assert!(!detect(&mut board));
     board.sack(UNA + 3 * MSS, UNA + 4 * MSS, |_, _| {});

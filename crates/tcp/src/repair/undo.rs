@@ -27,9 +27,9 @@ struct Reduction {
 }
 
 impl Reduction {
-    fn sent_again(&mut self, start: u64, end: u64, stamp: impl FnOnce() -> Option<u32>) {
+    fn sent_again(&mut self, start: u64, end: u64, stamp: Option<u32>) {
         if !self.repairs {
-            (self.repairs, self.stamp) = (true, stamp());
+            (self.repairs, self.stamp) = (true, stamp);
         }
         if self.unreported.bytes_within(start, end) == 0 {
             self.unreported.insert(start, end, |_, _| {});
@@ -141,10 +141,10 @@ impl Undo {
         self.last().is_some_and(|last| last.timeout)
     }
 
-    /// `start..end` is sent again, with all below `una` acknowledged and the TSval that `stamp` gives: because it is lost, by a repair; or as
+    /// `start..end` is sent again, with all below `una` acknowledged and the TSval `stamp`: because it is lost, by a repair; or as
     /// a probe or a guess.
     #[inline]
-    pub fn sent_again(&mut self, start: u64, end: u64, una: u64, repairs: bool, stamp: impl FnOnce() -> Option<u32>) {
+    pub fn sent_again(&mut self, start: u64, end: u64, una: u64, repairs: bool, stamp: Option<u32>) {
         if !self.keeps {
             return;
         }
@@ -153,7 +153,7 @@ impl Undo {
             Some(last) => last.sent_again(start, end, stamp),
             None => {
                 kept.earlier.forget_below(una);
-                kept.earlier.add(start, end, stamp());
+                kept.earlier.add(start, end, stamp);
             }
         }
     }
@@ -231,8 +231,8 @@ mod tests {
     fn watched() -> Undo {
         let mut undo = Undo::new(true, false);
         undo.watch(false, 1000, false);
-        undo.sent_again(1000, 2000, 1000, true, || Some(77));
-        undo.sent_again(3000, 3500, 1000, true, || Some(80));
+        undo.sent_again(1000, 2000, 1000, true, Some(77));
+        undo.sent_again(3000, 3500, 1000, true, Some(80));
         undo
     }
 
@@ -262,20 +262,20 @@ mod tests {
     fn what_an_earlier_repair_sent_again_proves_nothing() {
         let mut undo = watched();
         undo.watch(false, 2000, false);
-        undo.sent_again(4000, 5000, 2000, true, || Some(100));
+        undo.sent_again(4000, 5000, 2000, true, Some(100));
         assert!(!undo.eifel(&echoing(80), once((3000, 3500)), false));
         // Sent again by both: the first must have been for nothing, too.
-        undo.sent_again(3000, 3500, 2000, true, || Some(101));
+        undo.sent_again(3000, 3500, 2000, true, Some(101));
         assert!(!undo.eifel(&echoing(80), once((3000, 3500)), false));
         let mut undo = watched();
         undo.watch(true, 2000, false);
-        undo.sent_again(3000, 3500, 2000, true, || Some(101));
+        undo.sent_again(3000, 3500, 2000, true, Some(101));
         assert!(undo.eifel(&echoing(76), once((3000, 3500)), false));
         // Nor what a probe sent, before a repair or after it.
         let mut undo = Undo::new(true, false);
-        undo.sent_again(5000, 6000, 1000, false, || Some(50));
+        undo.sent_again(5000, 6000, 1000, false, Some(50));
         undo.watch(false, 1000, false);
-        undo.sent_again(5000, 6000, 1000, false, || Some(60));
+        undo.sent_again(5000, 6000, 1000, false, Some(60));
         assert!(!undo.eifel(&echoing(49), once((5000, 6000)), false) && !undo.dsack((5000, 6000), false));
     }
 
@@ -295,20 +295,20 @@ mod tests {
     fn what_is_inherited_is_not_reported() {
         let mut undo = watched();
         undo.watch(false, 2000, true);
-        undo.sent_again(4000, 5000, 2000, true, || Some(100));
+        undo.sent_again(4000, 5000, 2000, true, Some(100));
         assert!(!undo.dsack((4000, 5000), false));
     }
 
     #[test]
     fn each_retransmission_must_be_reported() {
         let mut undo = watched();
-        undo.sent_again(1500, 2500, 1000, true, || Some(90));
+        undo.sent_again(1500, 2500, 1000, true, Some(90));
         assert!(!undo.dsack((3000, 3500), false) && !undo.dsack((1000, 2000), false) && !undo.dsack((2000, 2500), false));
         assert!(undo.dsack((1500, 2000), false));
         // Three times: nothing is said.
         let mut undo = watched();
         for _ in 0..2 {
-            undo.sent_again(1000, 2000, 1000, true, || Some(90));
+            undo.sent_again(1000, 2000, 1000, true, Some(90));
         }
         assert!(!undo.dsack((3000, 3500), false) && (0..4).all(|_| !undo.dsack((1000, 2000), false)));
     }
@@ -328,14 +328,14 @@ mod tests {
     fn nothing_is_watched_where_it_is_off() {
         let mut undo = Undo::new(false, false);
         undo.watch(true, 0, false);
-        undo.sent_again(0, 10, 0, true, || unreachable!("nobody asks for the time"));
+        undo.sent_again(0, 10, 0, true, None);
         assert!(!undo.is_watching() && !undo.is_of_timeout() && !undo.dsack((0, 10), false));
         // For F-RTO alone: what was sent again is known, and nothing else.
         let mut undo = Undo::new(false, true);
         undo.watch(false, 0, false);
-        undo.sent_again(0, 10, 0, true, || Some(5));
+        undo.sent_again(0, 10, 0, true, Some(5));
         undo.watch(true, 0, false);
-        undo.sent_again(0, 10, 0, true, || Some(7));
+        undo.sent_again(0, 10, 0, true, Some(7));
         assert!(!undo.is_watching() && !undo.eifel(&echoing(1), once((0, 10)), false) && !undo.dsack((0, 10), false));
         assert!(undo.answers_again(&echoing(7)) && !undo.answers_again(&echoing(6)));
         assert_eq!((undo.sent_once(0, 10), undo.sent_once(5, 30)), (0, 20));

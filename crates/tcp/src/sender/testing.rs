@@ -6,7 +6,7 @@ use crate::congestion::CongestionControl;
 impl Sender {
     /// Another control, from here on.
     pub fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
-        self.control = control;
+        self.control.replace(control);
     }
 
     /// What must hold between any two calls. `at_rest`: no timer need run, whatever is outstanding.

@@ -1,7 +1,7 @@
 //! The sender's timer. There is one at a time (RFC 8985 §8): retransmission timeout, reordering, tail loss probe, or, where the
 //! peer's window is closed, the next window probe.
 
-use super::round_trips::RoundTrips;
+use crate::round_trips::RoundTrips;
 use longfat_core::time::{Duration, Time};
 
 /// What the timer is set for.
@@ -22,7 +22,7 @@ pub(crate) struct Timers {
     /// When the retransmission timer would go off, were the timer not set for something earlier.
     rto_at: Time,
     /// Probing a closed window: how many probes went unanswered.
-    persist: Option<u32>,
+    persist: Option<u8>,
     /// A window probe is to be sent.
     window_probe: bool,
     /// Since when nothing has answered what is sent again, or a window probe, and the left edge then.
@@ -30,7 +30,7 @@ pub(crate) struct Timers {
 }
 
 /// How long to wait for the answer to a window probe when so many went unanswered (RFC 9293 §3.8.6.1: exponentially longer).
-fn persist_delay(rto: Duration, probes: u32) -> Duration {
+fn persist_delay(rto: Duration, probes: u8) -> Duration {
     rto.saturating_mul(1 << probes.min(16)).min(Duration::from_secs(60))
 }
 
@@ -111,8 +111,9 @@ impl Timers {
         let Some(probes) = self.persist else { return false };
         self.note_unanswered(now, una, persist_delay(trips.rto(), probes));
         self.window_probe = true;
-        self.persist = Some(probes + 1);
-        self.deadline = trips.expiry(now, persist_delay(trips.rto(), probes + 1));
+        let probes = probes.saturating_add(1);
+        self.persist = Some(probes);
+        self.deadline = trips.expiry(now, persist_delay(trips.rto(), probes));
         true
     }
 

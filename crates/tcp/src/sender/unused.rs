@@ -4,7 +4,7 @@ use super::usage::Flight;
 use super::{Limit, Sender};
 use crate::decay::Decay;
 use crate::validation::{Adjustment, Validation};
-use crate::{CwndValidation, TcpConfig};
+use crate::{CwndValidation, TcpConfig, congestion};
 use longfat_core::time::{Duration, Time};
 
 /// What becomes of a window that is not used.
@@ -27,7 +27,7 @@ enum Rule {
 
 impl Unused {
     pub fn new(config: &TcpConfig) -> Self {
-        let rule = match config.cwnd_validation {
+        let rule = match config.sending.cwnd_validation {
             CwndValidation::Off => Rule::Kept,
             CwndValidation::Rfc5681 => Rule::Restarts,
             CwndValidation::Rfc2861 => Rule::Decays(Box::new(Decay::new(config.first_window()))),
@@ -93,13 +93,13 @@ impl Sender {
             Rule::Restarts => {
                 if has_sent && idle > rto {
                     // RFC 5681 §4.1.
-                    self.control.on_restart(idle);
+                    self.control.on_unused(congestion::Unused::Idle(idle));
                     self.unused.last_sent = now;
                 }
             }
             Rule::Decays(decay) => {
                 if has_sent && let Some(to) = decay.idle(now, idle, rto, window, self.peer.max()) {
-                    self.control.on_validation(to.cwnd, to.ssthresh);
+                    self.control.on_unused(to.into());
                     self.unused.last_sent = now;
                 }
             }
@@ -126,7 +126,7 @@ impl Sender {
             && self.repair.is_open()
             && let Some(to) = decay.short(now, self.trips.rto(), in_flight, window, self.peer.max())
         {
-            self.control.on_validation(to.cwnd, to.ssthresh);
+            self.control.on_unused(to.into());
         }
     }
 
@@ -140,7 +140,7 @@ impl Sender {
         if let Some(validation) = self.unused.validation()
             && let Some(to) = validation.look(now, self.trips.srtt(), cwnd, ssthresh)
         {
-            self.control.on_validation(to.cwnd, to.ssthresh);
+            self.control.on_unused(to.into());
         }
     }
 }

@@ -1,6 +1,5 @@
 //! How the windows are used: what kept the sender from sending more, round trip by round trip, and for how long.
 
-use super::spent::Spent;
 use crate::{LimitedBy, TcpConfig};
 use longfat_core::time::{Duration, Time};
 
@@ -43,7 +42,10 @@ pub(crate) struct Usage {
     peak_until: u64,
     /// In slow start a window of which half was in use may grow.
     half_suffices: bool,
-    spent: Spent,
+    /// The limit that its time goes to, since when, and how long each did before; `None`: nothing more was written.
+    waits_for: Option<LimitedBy>,
+    since: Time,
+    spent: [Duration; LimitedBy::ALL.len()],
 }
 
 impl Usage {
@@ -56,8 +58,10 @@ impl Usage {
             full_until: 0,
             peak: 0,
             peak_until: 0,
-            half_suffices: config.slow_start_half_used,
-            spent: Spent::default(),
+            half_suffices: config.growth.slow_start_half_used,
+            waits_for: None,
+            since: Time::ZERO,
+            spent: Default::default(),
         }
     }
 
@@ -102,12 +106,27 @@ impl Usage {
             Limit::Host => Some(LimitedBy::Host),
             Limit::Application => None,
         };
-        self.spent.limited_by(limit, now);
+        self.spends(limit, now);
     }
 
-    /// How long each limit held the sender back until `until`.
+    /// From `now` on its time goes to `limit`.
+    #[inline]
+    fn spends(&mut self, limit: Option<LimitedBy>, now: Time) {
+        if limit != self.waits_for {
+            self.spent = self.spent(now);
+            (self.waits_for, self.since) = (limit, now);
+        }
+    }
+
+    /// How long each limit, in the order of [`LimitedBy::ALL`], held the sender back until `until`.
     pub fn spent(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
-        self.spent.until(until)
+        let mut spent = self.spent;
+        if let Some(limit) = self.waits_for
+            && until > self.since
+        {
+            spent[limit as usize] += until.since(self.since);
+        }
+        spent
     }
 
     /// cwnd was reduced: how the greater one was used says nothing.
@@ -209,5 +228,23 @@ mod tests {
             usage.round()
         });
         assert_eq!(rounds, [1, 1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn each_limit_has_the_time_until_the_next() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut usage = unused();
+        let history = [
+            (10, Some(LimitedBy::Cwnd)),
+            (15, Some(LimitedBy::Cwnd)),
+            (30, None),
+            (50, Some(LimitedBy::Rwnd)),
+            (51, Some(LimitedBy::Cwnd)),
+        ];
+        history.into_iter().for_each(|(ms, limit)| usage.spends(limit, at(ms)));
+        let ms = |spent: [Duration; 5]| spent.map(|time| time.as_ps() / 1_000_000_000);
+        assert_eq!(ms(usage.spent(at(60))), [29, 1, 0, 0, 0]);
+        // What is asked of the past ends no sooner than the last change.
+        assert_eq!(ms(usage.spent(at(40))), [20, 1, 0, 0, 0]);
     }
 }

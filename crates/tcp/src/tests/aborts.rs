@@ -74,7 +74,10 @@ fn a_closed_window_is_probed_without_end_while_there_are_answers() {
 /// A SYN that nothing answers, repeated `retries` times, of which `linear` do not double the wait: the seconds at which SYNs go, and at which it is
 /// over.
 fn unanswered(retries: u32, linear: u32) -> (Vec<u64>, u64) {
-    let client = TcpConfig { syn_retries: Some(retries), syn_linear_timeouts: linear, ..config("linux") };
+    let client = config("linux").with(|tcp| {
+        tcp.timers.syn_retries = Some(retries);
+        tcp.timers.syn_linear_timeouts = linear;
+    });
     let mut pair = Pair::new(client, config("linux"), ms(10)).network(|_, _, _, _| vec![]);
     let mut over = 0;
     while pair.client.state() != State::Closed {

@@ -25,11 +25,11 @@ fn delayed(recovery: RecoveryKind, window: u32, segments: u64, extra: impl Fn(u6
 /// and P2 are lost; the retransmission of P1 is lost, which the SACK of P2 tells. No timeout.
 #[test]
 fn the_example_of_the_rfc_needs_no_timeout() {
-    let sent = transfer(RACK, 4, 4, &[1, 2, 3, 5], |c| c.prr = false);
+    let sent = transfer(RACK, 4, 4, &[1, 2, 3, 5], |c| c.repair.prr = false);
     assert_eq!(at(&sent, 100), [0, 1, 2, 3]);
     assert_eq!(sent[4..], [(400, 3), (500, 1), (500, 2), (600, 1)]);
     // RFC 6675 waits for the timer, and then sends one by one in slow start.
-    let sack = transfer(RecoveryKind::Sack, 4, 4, &[1, 2, 3, 5], |c| c.prr = false);
+    let sack = transfer(RecoveryKind::Sack, 4, 4, &[1, 2, 3, 5], |c| c.repair.prr = false);
     assert!(sack.last().unwrap().0 > 1_200);
 }
 
@@ -55,7 +55,7 @@ fn the_reordering_timer_finds_what_too_few_segments_follow() {
 #[test]
 fn a_retransmission_lost_again_and_again_needs_no_timeout() {
     for (recovery, timeouts) in [(RACK, false), (RecoveryKind::Sack, true)] {
-        let sender = TcpConfig { recovery, mss: 1000, initial_window: 10, rto_min: ms(250), ..config("rfc") };
+        let sender = TcpConfig { recovery, mss: 1000, initial_window: 10, ..config("rfc") }.with(|tcp| tcp.timers.rto_min = ms(250));
         let mut count = 0;
         let mut pair = Pair::with_iss(sender, TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") }, ms(50), 0, 0);
         pair = pair.network(move |_, client, segment, _| {
@@ -146,7 +146,7 @@ fn dsacks_widen_the_window() {
 #[test]
 fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
     // Segment 0 and its first retransmission, the eleventh segment sent.
-    let sent = transfer(RACK, 10, 40, &[0, 10], |c| c.limited_transmit = false);
+    let sent = transfer(RACK, 10, 40, &[0, 10], |c| c.repair.limited_transmit = false);
     let zeros: Vec<u64> = sent.iter().filter(|(_, n)| *n == 0).map(|(t, _)| *t).collect();
     assert_eq!(zeros, [100, 200, 300]);
     assert!(sent.last().unwrap().0 < 1_000);
@@ -172,11 +172,11 @@ fn retransmissions_lost_again_and_again_cost_a_round_trip_each() {
 /// RFC 8985 §7.2, §7.3: two round trips after the last ACK, the last segment again; new data, if there is any.
 #[test]
 fn a_lost_tail_is_probed() {
-    let sent = transfer(RACK, 10, 10, &[8, 9], |c| c.prr = false);
+    let sent = transfer(RACK, 10, 10, &[8, 9], |c| c.repair.prr = false);
     assert_eq!(sent[10..], [(400, 9), (500, 8)]);
     // All ten are lost, the probe is the eleventh, and its SACK tells of the ten.
     let all: &[u64] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-    let sent = transfer(RACK, 10, 40, all, |c| c.prr = false);
+    let sent = transfer(RACK, 10, 40, all, |c| c.repair.prr = false);
     assert_eq!(sent[10], (300, 10));
     assert!(sent[11..].iter().take(5).map(|(t, n)| (*t, *n)).eq((0..5).map(|n| (400, n))), "{sent:?}");
     // With one segment out, the receiver may be waiting with its ACK.
@@ -226,7 +226,7 @@ fn a_lost_probe_is_followed_by_the_timeout() {
 /// RFC 8985 §6.3: at a timeout, what was sent less than a round trip ago is not lost.
 #[test]
 fn a_timeout_spares_what_was_sent_just_before() {
-    let sender = TcpConfig { recovery: RACK, mss: 1000, initial_window: 4, nagle: false, ..config("rfc") };
+    let sender = TcpConfig { recovery: RACK, mss: 1000, initial_window: 4, ..config("rfc") }.with(|tcp| tcp.sending.nagle = false);
     let receiver = TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") };
     let mut data = 0;
     let mut pair = Pair::with_iss(sender, receiver, ms(50), 0, 0).network(move |_, client, segment, _| {
@@ -282,15 +282,11 @@ fn the_state_is_told() {
 #[test]
 fn a_probe_that_pacing_holds_goes_when_it_may() {
     // 10 % of a window of one segment each 100 ms: 1 s a segment.
-    let sender = TcpConfig {
-        recovery: RACK,
-        mss: 1000,
-        initial_window: 1,
-        pacing: Pacing::On,
-        pacing_ss_ratio: 10,
-        rto_min: Duration::from_secs(3),
-        ..config("rfc")
-    };
+    let sender = TcpConfig { recovery: RACK, mss: 1000, initial_window: 1, ..config("rfc") }.with(|tcp| {
+        tcp.sending.pacing = Pacing::On;
+        tcp.sending.pacing_ss_ratio = 10;
+        tcp.timers.rto_min = Duration::from_secs(3);
+    });
     let mut data = 0;
     let mut pair = Pair::with_iss(sender, config("rfc"), ms(50), 0, 0).network(move |_, client, segment, _| {
         data += u64::from(client && segment.len > 0);

@@ -219,15 +219,10 @@ fn the_option_beside_data_makes_the_payload_shorter_not_the_packet_longer() {
 /// millisecond apart, from 400 ms on. When data was sent from then on, and the sender afterwards.
 fn marked_once(prr_on_marks: bool, marked: &[u64], lost: &[u64]) -> (Vec<u64>, TcpInfo) {
     let recovery = RecoveryKind::Rack;
-    let client = TcpConfig {
-        recovery,
-        prr_on_marks,
-        mss: 1000,
-        initial_window: 20,
-        initial_ssthresh: 20_000,
-        whole_segments: true,
-        ..with(EcnKind::Classic)
-    };
+    let client = TcpConfig { recovery, mss: 1000, initial_window: 20, initial_ssthresh: 20_000, ..with(EcnKind::Classic) }.with(|tcp| {
+        tcp.repair.prr_on_marks = prr_on_marks;
+        tcp.growth.whole_segments = true;
+    });
     let server = TcpConfig { delayed_ack: DelayedAck::Off, ..with(EcnKind::Classic) };
     let mut data = 0;
     let mut pair = Pair::with_iss(client, server, ms(50), 0, 0).network(|_, client, segment, ecn| {
@@ -265,9 +260,9 @@ fn prague_answers_marks_without_prr() {
     for (name, eases) in [("reno", true), ("cubic", true), ("dctcp", true), ("prague", false), ("bbr", false), ("bbr3", false)] {
         let mut config = config.clone();
         config.congestion_control = crate::congestion::choice(name);
-        let control = crate::congestion::build(&config);
-        assert_eq!(control.uses_prr_on_marks(), eases, "{name}");
-        assert_eq!(control.uses_prr(), !name.starts_with("bbr"), "{name}");
+        let prr = crate::congestion::build(&config).traits().prr;
+        assert_eq!(prr == crate::congestion::PrrUse::Reductions, eases, "{name}");
+        assert_eq!(prr == crate::congestion::PrrUse::Never, name.starts_with("bbr"), "{name}");
     }
 }
 

@@ -154,7 +154,7 @@ fn an_acknowledgment_of_what_was_never_sent_establishes_nothing() {
 #[test]
 fn a_closed_end_answers_with_a_reset_so_that_the_other_does_not_try_for_ever() {
     // The server's FIN is acknowledged, but the ACK is lost, again and again, until TIME-WAIT is over.
-    let patient = TcpConfig { rto_max: Duration::from_secs(1_000), ..config("rfc") };
+    let patient = config("rfc").with(|tcp| tcp.timers.rto_max = Duration::from_secs(1_000));
     let mut pair = Pair::new(config("rfc"), patient, ms(10)).network(|_, client, segment, _| {
         if client && !segment.has(flags::SYN) && !segment.has(flags::FIN) && segment.ack == 0x7fff_fff2 {
             return vec![];

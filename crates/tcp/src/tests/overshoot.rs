@@ -47,7 +47,7 @@ struct Outcome {
 /// Ten seconds of one flow at 622 Mb/s behind an access link of `access_gbps`, delayed ACKs, slow start without bound.
 fn run(access_gbps: u64, recovery: RecoveryKind, prr: bool) -> Outcome {
     let (access, bottleneck) = (Rate::from_bps(access_gbps * 1_000_000_000), Rate::from_bps(622_000_000));
-    let sender = TcpConfig { recovery, prr, ..config("rfc") };
+    let sender = TcpConfig { recovery, ..config("rfc") }.with(|tcp| tcp.repair.prr = prr);
     let path = Rc::new(RefCell::new(Path {
         access_free: Time::ZERO,
         departures: std::collections::VecDeque::new(),

@@ -80,7 +80,7 @@ fn an_overtaken_ack_is_no_duplicate() {
 /// A duplicate that it reports was one (RFC 2883), and the reduction for it is taken back.
 #[test]
 fn a_dsack_that_comes_late_counts() {
-    let mut pair = ten_out(|c| (c.recovery, c.undo) = (RecoveryKind::Sack, true));
+    let mut pair = ten_out(|c| (c.recovery, c.repair.undo) = (RecoveryKind::Sack, true));
     let before = pair.client.info();
     tell(&mut pair, 2, &[(3, 6)]);
     assert!(pair.client.info().ssthresh < before.ssthresh);

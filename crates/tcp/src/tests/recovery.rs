@@ -104,7 +104,7 @@ fn limited_transmit_saves_a_timeout_with_a_window_of_three() {
     // RFC 3042: with three segments out and the first lost, only two duplicates come; two new segments bring two more.
     for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
         let last = |limited| {
-            transfer(recovery, 3, 12, &[0], |c| c.limited_transmit = limited).iter().find(|(t, n)| *n == 0 && *t > 100).unwrap().0
+            transfer(recovery, 3, 12, &[0], |c| c.repair.limited_transmit = limited).iter().find(|(t, n)| *n == 0 && *t > 100).unwrap().0
         };
         assert_eq!(last(true), 300, "{recovery:?}");
         assert!(last(false) >= 1_100, "{recovery:?}");
@@ -116,15 +116,15 @@ fn the_duplicate_ack_threshold_is_obeyed() {
     for recovery in ALL {
         for threshold in 1..6u32 {
             let sent = transfer(recovery, 10, 40, &[0], |c| {
-                c.dupack_threshold = threshold;
-                c.limited_transmit = false;
+                c.repair.dupack_threshold = threshold;
+                c.repair.limited_transmit = false;
             });
             // Nine duplicates arrive, all at 200 ms.
             assert_eq!(at(&sent, 200).first(), Some(&0), "{recovery:?} {threshold}");
         }
         let sent = transfer(recovery, 4, 20, &[0], |c| {
-            c.dupack_threshold = 4;
-            c.limited_transmit = false;
+            c.repair.dupack_threshold = 4;
+            c.repair.limited_transmit = false;
         });
         assert!(!at(&sent, 200).contains(&0), "{recovery:?}: three duplicates are not four");
     }
@@ -151,7 +151,7 @@ fn a_lost_retransmission_costs_a_timeout_and_nothing_else() {
     for recovery in &ALL[..4] {
         let recovery = *recovery;
         // Segment 0 and its retransmission, which is the eleventh segment sent (limited transmit aside).
-        let sent = transfer(recovery, 10, 40, &[0, 10], |c| c.limited_transmit = false);
+        let sent = transfer(recovery, 10, 40, &[0, 10], |c| c.repair.limited_transmit = false);
         assert_eq!(sent[10].1, 0, "{recovery:?}");
         let third = sent.iter().filter(|(_, n)| *n == 0).nth(2).unwrap();
         assert!((1_200..1_400).contains(&third.0), "{recovery:?}: at {}", third.0);
@@ -182,14 +182,8 @@ fn bsd_timers_fire_on_their_ticks() {
 /// ssthresh is still half of what was in flight.
 #[test]
 fn tahoe_keeps_ssthresh_when_its_fast_retransmit_is_lost() {
-    let sender = TcpConfig {
-        recovery: RecoveryKind::Tahoe,
-        mss: 1000,
-        initial_window: 20,
-        timestamps: false,
-        limited_transmit: false,
-        ..config("rfc")
-    };
+    let sender = TcpConfig { recovery: RecoveryKind::Tahoe, mss: 1000, initial_window: 20, timestamps: false, ..config("rfc") }
+        .with(|tcp| tcp.repair.limited_transmit = false);
     let mut data = 0;
     let mut pair = Pair::new(sender, TcpConfig { timestamps: false, ..config("rfc") }, ms(50)).network(move |_, client, segment, _| {
         data += u64::from(client && segment.len > 0);
@@ -204,7 +198,8 @@ fn tahoe_keeps_ssthresh_when_its_fast_retransmit_is_lost() {
 /// As `transfer` with SACK and a window of 20, but each segment takes a millisecond longer than the one before it, so that what each
 /// ACK lets out can be told apart: the segments sent at each of `acks`, in ms after 200.
 fn answers(prr: bool, lost: &'static [u64], acks: std::ops::Range<u64>) -> Vec<Vec<u64>> {
-    let sender = TcpConfig { mss: 1000, initial_window: 20, initial_ssthresh: 20_000, timestamps: false, prr, ..config("rfc") };
+    let sender = TcpConfig { mss: 1000, initial_window: 20, initial_ssthresh: 20_000, timestamps: false, ..config("rfc") }
+        .with(|tcp| tcp.repair.prr = prr);
     let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps: false, ..config("rfc") };
     let mut data = 0;
     let mut pair = Pair::with_iss(sender, receiver, ms(50), 0, 0).network(move |_, client, segment, _| {
@@ -260,7 +255,7 @@ fn next_seg_sends_the_lost_first_and_then_what_is_new() {
 /// few segments follow to call it lost. No timeout is needed.
 #[test]
 fn next_seg_rescues_the_end_of_a_stream() {
-    let sent = transfer(RecoveryKind::Sack, 10, 10, &[2, 8, 9], |c| c.prr = false);
+    let sent = transfer(RecoveryKind::Sack, 10, 10, &[2, 8, 9], |c| c.repair.prr = false);
     let again: Vec<(u64, u64)> = sent[10..].to_vec();
     assert_eq!(again, [(200, 2), (200, 9), (300, 8)]);
 }
@@ -315,7 +310,7 @@ fn duplicates_of_a_go_back_n_are_no_loss() {
 fn a_fast_retransmit_inside_a_go_back_n_does_not_end_it() {
     // The first flight is lost but for segments 1, 2, 3, 9, whose repetition brings duplicates.
     let lost: &[u64] = &[0, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
-    let sent = transfer(RecoveryKind::Reno, 20, 20, lost, |c| c.limited_transmit = false);
+    let sent = transfer(RecoveryKind::Reno, 20, 20, lost, |c| c.repair.limited_transmit = false);
     // One timeout at most for each of what is lost twice over: all is done in the slow start after the first.
     assert!(sent.last().unwrap().0 < 6_000, "{sent:?}");
 }
@@ -323,7 +318,7 @@ fn a_fast_retransmit_inside_a_go_back_n_does_not_end_it() {
 /// RFC 6298 §3 and RFC 7323 §4.2: one sample a round trip, so that a steady stream of ACKs does not wear the variance away.
 #[test]
 fn the_estimator_takes_one_sample_a_round_trip() {
-    let sender = TcpConfig { initial_window: 100, rto_min: Duration::ZERO, ..config("rfc") };
+    let sender = TcpConfig { initial_window: 100, ..config("rfc") }.with(|tcp| tcp.timers.rto_min = Duration::ZERO);
     let mut pair = Pair::new(sender, config("rfc"), ms(50));
     pair.client.write(100 * 1448);
     pair.run_until(at_ms(250));

@@ -16,16 +16,11 @@ impl CongestionControl for Recorder {
     fn cwnd(&self) -> u64 {
         self.window
     }
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
     fn on_sample(&mut self, ack: &AckSample) {
         self.samples.lock().unwrap().push(*ack);
     }
     fn on_ack(&mut self, _: &AckSample) {}
     fn on_congestion(&mut self, _: &CongestionEvent) {}
-    fn on_restart(&mut self, _: Duration) {}
-    fn on_syn_loss(&mut self) {}
 }
 
 /// Segments 0, 2, 3, ... arrive; the receiver delays its ACK of the first, so that one ACK both moves the left edge and tells of
@@ -72,7 +67,7 @@ fn a_window_exactly_full_was_used() {
     ];
     for (name, window, nagle, writes, used) in cases {
         let samples = Arc::default();
-        let sender = TcpConfig { nagle, mss: 1000, ..config("rfc") };
+        let sender = TcpConfig { mss: 1000, ..config("rfc") }.with(|tcp| tcp.sending.nagle = nagle);
         let mut pair = Pair::new(sender, TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") }, ms(50));
         pair.client.set_control(Box::new(Recorder { window, samples: Arc::clone(&samples) }));
         pair.run_until(at_ms(200));

@@ -18,7 +18,7 @@ fn life(client: &TcpConfig, server: &TcpConfig, from_the_start: bool, lost: u32)
     let mut pair = Pair::new(client.clone(), server.clone(), ms(20)).network(network);
     if from_the_start {
         // As it is anyway.
-        pair.server.set_nagle(server.nagle);
+        pair.server.set_nagle(server.sending.nagle);
     }
     let mut told = Vec::new();
     pair.client.write(60_000);

@@ -192,7 +192,7 @@ type Limit = (u64, u64, u64);
 /// the memory there was.
 fn under_memory(kind: Choice, timestamps: bool, limits: &[Limit], mischief: &[u8], reads: &[u16]) {
     let volume = 300_000;
-    let server = TcpConfig { window_sizing: kind, timestamps, rto_max: Duration::from_secs(4), ..config("rfc") };
+    let server = TcpConfig { window_sizing: kind, timestamps, ..config("rfc") }.with(|tcp| tcp.timers.rto_max = Duration::from_secs(4));
     let client = server.clone();
     let edge = RefCell::new(0u64);
     let mut pair = Pair::with_iss(client, server, ms(10), 0, 0).network(|n, client, segment, _| {

@@ -8,8 +8,8 @@ const ALL: [RecoveryKind; 5] = [RecoveryKind::Tahoe, RecoveryKind::Reno, Recover
 /// A sender in congestion avoidance with 20 segments of 1000 bytes; what it sends from 1 s on is held up for `spike`, in order. The
 /// round trip is 100 ms, the rto 300 ms. State and totals after 4 s, and just before.
 fn delay_spike(spike: Duration, change: impl Fn(&mut TcpConfig)) -> (TcpInfo, TcpInfo, Stats) {
-    let mut sender =
-        TcpConfig { mss: 1000, initial_window: 20, initial_ssthresh: 20_000, rto_min: ms(300), timestamps: false, ..config("rfc") };
+    let mut sender = TcpConfig { mss: 1000, initial_window: 20, initial_ssthresh: 20_000, timestamps: false, ..config("rfc") }
+        .with(|tcp| tcp.timers.rto_min = ms(300));
     change(&mut sender);
     let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps: sender.timestamps, dsack: sender.dsack, ..config("rfc") };
     let pair = Pair::with_iss(sender, receiver, ms(50), 0, 0);
@@ -30,7 +30,7 @@ fn delay_spike(spike: Duration, change: impl Fn(&mut TcpConfig)) -> (TcpInfo, Tc
 #[test]
 fn frto_undoes_a_timeout_by_a_delay_spike() {
     for recovery in ALL {
-        let (before, after, with) = delay_spike(ms(450), |c| (c.recovery, c.frto) = (recovery, true));
+        let (before, after, with) = delay_spike(ms(450), |c| (c.recovery, c.repair.frto) = (recovery, true));
         let (_, _, without) = delay_spike(ms(450), |c| c.recovery = recovery);
         assert_eq!((with.timeouts, with.spurious_recoveries), (1, 1), "{recovery:?}: {with:?}");
         // The one segment that the timer sent, and the probe before it.
@@ -46,8 +46,10 @@ fn frto_undoes_a_timeout_by_a_delay_spike() {
 #[test]
 fn frto_needs_but_one_new_segment() {
     for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
-        let sender =
-            TcpConfig { recovery, frto: true, mss: 1000, initial_window: 10, rto_min: ms(300), timestamps: false, ..config("rfc") };
+        let sender = TcpConfig { recovery, mss: 1000, initial_window: 10, timestamps: false, ..config("rfc") }.with(|tcp| {
+            tcp.repair.frto = true;
+            tcp.timers.rto_min = ms(300);
+        });
         let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps: false, ..config("rfc") };
         let pair = Pair::with_iss(sender, receiver, ms(50), 0, 0);
         let clock = pair.clock.clone();
@@ -67,8 +69,9 @@ fn frto_needs_but_one_new_segment() {
 #[test]
 fn frto_finds_a_real_loss_real() {
     for recovery in ALL {
-        let mut sender = TcpConfig { recovery, frto: true, mss: 1000, initial_window: 10, timestamps: false, ..config("rfc") };
-        sender.limited_transmit = false;
+        let mut sender =
+            TcpConfig { recovery, mss: 1000, initial_window: 10, timestamps: false, ..config("rfc") }.with(|tcp| tcp.repair.frto = true);
+        sender.repair.limited_transmit = false;
         let mut data = 0;
         let mut pair =
             Pair::with_iss(sender, TcpConfig { timestamps: false, ..config("rfc") }, ms(50), 0, 0).network(move |_, client, s, _| {
@@ -90,7 +93,7 @@ fn frto_finds_a_real_loss_real() {
 #[test]
 fn eifel_undoes_a_timeout_by_a_delay_spike() {
     for recovery in ALL {
-        let (before, after, stats) = delay_spike(ms(450), |c| (c.recovery, c.undo, c.timestamps) = (recovery, true, true));
+        let (before, after, stats) = delay_spike(ms(450), |c| (c.recovery, c.repair.undo, c.timestamps) = (recovery, true, true));
         assert_eq!((stats.timeouts, stats.spurious_recoveries), (1, 1), "{recovery:?}: {stats:?}");
         assert!(stats.segments_retransmitted <= 2, "{recovery:?}: {stats:?}");
         assert!(after.cwnd >= before.cwnd && after.ca_state == CaState::Open, "{recovery:?}: {before:?} {after:?}");
@@ -101,7 +104,7 @@ fn eifel_undoes_a_timeout_by_a_delay_spike() {
 #[test]
 fn dsacks_undo_a_timeout_by_a_delay_spike() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {
-        let (before, after, stats) = delay_spike(ms(450), |c| (c.recovery, c.undo) = (recovery, true));
+        let (before, after, stats) = delay_spike(ms(450), |c| (c.recovery, c.repair.undo) = (recovery, true));
         assert_eq!(stats.spurious_recoveries, 1, "{recovery:?}: {stats:?}");
         assert!(after.cwnd >= before.cwnd, "{recovery:?}: {before:?} {after:?}");
     }
@@ -119,7 +122,7 @@ proptest! {
                 [(true, false, false, false), (false, true, true, false), (false, true, false, true), (true, true, true, true)]
             {
                 let (before, after, stats) = delay_spike(ms(spike), |c| {
-                    (c.recovery, c.frto, c.undo, c.timestamps, c.dsack) = (recovery, frto, undo, timestamps, dsack);
+                    (c.recovery, c.repair.frto, c.repair.undo, c.timestamps, c.dsack) = (recovery, frto, undo, timestamps, dsack);
                 });
                 // The probe of RACK-TLP puts the timer off.
                 prop_assert!(stats.timeouts == 1 || (stats.timeouts == 0 && recovery == RecoveryKind::Rack), "{:?}", stats);
@@ -134,7 +137,8 @@ proptest! {
 #[test]
 fn reordering_does_not_cost_half_the_window() {
     let run = |recovery, undo, timestamps| {
-        let sender = TcpConfig { recovery, undo, timestamps, mss: 1000, initial_window: 20, initial_ssthresh: 20_000, ..config("rfc") };
+        let sender = TcpConfig { recovery, timestamps, mss: 1000, initial_window: 20, initial_ssthresh: 20_000, ..config("rfc") }
+            .with(|tcp| tcp.repair.undo = undo);
         let receiver = TcpConfig { delayed_ack: DelayedAck::Off, timestamps, ..config("rfc") };
         let mut data = 0;
         let mut pair = Pair::with_iss(sender, receiver, ms(50), 0, 0).network(move |_, client, segment, _| {
@@ -164,7 +168,10 @@ fn reordering_does_not_cost_half_the_window() {
 fn a_real_loss_is_not_undone() {
     for recovery in ALL {
         for (undo, frto) in [(true, false), (true, true)] {
-            let sender = TcpConfig { recovery, undo, frto, mss: 1000, initial_window: 20, initial_ssthresh: 20_000, ..config("rfc") };
+            let sender = TcpConfig { recovery, mss: 1000, initial_window: 20, initial_ssthresh: 20_000, ..config("rfc") }.with(|tcp| {
+                tcp.repair.undo = undo;
+                tcp.repair.frto = frto;
+            });
             let mut data = 0;
             let mut pair = Pair::with_iss(sender, config("rfc"), ms(50), 0, 0).network(move |_, client, segment, _| {
                 data += u64::from(client && segment.len > 0);

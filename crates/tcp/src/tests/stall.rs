@@ -132,7 +132,10 @@ fn a_tail_loss_probe_waits_for_room() {
 /// The new segments of F-RTO wait for the interface: a want of room does not make a spurious timeout a real one.
 #[test]
 fn the_new_segments_of_frto_wait_for_room() {
-    let sender = TcpConfig { mss: 1000, undo: false, tail_probe: false, ..config("linux") };
+    let sender = TcpConfig { mss: 1000, ..config("linux") }.with(|tcp| {
+        tcp.repair.undo = false;
+        tcp.repair.tail_probe = false;
+    });
     let receiver = TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") };
     let mut data = 0;
     let mut pair = Pair::with_iss(sender, receiver, ms(50), 0, 0).network(move |_, client, segment, _| {

@@ -64,20 +64,22 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 // SACK is what most of the cases are for.
                 sack: flags[2] || flags[6],
                 ecn,
-                nagle: flags[4],
-                prr: flags[5],
-                limited_transmit: flags[7],
                 dsack: flags[8],
-                frto: flags[9],
-                tail_probe: flags[11],
-                undo: flags[10],
-                dupack_threshold,
                 ack_every,
-                pacing,
-                // So that a run with many timeouts stays short.
-                rto_max: Duration::from_secs(4),
                 ..config(stack)
             }
+            .with(|tcp| {
+                tcp.sending.nagle = flags[4];
+                tcp.repair.prr = flags[5];
+                tcp.repair.limited_transmit = flags[7];
+                tcp.repair.frto = flags[9];
+                tcp.repair.tail_probe = flags[11];
+                tcp.repair.undo = flags[10];
+                tcp.repair.dupack_threshold = dupack_threshold;
+                tcp.sending.pacing = pacing;
+                // A run with many timeouts stays short.
+                tcp.timers.rto_max = Duration::from_secs(4);
+            })
         },
     )
 }

@@ -63,7 +63,8 @@ fn slow_start_ends_at_half_the_advertised_window() {
 fn timers_follow_a_clock_of_any_granularity() {
     for (tick_us, rtt_us) in [(1, 40_u64), (100, 40), (100, 5_000), (300_000, 40), (300_000, 5_000)] {
         let tick = Duration::from_micros(tick_us);
-        let mut pair = tahoe_1988(8_000, |c| (c.slow_timer, c.rto_min, c.rto_initial) = (tick, tick * 2, ms(200).max(tick * 2)));
+        let mut pair =
+            tahoe_1988(8_000, |c| (c.timers.slow_timer, c.timers.rto_min, c.timers.rto_initial) = (tick, tick * 2, ms(200).max(tick * 2)));
         pair.delay = Duration::from_micros(rtt_us / 2);
         let mut dropped = 0;
         // The SYN, and the first data.
@@ -91,7 +92,7 @@ fn timers_follow_a_clock_of_any_granularity() {
 #[test]
 fn bsd_retransmits_fast_again_within_one_window() {
     let again = |repeated| {
-        let mut pair = tahoe_1988(64_000, |c| (c.repeated_fast_retransmit, c.initial_window) = (repeated, 30)).network({
+        let mut pair = tahoe_1988(64_000, |c| (c.repair.repeated_fast_retransmit, c.initial_window) = (repeated, 30)).network({
             let mut n = 0;
             move |_, client, segment, _| {
                 n += u32::from(client && segment.len > 0);
@@ -110,7 +111,7 @@ fn bsd_retransmits_fast_again_within_one_window() {
 fn bsd_lowers_ssthresh_with_each_timeout() {
     let after = |halve| {
         // From 2 s on nothing arrives.
-        let mut pair = tahoe_1988(32_000, |c| c.halve_each_timeout = halve);
+        let mut pair = tahoe_1988(32_000, |c| c.timers.halve_each_timeout = halve);
         let clock = pair.clock.clone();
         pair = pair.network(move |_, client, _, _| if client && clock.get() > at_ms(2_000) { vec![] } else { vec![Duration::ZERO] });
         pair.run_until(at_ms(20_000));

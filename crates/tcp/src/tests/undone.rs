@@ -108,12 +108,13 @@ fn run(
 ) -> Outcome {
     let mut sender = TcpConfig { recovery, mss: 1000, initial_window: window, timestamps: detections.timestamps, ..config("rfc") };
     // Above all that a round trip can be here: the timer does not go off by itself.
-    sender.rto_min = ms(1_000);
+    sender.timers.rto_min = ms(1_000);
     if harm.stall > 0 {
         // Slow growth, so that there is still data when the network stalls.
         sender.initial_ssthresh = u64::from(window) * 1000;
     }
-    (sender.undo, sender.frto, sender.tail_probe) = (detections.timestamps || detections.dsack, detections.frto, detections.tail_probe);
+    (sender.repair.undo, sender.repair.frto, sender.repair.tail_probe) =
+        (detections.timestamps || detections.dsack, detections.frto, detections.tail_probe);
     let receiver = TcpConfig { delayed_ack, timestamps: detections.timestamps, dsack: detections.dsack, ..config("rfc") };
     let passages = RefCell::new(Vec::new());
     let (reductions, stats, ended) = {

@@ -7,7 +7,7 @@ const MSS: u64 = 1448;
 
 /// A client on a path of 50 ms that has sent 1000 segments; its window is more than 300 then.
 fn after_a_burst(cwnd_validation: CwndValidation, lose: Rc<Cell<u64>>) -> Pair<'static> {
-    let config = TcpConfig { cwnd_validation, ..config("rfc") };
+    let config = config("rfc").with(|tcp| tcp.sending.cwnd_validation = cwnd_validation);
     let network = move |_, client, segment: &mut Segment, _: &mut Ecn| {
         // The next so many data segments.
         let hit = client && segment.len > 0 && lose.get() > 0;
@@ -96,7 +96,10 @@ fn an_unused_window_is_paced_out_over_a_round_trip() {
         (CwndValidation::Rfc7661, Pacing::Off, false),
         (CwndValidation::Off, Pacing::Auto, false),
     ] {
-        let config = TcpConfig { cwnd_validation: kind, pacing, ..config("rfc") };
+        let config = config("rfc").with(|tcp| {
+            tcp.sending.cwnd_validation = kind;
+            tcp.sending.pacing = pacing;
+        });
         let mut pair = Pair::new(config.clone(), config, ms(25));
         pair.client.write(1000 * MSS);
         pair.run_until(at_ms(60_000));
@@ -151,7 +154,7 @@ fn a_loss_falls_back_to_what_was_used() {
 #[test]
 fn a_flow_without_pause_does_not_notice() {
     let windows = |cwnd_validation| {
-        let config = TcpConfig { cwnd_validation, ..config("rfc") };
+        let config = config("rfc").with(|tcp| tcp.sending.cwnd_validation = cwnd_validation);
         // One segment in 2000 is lost.
         let network = |n, client, _: &mut Segment, _: &mut Ecn| if client && n % 2_000 == 1_999 { vec![] } else { vec![Duration::ZERO] };
         let mut pair = Pair::new(config.clone(), config, ms(25)).network(network);
@@ -203,7 +206,8 @@ fn slow_start_may_go_on_with_half_the_window_used() {
         (true, 10 * MSS, 9, 10),
         (true, 10 * MSS, 10, 11),
     ] {
-        let sender = TcpConfig { slow_start_half_used, initial_ssthresh: ssthresh, initial_window: 10, ..config("rfc") };
+        let sender = TcpConfig { initial_ssthresh: ssthresh, initial_window: 10, ..config("rfc") }
+            .with(|tcp| tcp.growth.slow_start_half_used = slow_start_half_used);
         let mut pair = Pair::new(sender, config("rfc"), ms(25));
         // Again and again, as an application with so much to send at a time does.
         for n in 1..=10 {
@@ -234,8 +238,8 @@ fn ssthresh_may_come_from_cwnd() {
                 };
                 let congestion_control = congestion::choice(control);
                 let initial = 100 * MSS;
-                let sender =
-                    TcpConfig { congestion_control, ssthresh_from_cwnd, initial_window: 100, initial_ssthresh: initial, ..config("rfc") };
+                let sender = TcpConfig { congestion_control, initial_window: 100, initial_ssthresh: initial, ..config("rfc") }
+                    .with(|tcp| tcp.growth.ssthresh_from_cwnd = ssthresh_from_cwnd);
                 let mut pair = Pair::new(sender, config("rfc"), ms(25)).network(network);
                 pair.run_until(at_ms(200));
                 lose.set(if all { 20 } else { 1 });
@@ -267,7 +271,7 @@ fn a_send_buffer_is_the_limit_at_once() {
 /// A connection that begins late was not idle before: its first window is whole (RFC 2861 §3.2 begins with T_prev = now).
 #[test]
 fn a_late_connection_does_not_begin_decayed() {
-    let sender = TcpConfig { cwnd_validation: CwndValidation::Rfc2861, initial_window: 10, ..config("rfc") };
+    let sender = TcpConfig { initial_window: 10, ..config("rfc") }.with(|tcp| tcp.sending.cwnd_validation = CwndValidation::Rfc2861);
     let mut pair = Pair::new(sender, config("rfc"), ms(25));
     pair.now = at_ms(60_000);
     pair.client.write(3 * MSS);

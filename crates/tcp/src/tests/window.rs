@@ -302,7 +302,12 @@ fn linux_bounds_the_variance_and_the_rfc_the_whole_rto() {
 /// A window that closes while pacing holds the sender back is probed all the same: what opens it again may be lost.
 #[test]
 fn a_window_closed_between_two_paced_segments_is_probed() {
-    let sender = TcpConfig { mss: 1000, pacing: Pacing::On, pacing_ss_ratio: 10, pacing_ca_ratio: 10, nagle: false, ..config("rfc") };
+    let sender = TcpConfig { mss: 1000, ..config("rfc") }.with(|tcp| {
+        tcp.sending.pacing = Pacing::On;
+        tcp.sending.pacing_ss_ratio = 10;
+        tcp.sending.pacing_ca_ratio = 10;
+        tcp.sending.nagle = false;
+    });
     let receiver = TcpConfig { receive_buffer: 2_000, delayed_ack: DelayedAck::Off, window_scale: false, ..config("rfc") };
     let opened = std::cell::Cell::new(false);
     let mut pair = Pair::with_iss(sender, receiver, ms(10), 0, 0).network(|_, client, segment, _| {

@@ -131,24 +131,24 @@ fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
         ("ipv4/tcp_no_metrics_save", "1".to_owned()),
         ("ipv4/tcp_sack", bit(tcp.sack && tcp.recovery.is_selective())),
         ("ipv4/tcp_recovery", bit(tcp.recovery == RecoveryKind::Rack)),
-        ("ipv4/tcp_early_retrans", if tcp.tail_probe && tcp.recovery == RecoveryKind::Rack { "3" } else { "0" }.to_owned()),
+        ("ipv4/tcp_early_retrans", if tcp.repair.tail_probe && tcp.recovery == RecoveryKind::Rack { "3" } else { "0" }.to_owned()),
         ("ipv4/tcp_dsack", bit(tcp.dsack)),
         ("ipv4/tcp_timestamps", bit(tcp.timestamps)),
         ("ipv4/tcp_window_scaling", bit(tcp.window_scale)),
         ("ipv4/tcp_ecn", bit(tcp.ecn == EcnKind::Classic)),
-        ("ipv4/tcp_frto", if tcp.frto { "2" } else { "0" }.to_owned()),
-        ("ipv4/tcp_reordering", tcp.dupack_threshold.to_string()),
-        ("ipv4/tcp_slow_start_after_idle", bit(tcp.cwnd_validation != longfat_tcp::CwndValidation::Off)),
-        ("ipv4/tcp_pacing_ss_ratio", tcp.pacing_ss_ratio.to_string()),
-        ("ipv4/tcp_pacing_ca_ratio", tcp.pacing_ca_ratio.to_string()),
+        ("ipv4/tcp_frto", if tcp.repair.frto { "2" } else { "0" }.to_owned()),
+        ("ipv4/tcp_reordering", tcp.repair.dupack_threshold.to_string()),
+        ("ipv4/tcp_slow_start_after_idle", bit(tcp.sending.cwnd_validation != longfat_tcp::CwndValidation::Off)),
+        ("ipv4/tcp_pacing_ss_ratio", tcp.sending.pacing_ss_ratio.to_string()),
+        ("ipv4/tcp_pacing_ca_ratio", tcp.sending.pacing_ca_ratio.to_string()),
         ("ipv4/tcp_rmem", memory(tcp, "rmem_default", "rmem_max").unwrap_or_else(|| format!("4096 131072 {BUFFER_MAX}"))),
         ("ipv4/tcp_wmem", memory(tcp, "wmem_default", "wmem_max").unwrap_or_else(|| format!("4096 16384 {BUFFER_MAX}"))),
         ("core/somaxconn", "65535".to_owned()),
     ];
     let retries = |n: Option<u32>| n.map(|n| n.max(1).to_string());
-    all.extend(retries(tcp.syn_retries).map(|n| ("ipv4/tcp_syn_retries", n)));
-    all.push(("ipv4/tcp_syn_linear_timeouts", tcp.syn_linear_timeouts.to_string()));
-    all.extend(retries(tcp.syn_ack_retries).map(|n| ("ipv4/tcp_synack_retries", n)));
+    all.extend(retries(tcp.timers.syn_retries).map(|n| ("ipv4/tcp_syn_retries", n)));
+    all.push(("ipv4/tcp_syn_linear_timeouts", tcp.timers.syn_linear_timeouts.to_string()));
+    all.extend(retries(tcp.timers.syn_ack_retries).map(|n| ("ipv4/tcp_synack_retries", n)));
     all
 }
 
@@ -161,7 +161,7 @@ fn memory(tcp: &TcpConfig, start: &'static str, most: &'static str) -> Option<St
 /// What goes with the route to the other end.
 fn metrics(tcp: &TcpConfig) -> String {
     let segments = |bytes: u64| (bytes / u64::from(tcp.mss)).max(1);
-    let mut text = format!("initcwnd {} rto_min {}ms", segments(tcp.first_window()), (tcp.rto_min.as_ps() / 1_000_000_000).max(1));
+    let mut text = format!("initcwnd {} rto_min {}ms", segments(tcp.first_window()), (tcp.timers.rto_min.as_ps() / 1_000_000_000).max(1));
     if tcp.initial_ssthresh != u64::MAX {
         text += &format!(" ssthresh {}", segments(tcp.initial_ssthresh));
     }
@@ -210,10 +210,10 @@ impl Options {
             control: control.name,
             maxseg: tcp.mss as i32 + if tcp.timestamps { 12 } else { 0 },
             buffers: is_fixed.then(|| Buffers { send: memory(tcp.send_buffer), receive: memory(window), window: window as i32 }),
-            nodelay: !tcp.nagle,
+            nodelay: !tcp.sending.nagle,
             quickack: tcp.delayed_ack == DelayedAck::Off,
-            user_timeout: tcp.user_timeout.map_or(0, |time| (time.as_ps() / 1_000_000_000) as i32),
-            paced: tcp.pacing == Pacing::On,
+            user_timeout: tcp.timers.user_timeout.map_or(0, |time| (time.as_ps() / 1_000_000_000) as i32),
+            paced: tcp.sending.pacing == Pacing::On,
         }
     }
 }

@@ -61,7 +61,7 @@ impl Port {
             ready &= ready - 1;
         }
         // Where the line is slower than the switch, one cell waits at the output for the line to be free.
-        if self.waiting > 0 && self.free <= self.slot_end() + self.slot_time {
+        if self.waiting > 0 && self.line.free <= self.slot_end() + self.slot_time {
             self.cross();
         }
     }
@@ -105,11 +105,11 @@ impl Port {
         buffer.empty_since = slot_end;
         self.waiting -= 1;
         self.entered -= u128::from(entered);
-        let start = self.free.max(slot_end);
-        if start > self.free {
-            self.busy_from = start;
+        let start = self.line.free.max(slot_end);
+        if start > self.line.free {
+            self.line.busy_from = start;
         }
-        self.free = start + self.cell_time;
+        self.line.free = start + self.line.cell_time;
         self.count.waits += u128::from(start - entered);
         if let Some((packet, route, is_marked)) = last {
             self.outcomes.push(Outcome::Whole { packet, route, leaves: self.leaves(), is_marked });

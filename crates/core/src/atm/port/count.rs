@@ -70,7 +70,7 @@ impl Count {
 impl Port {
     /// Cells of the last busy period, in which alone some can still be ahead.
     fn in_a_row(&self) -> u64 {
-        (self.free - self.busy_from) / self.cell_time
+        (self.line.free - self.line.busy_from) / self.line.cell_time
     }
 
     /// Cells in the buffers at `now`, up to which the port was advanced: those that begin to leave later.
@@ -79,26 +79,26 @@ impl Port {
     }
 
     fn at_output(&self, now: Time) -> u64 {
-        (self.free.saturating_sub(now.as_ps() + 1) / self.cell_time).min(self.in_a_row())
+        (self.line.free.saturating_sub(now.as_ps() + 1) / self.line.cell_time).min(self.in_a_row())
     }
 
     /// Cells that have left whole by `now`, up to which the port was advanced.
     pub fn transmitted(&self, now: Time) -> u64 {
-        self.count.passed - self.waiting - self.free.saturating_sub(now.as_ps()).div_ceil(self.cell_time).min(self.in_a_row())
+        self.count.passed - self.waiting - self.line.free.saturating_sub(now.as_ps()).div_ceil(self.line.cell_time).min(self.in_a_row())
     }
 
     /// Time spent transmitting up to `now`, up to which the port was advanced.
     pub fn busy(&self, now: Time) -> Duration {
-        let ahead = self.free.saturating_sub(now.as_ps().max(self.busy_from));
-        Duration::from_ps((self.count.passed - self.waiting) * self.cell_time - ahead)
+        let ahead = self.line.free.saturating_sub(now.as_ps().max(self.line.busy_from));
+        Duration::from_ps((self.count.passed - self.waiting) * self.line.cell_time - ahead)
     }
 
     /// The integral over time, up to `now`, of the cells in the buffer, in ps.
     pub fn waited(&self, now: Time) -> u128 {
         // What the cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
         let queued = u128::from(self.at_output(now));
-        let ahead = u128::from(self.free.saturating_sub(now.as_ps()));
-        let to_come = queued * ahead - u128::from(self.cell_time) * queued * (queued + 1) / 2;
+        let ahead = u128::from(self.line.free.saturating_sub(now.as_ps()));
+        let to_come = queued * ahead - u128::from(self.line.cell_time) * queued * (queued + 1) / 2;
         let at_inputs = (u128::from(self.waiting) * u128::from(now.as_ps())).saturating_sub(self.entered);
         self.count.waits.saturating_sub(to_come) + at_inputs
     }

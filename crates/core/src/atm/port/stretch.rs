@@ -18,7 +18,7 @@ impl Port {
     #[inline]
     pub(super) fn pass_stretch(&mut self, end: u64) -> bool {
         // A line slower than the switch, and accounts of channels, are for single slots.
-        if self.slot_time != self.cell_time || !self.occupancy.is_empty() {
+        if self.slot_time != self.line.cell_time || !self.occupancy.is_empty() {
             return false;
         }
         let (first, others) = (self.ready.trailing_zeros() as usize, self.ready & (self.ready - 1));
@@ -42,8 +42,8 @@ impl Port {
         let mut is_contested = false;
         if lines == 2 {
             // With one place left, they have equal chances. Of two cells in each slot one stays.
-            let places = self.buffer - 1 - self.queued;
-            is_contested = passing == 2 && places == 0 && self.queued > 0 && self.after_loss == AfterLoss::Nothing;
+            let places = self.buffer - 1 - self.line.queued;
+            is_contested = passing == 2 && places == 0 && self.line.queued > 0 && self.after_loss == AfterLoss::Nothing;
             if (passing == 2 || places == 0) && !is_contested {
                 slots = slots.min(places);
             }
@@ -89,7 +89,7 @@ impl Port {
 
     /// The same for more than two lines, all in the middle of frames that pass: in as many slots as there are lines each is served twice.
     fn pass_rounds(&mut self, end: u64, lines: u64) -> bool {
-        let mut slots = self.slots_before_another(end).min(self.buffer - 1 - self.queued);
+        let mut slots = self.slots_before_another(end).min(self.buffer - 1 - self.line.queued);
         if slots < lines || self.is_before_switch {
             return false;
         }
@@ -151,10 +151,10 @@ impl Port {
     /// In each of so many slots, `cells` come in, one or two, and one leaves if there is one.
     #[inline]
     fn admit_stretch(&mut self, slots: u64, cells: u64, input: usize) {
-        let time = self.cell_time;
-        let start = self.free.max(self.slot_end());
-        if start > self.free {
-            self.busy_from = start;
+        let time = self.line.cell_time;
+        let start = self.line.free.max(self.slot_end());
+        if start > self.line.free {
+            self.line.busy_from = start;
         }
         let wait = u128::from(start - self.slot_end());
         let (n, all) = (u128::from(slots), slots * cells);
@@ -162,10 +162,10 @@ impl Port {
         // and the second one more.
         self.count.waits += if cells == 1 { n * wait } else { 2 * n * wait + n * n * u128::from(time) };
         self.count.passed += all;
-        self.free = start + all * time;
-        self.queued += if cells == 1 { 1 } else { slots + 1 };
-        self.count.queue_max = self.count.queue_max.max(self.queued);
-        self.head = self.free - self.queued * time;
+        self.line.free = start + all * time;
+        self.line.queued += if cells == 1 { 1 } else { slots + 1 };
+        self.count.queue_max = self.count.queue_max.max(self.line.queued);
+        self.line.head = self.line.free - self.line.queued * time;
         if self.is_before_switch {
             let run = *self.inputs[input].head().expect("it is in the middle of a run");
             self.pass_on(&run, start + time, slots as u32, false);

@@ -8,7 +8,9 @@ mod probe_rtt;
 use super::{Aggregation, Cwnd, MaxFilter, Pace, Rounds, bdp};
 use crate::TcpConfig;
 use crate::congestion::state::Unit;
-use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
+use crate::congestion::{
+    AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Variable,
+};
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -316,17 +318,6 @@ impl CongestionControl for Bbr {
         self.cwnd.bytes
     }
 
-    /// §4.3.1.
-    fn on_established(&mut self, established: &Established) {
-        self.rng = Rng::named(established.seed, "bbr");
-        self.min_rtt = established.rtt;
-        self.min_rtt_at = established.now;
-        if let Some(aggregation) = &mut self.aggregation {
-            aggregation.from = established.now;
-        }
-        self.pace.learn_rtt(HIGH_GAIN, established.rtt.unwrap_or(Duration::ZERO));
-    }
-
     /// §3.5.2.
     fn on_sample(&mut self, ack: &AckSample) {
         let Some(rs) = &ack.rate else { return };
@@ -350,17 +341,6 @@ impl CongestionControl for Bbr {
     /// The window does not grow by rules of its own: [`Self::on_sample`] sets it.
     fn on_ack(&mut self, _ack: &AckSample) {}
 
-    /// §4.2.3.4: in a fast recovery cwnd shrinks by what an ACK shows to be lost, before more is sent. The sample of that ACK came before.
-    fn on_lost(&mut self, packet: &LostPacket) {
-        let lost = packet.end - packet.start;
-        self.newly_lost += lost;
-        if self.is_fast {
-            let least = if self.conserve_until.is_some() { self.conserved() } else { self.cwnd.mss };
-            self.cwnd.bytes = self.cwnd.bytes.saturating_sub(lost).max(least);
-            self.bound_cwnd();
-        }
-    }
-
     /// §4.2.3.4.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match event.kind {
@@ -376,17 +356,57 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn on_recovered(&mut self, now: Time) {
-        self.ended = Some(Ended { at: now, cwnd: self.cwnd.bytes, conserve_until: self.conserve_until });
-        self.end_recovery();
-    }
-
     fn on_spurious(&mut self) {
         self.end_recovery();
     }
 
     /// §4.3.4.4: what was in flight says what the path takes; silence does not make that untrue.
-    fn on_restart(&mut self, _idle: Duration) {}
+    fn on_unused(&mut self, _unused: Unused) {}
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pace.rate)
+    }
+
+    fn traits(&self) -> Traits {
+        Traits { prr: PrrUse::Never, wants_rate: true, ..Traits::WINDOW }
+    }
+
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
+    }
+}
+
+impl PathModel for Bbr {
+    /// §4.3.1.
+    fn on_established(&mut self, established: &Established) {
+        self.rng = Rng::named(established.seed, "bbr");
+        self.min_rtt = established.rtt;
+        self.min_rtt_at = established.now;
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.from = established.now;
+        }
+        self.pace.learn_rtt(HIGH_GAIN, established.rtt.unwrap_or(Duration::ZERO));
+    }
+
+    fn on_syn_loss(&mut self) {
+        self.cwnd.collapse();
+    }
+
+    /// §4.2.3.4: in a fast recovery cwnd shrinks by what an ACK shows to be lost, before more is sent. The sample of that ACK came before.
+    fn on_lost(&mut self, packet: &LostPacket) {
+        let lost = packet.end - packet.start;
+        self.newly_lost += lost;
+        if self.is_fast {
+            let least = if self.conserve_until.is_some() { self.conserved() } else { self.cwnd.mss };
+            self.cwnd.bytes = self.cwnd.bytes.saturating_sub(lost).max(least);
+            self.bound_cwnd();
+        }
+    }
+
+    fn on_recovered(&mut self, now: Time) {
+        self.ended = Some(Ended { at: now, cwnd: self.cwnd.bytes, conserve_until: self.conserve_until });
+        self.end_recovery();
+    }
 
     /// §4.3.4.4.
     fn on_idle_end(&mut self, now: Time) {
@@ -399,25 +419,9 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn on_syn_loss(&mut self) {
-        self.cwnd.collapse();
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pace.rate)
-    }
-
-    fn uses_prr(&self) -> bool {
-        false
-    }
-
     /// §4.3.5: rates in ProbeRTT say nothing of the path.
     fn holds_back(&self) -> bool {
         self.in_probe_rtt()
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 }
 

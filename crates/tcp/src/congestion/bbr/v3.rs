@@ -11,7 +11,9 @@ mod window;
 use super::{Aggregation, Cwnd, MaxFilter, Pace, Rounds};
 use crate::TcpConfig;
 use crate::congestion::state::Unit;
-use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, Variable};
+use crate::congestion::{
+    AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Variable,
+};
 use crate::ecn::EcnUse;
 use crate::rate::{LostPacket, RateSample};
 use cycle::AckPhase;
@@ -85,6 +87,62 @@ impl Plateau {
     }
 }
 
+/// §2.9.2: the least round trip.
+#[derive(Clone, Debug, Default)]
+struct LeastRtt {
+    min: Option<Duration>,
+    /// The same in seconds: a division saved with every ACK.
+    min_s: f64,
+    min_at: Time,
+    probe_min: Option<Duration>,
+    probe_min_at: Time,
+    probe_expired: bool,
+}
+
+/// §2.14: where ProbeBW is in its cycle, and what its probes have found.
+#[derive(Clone, Debug)]
+struct Cycle {
+    ack_phase: AckPhase,
+    probing_samples: bool,
+    up_acked: u64,
+    up_acked_per_mss: u64,
+    up_rounds: u32,
+    rounds_since_up: u64,
+    wait: Duration,
+    start: Time,
+    prev_too_high: bool,
+    prev_precautionary: bool,
+}
+
+impl Default for Cycle {
+    fn default() -> Self {
+        Cycle {
+            ack_phase: AckPhase::Init,
+            probing_samples: false,
+            up_acked: 0,
+            up_acked_per_mss: UNBOUNDED,
+            up_rounds: 0,
+            rounds_since_up: 0,
+            wait: Duration::ZERO,
+            start: Time::ZERO,
+            prev_too_high: false,
+            prev_precautionary: false,
+        }
+    }
+}
+
+/// Losses of the round, and of the fast recovery under way.
+#[derive(Clone, Debug, Default)]
+struct Losses {
+    in_round: bool,
+    round_delivered: u64,
+    round_start: bool,
+    ranges: u32,
+    end: u64,
+    /// `total_delivered` when the fast recovery under way began.
+    recovery_from: Option<u64>,
+}
+
 /// BBR's variables. Bandwidths are in bytes a second, without a bound infinite.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
@@ -100,39 +158,15 @@ pub struct Bbr3 {
     cycles: u64,
     bandwidth_shortterm: f64,
     bandwidth: f64,
-    // §2.9.2.
-    min_rtt: Option<Duration>,
-    /// The same in seconds: a division saved with every ACK.
-    min_rtt_s: f64,
-    min_rtt_at: Time,
-    probe_rtt_min: Option<Duration>,
-    probe_rtt_min_at: Time,
-    probe_rtt_expired: bool,
+    rtt: LeastRtt,
     inflight_longterm: u64,
     inflight_shortterm: u64,
     aggregation: Aggregation<EXTRA_ACKED_ROUNDS>,
     // §2.10: the greatest of the last round.
     bandwidth_latest: f64,
     inflight_latest: u64,
-    // §2.14.
-    ack_phase: AckPhase,
-    probing_samples: bool,
-    probe_up_acked: u64,
-    probe_up_acked_per_mss: u64,
-    probe_up_rounds: u32,
-    rounds_since_probe_up: u64,
-    probe_wait: Duration,
-    cycle_start: Time,
-    prev_probe_too_high: bool,
-    prev_probe_precautionary: bool,
-    // Losses.
-    loss_in_round: bool,
-    loss_round_delivered: u64,
-    loss_round_start: bool,
-    lost_ranges: u32,
-    lost_end: u64,
-    /// `total_delivered` when the fast recovery under way began.
-    recovery_from: Option<u64>,
+    cycle: Cycle,
+    losses: Losses,
     undo: Undo,
     idle_restart: bool,
     /// Of the last sample.
@@ -156,33 +190,14 @@ impl Bbr3 {
             cycles: 0,
             bandwidth_shortterm: f64::INFINITY,
             bandwidth: 0.0,
-            min_rtt: None,
-            min_rtt_s: 0.0,
-            min_rtt_at: Time::ZERO,
-            probe_rtt_min: None,
-            probe_rtt_min_at: Time::ZERO,
-            probe_rtt_expired: false,
+            rtt: LeastRtt::default(),
             inflight_longterm: UNBOUNDED,
             inflight_shortterm: UNBOUNDED,
             aggregation: Aggregation::new(),
             bandwidth_latest: 0.0,
             inflight_latest: 0,
-            ack_phase: AckPhase::Init,
-            probing_samples: false,
-            probe_up_acked: 0,
-            probe_up_acked_per_mss: UNBOUNDED,
-            probe_up_rounds: 0,
-            rounds_since_probe_up: 0,
-            probe_wait: Duration::ZERO,
-            cycle_start: Time::ZERO,
-            prev_probe_too_high: false,
-            prev_probe_precautionary: false,
-            loss_in_round: false,
-            loss_round_delivered: 0,
-            loss_round_start: false,
-            lost_ranges: 0,
-            lost_end: 0,
-            recovery_from: None,
+            cycle: Cycle::default(),
+            losses: Losses::default(),
             undo: Undo::default(),
             idle_restart: false,
             last: RateSample::default(),
@@ -213,7 +228,7 @@ impl Bbr3 {
     /// §5.5.5.
     fn update_max_bandwidth(&mut self, rs: &RateSample, rate: f64) {
         self.rounds.update(rs);
-        self.rounds_since_probe_up += u64::from(self.rounds.start);
+        self.cycle.rounds_since_up += u64::from(self.rounds.start);
         if rate > 0.0 && (rate >= self.max_bandwidth.max() || !rs.app_limited) {
             self.max_bandwidth.update(rate);
         }
@@ -233,7 +248,7 @@ impl Bbr3 {
 impl CongestionControl for Bbr3 {
     fn state(&mut self) -> Vec<Variable<'_>> {
         let (max, short, bandwidth) = (&mut self.max_bandwidth, &mut self.bandwidth_shortterm, &mut self.bandwidth);
-        let (min_rtt, min_rtt_s) = (&mut self.min_rtt, &mut self.min_rtt_s);
+        let (min_rtt, min_rtt_s) = (&mut self.rtt.min, &mut self.rtt.min_s);
         let greatest = max.max() * 8.0;
         // What bounds the greatest bandwidth for now holds until it is lifted.
         let set = |bps: f64| {
@@ -254,17 +269,6 @@ impl CongestionControl for Bbr3 {
 
     fn cwnd(&self) -> u64 {
         self.cwnd.bytes
-    }
-
-    /// §5.2.1.
-    fn on_established(&mut self, established: &Established) {
-        self.rng = Rng::named(established.seed, "bbr");
-        self.sack = established.sack;
-        if let Some(rtt) = established.rtt {
-            self.set_min_rtt(rtt);
-        }
-        (self.min_rtt_at, self.probe_rtt_min_at, self.aggregation.from) = (established.now, established.now, established.now);
-        self.pace.learn_rtt(STARTUP_PACING_GAIN, established.rtt.unwrap_or(Duration::ZERO));
     }
 
     /// §5.2.3, UpdateOnACK.
@@ -296,17 +300,12 @@ impl CongestionControl for Bbr3 {
     /// The window does not grow by rules of its own: [`Self::on_sample`] sets it.
     fn on_ack(&mut self, _ack: &AckSample) {}
 
-    /// §5.5.10.2, HandleLostPacket.
-    fn on_lost(&mut self, packet: &LostPacket) {
-        self.handle_lost(packet);
-    }
-
     /// §5.6.4.4; §3.7 for the marks.
     fn on_congestion(&mut self, event: &CongestionEvent) {
         match event.kind {
             Congestion::Loss => {
                 self.save_upon_loss();
-                self.recovery_from = Some(self.last.total_delivered);
+                self.losses.recovery_from = Some(self.last.total_delivered);
                 self.cwnd.recovering = true;
             }
             Congestion::Timeout | Congestion::TimeoutAgain => {
@@ -321,10 +320,6 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn on_recovered(&mut self, _now: Time) {
-        self.end_recovery();
-    }
-
     /// §5.5.11.2.
     fn on_spurious(&mut self) {
         self.end_recovery();
@@ -332,7 +327,45 @@ impl CongestionControl for Bbr3 {
     }
 
     /// §5.4.2: no slow start after idleness.
-    fn on_restart(&mut self, _idle: Duration) {}
+    fn on_unused(&mut self, _unused: Unused) {}
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pace.rate)
+    }
+
+    fn traits(&self) -> Traits {
+        Traits { prr: PrrUse::Never, wants_rate: true, ..Traits::WINDOW }
+    }
+
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
+    }
+}
+
+impl PathModel for Bbr3 {
+    /// §5.2.1.
+    fn on_established(&mut self, established: &Established) {
+        self.rng = Rng::named(established.seed, "bbr");
+        self.sack = established.sack;
+        if let Some(rtt) = established.rtt {
+            self.set_min_rtt(rtt);
+        }
+        (self.rtt.min_at, self.rtt.probe_min_at, self.aggregation.from) = (established.now, established.now, established.now);
+        self.pace.learn_rtt(STARTUP_PACING_GAIN, established.rtt.unwrap_or(Duration::ZERO));
+    }
+
+    fn on_syn_loss(&mut self) {
+        self.cwnd.collapse();
+    }
+
+    /// §5.5.10.2, HandleLostPacket.
+    fn on_lost(&mut self, packet: &LostPacket) {
+        self.handle_lost(packet);
+    }
+
+    fn on_recovered(&mut self, _now: Time) {
+        self.end_recovery();
+    }
 
     /// §5.4.1, HandleRestartFromIdle.
     fn on_idle_end(&mut self, now: Time) {
@@ -345,25 +378,9 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn on_syn_loss(&mut self) {
-        self.cwnd.collapse();
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pace.rate)
-    }
-
-    fn uses_prr(&self) -> bool {
-        false
-    }
-
     /// §5.3.4.3: rates in ProbeRTT say nothing of the path.
     fn holds_back(&self) -> bool {
         self.in_probe_rtt()
-    }
-
-    fn wants_rate(&self) -> bool {
-        true
     }
 }
 

@@ -49,8 +49,8 @@ impl HyStart {
     pub fn new(config: &TcpConfig) -> Self {
         // Pacing may itself spread a window over half a round trip, and must not be taken for the bottleneck (Linux's change "make Hystart
         // aware of pacing"): then the train is to be as much longer.
-        let train_divisor = if config.pacing == Pacing::On { 1 } else { 2 };
-        let rise_divisor = config.hystart_divisor.into();
+        let train_divisor = if config.sending.pacing == Pacing::On { 1 } else { 2 };
+        let rise_divisor = config.growth.hystart_divisor.into();
         HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, rise_divisor, least: INFINITE, round: None }
     }
 

@@ -11,7 +11,7 @@ pub struct Limited {
 
 impl Limited {
     pub fn new(config: &TcpConfig) -> Self {
-        Limited { max_ssthresh: u64::from(config.max_ssthresh) * u64::from(config.mss) }
+        Limited { max_ssthresh: u64::from(config.growth.max_ssthresh) * u64::from(config.mss) }
     }
 
     /// What remains of `standard`, the growth of standard slow start, at `cwnd`.

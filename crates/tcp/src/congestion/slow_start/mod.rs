@@ -88,8 +88,8 @@ pub struct SlowStart {
 impl SlowStart {
     /// As `config` asks.
     pub fn new(config: &TcpConfig) -> Self {
-        let variant = (named(config.slow_start).build)(config);
-        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.abc_limit), variant }
+        let variant = (named(config.growth.slow_start).build)(config);
+        SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.sending.abc_limit), variant }
     }
 
     /// What an ACK does at `cwnd`. `initial`: this is the first slow start, whose end nobody knows yet.

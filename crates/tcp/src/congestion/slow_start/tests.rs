@@ -6,12 +6,18 @@ const MSS: u64 = 1000;
 
 fn slow_start(name: &'static str) -> SlowStart {
     let config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
-    SlowStart::new(&TcpConfig { slow_start: name, mss: MSS as u32, abc_limit: 2, ..config })
+    SlowStart::new(&TcpConfig { mss: MSS as u32, ..config }.with(|tcp| {
+        tcp.growth.slow_start = name;
+        tcp.sending.abc_limit = 2;
+    }))
 }
 
 fn paced(name: &'static str) -> SlowStart {
     let config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
-    SlowStart::new(&TcpConfig { slow_start: name, mss: MSS as u32, pacing: crate::Pacing::On, ..config })
+    SlowStart::new(&TcpConfig { mss: MSS as u32, ..config }.with(|tcp| {
+        tcp.growth.slow_start = name;
+        tcp.sending.pacing = crate::Pacing::On;
+    }))
 }
 
 fn us(n: u64) -> Duration {

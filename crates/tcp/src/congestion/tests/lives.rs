@@ -136,15 +136,15 @@ fn run(kind: &ControlKind, config: &TcpConfig, steps: &[Step]) -> Vec<(u64, u64)
             Step::Reduce { after, kind: why, in_flight_percent } => {
                 now += after;
                 control.on_congestion(&event_at(now, why, before / 100 * in_flight_percent));
-                if control.uses_prr() {
+                if control.traits().prr != PrrUse::Never {
                     assert!(control.cwnd() <= before.max(2 * MSS), "{}: {why:?} made {before} {}", kind.name, control.cwnd());
                 }
             }
-            Step::Recovered => control.on_recovered(now),
+            Step::Recovered => recovered(&mut *control, now),
             Step::Spurious => control.on_spurious(),
-            Step::Restart => control.on_restart(Duration::from_secs(1)),
-            Step::Validation => control.on_validation(before / 2, before / 4 * 3),
-            Step::SynLoss => control.on_syn_loss(),
+            Step::Restart => control.on_unused(Unused::Idle(Duration::from_secs(1))),
+            Step::Validation => control.on_unused(Unused::Limited { cwnd: before / 2, ssthresh: before / 4 * 3 }),
+            Step::SynLoss => syn_lost(&mut *control),
         }
         let (cwnd, ssthresh) = (control.cwnd(), control.ssthresh());
         assert!((MSS..1 << 50).contains(&cwnd), "{}: cwnd {cwnd} after {step:?}", kind.name);
@@ -170,13 +170,7 @@ proptest! {
         abc_limit in select(vec![0, 2, 1_000_000]),
     ) {
         for kind in REGISTRY {
-            let config = TcpConfig {
-                congestion_control: Choice { kind: kind.name, params: params(kind, level) },
-                initial_window,
-                initial_ssthresh,
-                abc_limit,
-                ..config(kind.name)
-            };
+            let config = TcpConfig { congestion_control: Choice { kind: kind.name, params: params(kind, level) }, initial_window, initial_ssthresh, ..config(kind.name) }.with(|tcp| tcp.sending.abc_limit = abc_limit);
             prop_assert_eq!(run(kind, &config, &steps), run(kind, &config, &steps));
         }
     }

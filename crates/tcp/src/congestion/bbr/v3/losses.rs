@@ -27,19 +27,19 @@ impl Bbr3 {
 
     /// §5.5.10.2, NoteLoss.
     fn note_loss(&mut self) {
-        if !self.loss_in_round {
-            self.loss_round_delivered = self.last.total_delivered;
+        if !self.losses.in_round {
+            self.losses.round_delivered = self.last.total_delivered;
             self.save_upon_loss();
         }
-        self.loss_in_round = true;
+        self.losses.in_round = true;
     }
 
     /// §5.5.10.2, HandleLostPacket.
     pub(super) fn handle_lost(&mut self, packet: &LostPacket) {
         self.note_loss();
-        self.lost_ranges += u32::from(packet.start != self.lost_end);
-        self.lost_end = packet.end;
-        if self.probing_samples && self.is_inflight_too_high(packet.lost, packet.in_flight_then) {
+        self.losses.ranges += u32::from(packet.start != self.losses.end);
+        self.losses.end = packet.end;
+        if self.cycle.probing_samples && self.is_inflight_too_high(packet.lost, packet.in_flight_then) {
             let in_flight = inflight_at_loss(packet);
             self.handle_inflight_too_high(in_flight, packet.app_limited);
         }
@@ -48,15 +48,15 @@ impl Bbr3 {
     /// §3.7 leaves the answer to a mark open but for its being that to congestion: we take it for a loss that is too much.
     pub(super) fn handle_mark(&mut self) {
         self.note_loss();
-        if self.probing_samples {
+        if self.cycle.probing_samples {
             self.handle_inflight_too_high(self.last.in_flight_then, self.last.app_limited);
         }
     }
 
     /// §5.5.10.2, HandleInflightTooHigh.
     fn handle_inflight_too_high(&mut self, in_flight: u64, app_limited: bool) {
-        self.prev_probe_too_high = true;
-        self.probing_samples = false;
+        self.cycle.prev_too_high = true;
+        self.cycle.probing_samples = false;
         if !app_limited {
             self.inflight_longterm = in_flight.max((self.target_inflight() as f64 * BETA) as u64);
         }
@@ -69,17 +69,17 @@ impl Bbr3 {
     /// §5.3.1.3, CheckStartupHighLoss.
     pub(super) fn check_startup_losses(&mut self, ack: &AckSample, rs: &RateSample) {
         if self.state == State::Startup && ack.in_recovery {
-            let whole_round = self.recovery_from.is_some_and(|from| rs.prior_delivered >= from);
-            let enough = self.lost_ranges >= STARTUP_LOST_RANGES && self.is_inflight_too_high(rs.lost, rs.in_flight_then);
-            if (self.sack && self.loss_round_start && whole_round && enough) || (!self.sack && self.lost_ranges > 0) {
+            let whole_round = self.losses.recovery_from.is_some_and(|from| rs.prior_delivered >= from);
+            let enough = self.losses.ranges >= STARTUP_LOST_RANGES && self.is_inflight_too_high(rs.lost, rs.in_flight_then);
+            if (self.sack && self.losses.round_start && whole_round && enough) || (!self.sack && self.losses.ranges > 0) {
                 self.undo.state = Some(State::Startup);
                 self.plateau.ever = true;
                 self.inflight_longterm = self.inflight_latest.max(self.bdp(self.bandwidth));
                 self.state = State::Drain { from_round: self.rounds.count };
             }
         }
-        if self.loss_round_start {
-            self.lost_ranges = 0;
+        if self.losses.round_start {
+            self.losses.ranges = 0;
         }
     }
 
@@ -87,33 +87,33 @@ impl Bbr3 {
     pub(super) fn update_latest(&mut self, rs: &RateSample, rate: f64) {
         self.bandwidth_latest = self.bandwidth_latest.max(rate);
         self.inflight_latest = self.inflight_latest.max(rs.delivered);
-        self.loss_round_start = rs.prior_delivered >= self.loss_round_delivered;
-        if self.loss_round_start {
-            self.loss_round_delivered = rs.total_delivered;
+        self.losses.round_start = rs.prior_delivered >= self.losses.round_delivered;
+        if self.losses.round_start {
+            self.losses.round_delivered = rs.total_delivered;
         }
     }
 
     /// §5.5.10.3, AdvanceLatestDeliverySignals.
     pub(super) fn advance_latest(&mut self, rs: &RateSample, rate: f64) {
         // A sample without an interval says nothing of the rate (§4.1.2.3).
-        if self.loss_round_start && rate > 0.0 {
+        if self.losses.round_start && rate > 0.0 {
             (self.bandwidth_latest, self.inflight_latest) = (rate, rs.delivered);
         }
     }
 
     /// §5.5.10.3, ResetCongestionSignals.
     pub(super) fn reset_congestion_signals(&mut self) {
-        self.loss_in_round = false;
+        self.losses.in_round = false;
         (self.bandwidth_latest, self.inflight_latest) = (0.0, 0);
     }
 
     /// §5.5.10.3, the end of UpdateCongestionSignals: once a round, unless probing.
     pub(super) fn adapt_to_losses(&mut self) {
-        if !self.loss_round_start {
+        if !self.losses.round_start {
             return;
         }
         let probing = matches!(self.state, State::Startup | State::Refill | State::Up);
-        if self.loss_in_round && !probing {
+        if self.losses.in_round && !probing {
             if self.bandwidth_shortterm == f64::INFINITY {
                 self.bandwidth_shortterm = self.max_bandwidth.max();
             }
@@ -123,7 +123,7 @@ impl Bbr3 {
             self.bandwidth_shortterm = self.bandwidth_latest.max(BETA * self.bandwidth_shortterm);
             self.inflight_shortterm = self.inflight_latest.max((BETA * self.inflight_shortterm as f64) as u64);
         }
-        self.loss_in_round = false;
+        self.losses.in_round = false;
     }
 
     /// §5.5.10.3, ResetShortTermModel.
@@ -146,7 +146,7 @@ impl Bbr3 {
     /// §5.5.11.2, HandleSpuriousLossDetection.
     pub(super) fn undo_losses(&mut self) {
         self.cwnd.restore();
-        self.loss_in_round = false;
+        self.losses.in_round = false;
         self.plateau.search_again(0.0);
         self.bandwidth_shortterm = self.bandwidth_shortterm.max(self.undo.bandwidth_shortterm);
         self.inflight_shortterm = self.inflight_shortterm.max(self.undo.inflight_shortterm);

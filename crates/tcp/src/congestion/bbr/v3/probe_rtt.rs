@@ -6,30 +6,30 @@ use longfat_core::time::{Duration, Time};
 
 impl Bbr3 {
     pub(super) fn set_min_rtt(&mut self, rtt: Duration) {
-        (self.min_rtt, self.min_rtt_s) = (Some(rtt), rtt.as_secs_f64());
+        (self.rtt.min, self.rtt.min_s) = (Some(rtt), rtt.as_secs_f64());
     }
 
     /// §5.3.4.3, UpdateMinRTT.
     pub(super) fn update_min_rtt(&mut self, now: Time, rs: &RateSample) {
-        self.probe_rtt_expired = now > self.probe_rtt_min_at + PROBE_RTT_INTERVAL;
+        self.rtt.probe_expired = now > self.rtt.probe_min_at + PROBE_RTT_INTERVAL;
         if let Some(rtt) = rs.rtt
-            && (self.probe_rtt_min.is_none_or(|min| rtt < min) || self.probe_rtt_expired)
+            && (self.rtt.probe_min.is_none_or(|min| rtt < min) || self.rtt.probe_expired)
         {
-            (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), now);
+            (self.rtt.probe_min, self.rtt.probe_min_at) = (Some(rtt), now);
         }
-        let Some(candidate) = self.probe_rtt_min else { return };
-        if self.min_rtt.is_none_or(|min| candidate < min) || now > self.min_rtt_at + MIN_RTT_LASTS {
+        let Some(candidate) = self.rtt.probe_min else { return };
+        if self.rtt.min.is_none_or(|min| candidate < min) || now > self.rtt.min_at + MIN_RTT_LASTS {
             self.set_min_rtt(candidate);
-            self.min_rtt_at = self.probe_rtt_min_at;
+            self.rtt.min_at = self.rtt.probe_min_at;
         }
     }
 
     /// §5.3.4.3, CheckProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, now: Time, rs: &RateSample) {
-        if !self.in_probe_rtt() && self.probe_rtt_expired && !self.idle_restart {
+        if !self.in_probe_rtt() && self.rtt.probe_expired && !self.idle_restart {
             self.cwnd.save(false);
             self.state = State::ProbeRtt { done: None, round_done: false };
-            self.ack_phase = AckPhase::ProbeStopping;
+            self.cycle.ack_phase = AckPhase::ProbeStopping;
             self.rounds.begin(rs.total_delivered);
         }
         match self.state {
@@ -54,7 +54,7 @@ impl Bbr3 {
         if !matches!(self.state, State::ProbeRtt { done: Some(done), .. } if now > done) {
             return;
         }
-        self.probe_rtt_min_at = now;
+        self.rtt.probe_min_at = now;
         self.cwnd.restore();
         self.reset_shortterm();
         if self.plateau.ever {

@@ -222,7 +222,7 @@ fn probes_every_two_to_three_seconds_through_all_states() {
         }
         // More than the BDP until DOWN has drained it; and ProbeRTT, which would begin the wait anew, is never due.
         path.in_flight = if path.bbr.state == State::Up { 120 * MSS } else { path.in_flight.saturating_sub(5 * MSS).max(100 * MSS) };
-        path.bbr.probe_rtt_min_at = Time::ZERO + Duration::from_millis(path.ms);
+        path.bbr.rtt.probe_min_at = Time::ZERO + Duration::from_millis(path.ms);
         path.ack();
     }
     for pair in states.windows(2) {
@@ -258,7 +258,7 @@ fn up_goes_down_on_two_percent_of_losses_and_remembers_the_level() {
     assert_eq!(path.bbr.state, State::Up, "3 of 150 are not more than 2 %");
     path.lose(150, 4);
     assert_eq!(path.bbr.state, State::Down);
-    assert!(path.bbr.prev_probe_too_high);
+    assert!(path.bbr.cycle.prev_too_high);
     // §5.5.10.2: 149 were in flight before it, 3 lost: (0.02 * 149 - 3) / 0.98 of it fits.
     assert_eq!(path.bbr.inflight_longterm, ((149.0 + (0.02 * 149.0 - 3.0) / 0.98) * 1000.0) as u64);
     let level = path.bbr.inflight_longterm;
@@ -272,7 +272,7 @@ fn up_goes_down_on_two_percent_of_losses_and_remembers_the_level() {
     path.until(6, |b| b.state == State::Up);
     path.in_flight = level;
     path.ack();
-    assert_eq!((path.bbr.state, path.bbr.prev_probe_precautionary), (State::Down, true));
+    assert_eq!((path.bbr.state, path.bbr.cycle.prev_precautionary), (State::Down, true));
     path.in_flight = 100 * MSS;
     let rounds = path.bbr.rounds.count;
     path.until(1, |b| b.state == State::Refill);
@@ -340,7 +340,7 @@ fn cruising_yields_to_losses_by_what_was_delivered_and_by_no_more_than_beta() {
 fn the_longterm_level_rises_by_one_two_four_while_it_is_the_limit() {
     let mut path = Path::up();
     (path.bbr.inflight_longterm, path.bbr.cwnd.bytes) = (100 * MSS, 100 * MSS);
-    (path.bbr.probe_up_acked, path.bbr.probe_up_acked_per_mss) = (0, 100 * MSS);
+    (path.bbr.cycle.up_acked, path.bbr.cycle.up_acked_per_mss) = (0, 100 * MSS);
     let mut levels = vec![100];
     for _ in 0..5 {
         path.round(|path| {
@@ -377,7 +377,7 @@ fn probe_rtt_halves_the_flight_every_five_seconds_without_a_new_minimum() {
     path.rtt = 110;
     path.until(6, Bbr3::in_probe_rtt);
     assert!((5_000..=5_500).contains(&path.ms), "{}", path.ms);
-    assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(100)), "good for ten seconds");
+    assert_eq!(path.bbr.rtt.min, Some(Duration::from_millis(100)), "good for ten seconds");
     assert_eq!(path.bbr.cwnd(), path.bbr.probe_rtt_cwnd());
     assert!((45..=55).contains(&(path.bbr.cwnd() / MSS)), "{}", path.bbr.cwnd());
     assert!(path.bbr.holds_back());
@@ -390,7 +390,7 @@ fn probe_rtt_halves_the_flight_every_five_seconds_without_a_new_minimum() {
     path.in_flight = 100 * MSS;
     path.until(6, Bbr3::in_probe_rtt);
     path.ack();
-    assert_eq!(path.bbr.min_rtt, Some(Duration::from_millis(110)));
+    assert_eq!(path.bbr.rtt.min, Some(Duration::from_millis(110)));
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn two_connections_do_not_probe_in_step() {
         let mut path = Path::new();
         path.bbr.on_established(&Established { now: Time::ZERO, rtt: None, sack: true, seed });
         path.until(5, |b| b.state == State::Cruise);
-        path.bbr.probe_wait
+        path.bbr.cycle.wait
     };
     assert_ne!(wait(1), wait(2));
     assert_eq!(wait(1), wait(1));

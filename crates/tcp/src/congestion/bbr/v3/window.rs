@@ -17,7 +17,7 @@ impl Bbr3 {
     }
 
     fn bdp_multiple(&self, bandwidth: f64, gain: f64) -> u64 {
-        self.min_rtt.map_or(self.cwnd.initial, |_| (gain * (bandwidth * self.min_rtt_s)) as u64)
+        self.rtt.min.map_or(self.cwnd.initial, |_| (gain * (bandwidth * self.rtt.min_s)) as u64)
     }
 
     /// §5.6.4.2, QuantizationBudget, with the offload budget of §5.5.8.1.
@@ -65,7 +65,7 @@ impl Bbr3 {
 
     pub(super) fn end_recovery(&mut self) {
         if self.cwnd.end_recovery() {
-            self.recovery_from = None;
+            self.losses.recovery_from = None;
             self.bound_cwnd();
         }
     }

@@ -1,36 +1,64 @@
-//! New data on a host of which something is said: whether its interface takes it, and whether a burst is complete ([`Offload`]).
+//! The host's own interface: whether it takes another segment, and whether a burst is complete ([`Offload`]).
 
+use super::{Limit, Sender};
 use crate::offload::{Bursts, Offload};
-use crate::sender::{Limit, Room, Sender};
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
 
-impl Sender {
+/// Whether the interface takes another segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Room {
+    Yes,
+    No,
+    /// No, and a segment would have gone.
+    Refused,
+    /// Yes, and it is to have new data in bursts.
+    ForBursts,
+}
+
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub room: Room,
+    /// Where it takes bursts.
+    pub bursts: Option<Box<Bursts>>,
+}
+
+impl Host {
+    /// Whether the segment that would go now may. If not, the driver is told, and it was not sent.
+    #[inline]
+    pub fn takes(&mut self) -> bool {
+        if self.room == Room::No {
+            self.room = Room::Refused;
+        }
+        matches!(self.room, Room::Yes | Room::ForBursts)
+    }
+
     /// The interface takes another segment, or not; it takes bursts, and has `queued` IP bytes of this connection.
     pub fn set_room_for_bursts(&mut self, offload: &Offload, room: bool, queued: u64) {
         self.room = if room { Room::ForBursts } else { Room::No };
-        let bursts = self.bursts.get_or_insert_with(|| Box::new(Bursts::new(*offload)));
-        bursts.queued = queued;
+        self.bursts.get_or_insert_with(|| Box::new(Bursts::new(*offload))).queued = queued;
     }
+}
 
+impl Sender {
     /// Whether new data of `len` octets, which the `window` lets go beside what is in the `pipe`, may go as far as the host is concerned.
     #[cold]
     pub(super) fn may_go_on_host(&mut self, now: Time, pipe: u64, window: u64, len: u64) -> bool {
-        if self.room != Room::ForBursts {
-            self.room = Room::Refused;
+        if self.host.room != Room::ForBursts {
+            self.host.room = Room::Refused;
             // The host is the limit: cwnd must not grow for it.
             self.usage.limited_by(Limit::Host);
             return false;
         }
-        let Some(bursts) = &mut self.bursts else { return true };
+        let Some(bursts) = &mut self.host.bursts else { return true };
         if bursts.goes_on(now, len) {
             return true;
         }
         let Bursts { offload, queued, .. } = **bursts;
         let rate = self.burst_rate();
-        let size = offload.burst(rate, self.stats.rtt_min, self.mss);
+        let size = offload.burst(rate, self.trips.least(), self.mss);
         if offload.small_queue(rate, size).is_some_and(|limit| queued >= limit) {
-            self.room = Room::Refused;
+            self.host.room = Room::Refused;
             self.usage.limited_by(Limit::Host);
             return false;
         }
@@ -45,7 +73,7 @@ impl Sender {
                 return false;
             }
         }
-        if let Some(bursts) = &mut self.bursts {
+        if let Some(bursts) = &mut self.host.bursts {
             bursts.begins(now, size, len);
         }
         true

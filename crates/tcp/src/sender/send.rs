@@ -1,9 +1,8 @@
 //! What may be sent next, and the bookkeeping of what is.
 
-use crate::RecoveryKind;
+use super::{Limit, Range, Room, Sender};
 use crate::pacing::quantum;
 use crate::repair::{Allowance, Lost, Speculation};
-use crate::sender::{Limit, Range, Room, Sender};
 use crate::seq::wrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::Time;
@@ -36,12 +35,12 @@ impl Sender {
             }
             return None;
         }
-        if self.repair.tlp.is_due() {
+        if self.repair.probe_is_due() {
             return self.tail_probe(now);
         }
         let pipe = self.board.pipe();
         let mut window = self.window();
-        match self.repair.frto.allows() {
+        match self.repair.frto_allows() {
             Allowance::New { most } => return self.next_for_frto(now, most),
             Allowance::Nothing => {
                 self.usage.limited_by(Limit::Cwnd);
@@ -100,7 +99,7 @@ impl Sender {
             }
             Lost::Goes { start, end } => (start, end),
         };
-        if !self.may_transmit() {
+        if !self.host.takes() {
             return None;
         }
         self.repair.lost_goes(&mut self.board, self.payload_max, start, end);
@@ -117,7 +116,7 @@ impl Sender {
 
     /// New data, as far as the windows, the buffer and the silly-window rules allow.
     #[inline]
-    pub(super) fn next_new(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
+    fn next_new(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         let start = self.board.max();
         let una = self.board.una();
         let piece = self.stream.next(start, self.payload_max, self.buffered_until(), self.peer.edge);
@@ -131,10 +130,8 @@ impl Sender {
             return None;
         }
         let idle = una == start;
-        if idle && self.rate.as_ref().is_some_and(|rate| rate.is_app_limited()) {
-            self.control.on_idle_end(now);
-        }
         if idle {
+            self.control.idle_ends(now);
             self.restart(now);
         }
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
@@ -151,19 +148,71 @@ impl Sender {
             self.usage.limited_by(Limit::Cwnd);
             return None;
         }
-        if self.room != Room::Yes && !self.may_go_on_host(now, pipe, window, len) {
+        if self.host.room != Room::Yes && !self.may_go_on_host(now, pipe, window, len) {
             return None;
         }
         let end = start + len;
-        if self.repair.kind() == RecoveryKind::Rack && self.log.is_full() && self.board.has_sacked() {
-            self.log.forget_arrived(|start, end| self.board.next_missing(start, end).is_none());
-        }
-        self.board.sent_new(len);
-        self.log.sent(start, end, now);
+        self.repair.sent_new(now, &mut self.board, len);
         self.trips.sent(now, end);
         let range = self.count(now, Range { start, end, retransmitted: false });
         self.note_decay(now);
         Some(range)
+    }
+
+    /// RFC 8985 §7.3: new data, whatever cwnd says, or the last segment again.
+    fn tail_probe(&mut self, now: Time) -> Option<Range> {
+        let range = self.next_new(now, 0, u64::MAX).or_else(|| {
+            let (start, end) = self.board.last_segment(self.payload_max).filter(|_| self.host.takes())?;
+            Some(self.count(now, Range { start, end, retransmitted: true }))
+        });
+        let Some(range) = range else {
+            // One that the host had no room for waits.
+            self.repair.probe_kept_back(self.host.room == Room::Refused);
+            return None;
+        };
+        self.stats.tail_probes += 1;
+        self.repair.probe_sent(self.board.max(), range.retransmitted);
+        self.arm_rto(now);
+        Some(range)
+    }
+
+    /// RFC 5682 step 2b: up to two new segments, or one where there is no more; where there is none to send, what was lost goes again as ever.
+    fn next_for_frto(&mut self, now: Time, most: u8) -> Option<Range> {
+        if most == 0 {
+            self.usage.limited_by(Limit::Cwnd);
+            return None;
+        }
+        let range = self.next_new(now, 0, u64::MAX);
+        if range.is_none() && self.host.room == Room::Refused {
+            return None;
+        }
+        if self.repair.frto_tried_new(range.is_some()) { self.next(now) } else { range }
+    }
+
+    /// The peer's window keeps us from sending: where nothing is in flight either, it is probed (RFC 9293 §3.8.6.1).
+    fn arm_persist(&mut self, now: Time) {
+        if self.board.outstanding() == 0 && !self.timers.is_probing() && self.board.max() >= 1 {
+            // The send buffer alone cannot be the cause: with nothing outstanding it is empty.
+            self.timers.start_probing(now, &self.trips);
+        }
+    }
+
+    /// The window's room that silly-window avoidance held back. If there is none: one byte, or, with the sequence number before the left
+    /// edge, nothing; that is outside of any window, and so is answered with an ACK (RFC 9293 §3.10.7.4).
+    fn window_probe(&mut self, now: Time) -> Range {
+        self.timers.probe_sent();
+        let start = self.board.una();
+        if self.empty_window_probe && self.peer.edge <= start {
+            return Range { start: start - 1, end: start - 1, retransmitted: false };
+        }
+        let retransmitted = self.board.max() > start;
+        if !retransmitted {
+            let room = self.peer.edge.saturating_sub(start).max(1);
+            let len = room.min(self.payload_max).min(self.end_of_buffered() - start);
+            self.repair.sent_new(now, &mut self.board, len);
+        }
+        let end = self.board.max().min(start + self.payload_max);
+        self.count(now, Range { start, end, retransmitted })
     }
 
     /// What may not be lost, so that ACKs keep coming.
@@ -171,7 +220,7 @@ impl Sender {
         if pipe + self.payload_max > window {
             return None;
         }
-        let speculation = self.repair.next_speculative(&self.board, self.payload_max).filter(|_| self.may_transmit())?;
+        let speculation = self.repair.next_speculative(&self.board, self.payload_max).filter(|_| self.host.takes())?;
         self.repair.speculation_goes(&mut self.board, speculation);
         let Speculation { start, end, .. } = speculation;
         Some(self.count(now, Range { start, end, retransmitted: true }))
@@ -179,7 +228,7 @@ impl Sender {
 
     /// Bookkeeping common to every transmission.
     #[inline]
-    pub(super) fn count(&mut self, now: Time, range: Range) -> Range {
+    fn count(&mut self, now: Time, range: Range) -> Range {
         self.count_as(now, range, false)
     }
 
@@ -195,34 +244,21 @@ impl Sender {
             self.stats.segments_retransmitted += u64::from(payload > 0);
             self.stats.fins_retransmitted += u64::from(payload == 0);
             self.trips.sent_again();
-            match &mut self.repair.rack {
-                Some(rack) => rack.retransmissions.sent(range.start, range.end, self.board.max(), now),
-                None => self.log.sent_again(range.end),
-            }
-            self.repair.frto.sent_again(range.end);
-            self.repair.undo.sent_again(range.start, range.end, self.board.una(), repairs, || self.trips.tsval(now));
+            self.repair.sent_again(now, (range.start, range.end), &self.board, repairs, self.trips.tsval(now));
         }
         self.repair.sent(len);
         self.stats.in_flight_max = self.stats.in_flight_max.max(self.board.outstanding());
         self.unused.sent(now);
-        // RFC 6298 §5.1. RACK finds lost retransmissions by itself, for as long as anything comes back: with it the timer is the more
-        // careful one of RFC 6675 §6, which begins anew with each retransmission of a repair.
-        if !self.timers.is_set() || (repairs && self.repair.rack.is_some() && !self.timers.is_probing()) {
+        // RFC 6298 §5.1.
+        if !self.timers.is_set() || (repairs && self.repair.restarts_timer() && !self.timers.is_probing()) {
             self.arm_rto(now);
         }
-        if self.repair.rack.is_some() && !self.timers.is_probing() {
-            self.set_timer(now);
-        }
-        if let Some(rate) = &mut self.rate {
-            if rate.is_full() {
-                rate.forget_arrived(|start, end| self.board.next_missing(start, end).is_none());
-            }
-            rate.sent(now, range.start, range.end, range.retransmitted, self.board.pipe());
-        }
+        self.set_timer(now);
+        self.control.sent(now, (range.start, range.end), range.retransmitted, &self.board);
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.sent(now, payload, rate, || match &self.bursts {
-                None => quantum(rate, self.mss, self.control.burst_least()),
-                Some(bursts) => bursts.offload.burst(rate, self.stats.rtt_min, self.mss),
+            self.pacer.sent(now, payload, rate, || match &self.host.bursts {
+                None => quantum(rate, self.mss, self.control.traits().burst_least),
+                Some(bursts) => bursts.offload.burst(rate, self.trips.least(), self.mss),
             });
         }
         range

@@ -1,10 +1,9 @@
 //! How the sender takes in ACKs: what they acknowledge, SACK, echo and advertise.
 
 use super::{Phase, Sender};
-use crate::congestion::AckSample;
+use crate::congestion::{AckSample, Congestion};
 use crate::ecn::Marks;
-use crate::repair::Repair;
-use crate::sender::spurious::Reported;
+use crate::repair::Reported;
 use crate::seq::unwrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::{Duration, Time};
@@ -60,28 +59,25 @@ impl Sender {
         let delivered_before = una + self.board.sacked_bytes();
         let in_flight = self.board.pipe();
         self.note_use(in_flight);
-        let selective = self.repair.kind().is_selective() && segment.sack_count() > 0;
+        let selective = self.repair.is_selective() && segment.sack_count() > 0;
         if late && !selective {
             return;
         }
         let duplicate = if selective { self.duplicate_told(segment, told) } else { None };
-        if let Some(rack) = &mut self.repair.rack {
-            rack.begin(late);
-        }
+        self.repair.ack_begins(late);
         let (sacked, originals) = if selective { self.take_sacks(now, segment) } else { (0, 0) };
         let rtt = self.board.highest_sacked().filter(|_| sacked > 0).and_then(|top| self.measure_sacked(now, top));
         let window_changed = !late && self.update_window(now, segment, ack);
         let delivered = sacked + self.board.missing_below(ack);
         let is_bare = segment.seq_len() == 0 && !window_changed && !late;
         let marks = if late { Marks::NONE } else { self.ecn.take(segment, delivered, self.mss) };
-        if self.repair.undo.is_watching() || self.repair.frto.is_running() {
-            self.judge_reduction(now, segment, ack, late, Reported { originals, duplicate, is_bare }, marks.any);
+        let spurious = self.repair.is_spurious(segment, ack, late, Reported { originals, duplicate, is_bare }, &self.board);
+        // RFC 4015 §3, step 8: not where the network asks for a reduction.
+        if spurious && !marks.any {
+            self.take_back(now, segment);
         }
-        if let Some(range) = duplicate.filter(|range| Some(range.1) != self.repair.tlp.end()) {
-            debug_assert!(range.0 < range.1);
-            if let Some(rack) = &mut self.repair.rack {
-                rack.duplicate_reported(self.board.max());
-            }
+        if let Some(range) = duplicate {
+            self.repair.duplicate_reported(range, self.board.max());
         }
         let news = News { ack, delivered_before, delivered, in_flight, rtt, marks };
         if ack > una {
@@ -89,21 +85,19 @@ impl Sender {
         } else {
             self.still_ack(now, segment, &news, is_bare);
         }
-        if self.repair.rack.is_some() {
-            if !late {
-                self.probe_answered(now, ack, ack > una, segment, duplicate);
-            }
-            self.set_timer(now);
+        if !late && self.repair.probe_repaired(ack, ack > una, segment.sack_count() > 0, duplicate) {
+            self.stats.tail_losses += 1;
+            let flight_size = self.flight_size();
+            self.respond(now, Congestion::Loss, flight_size, false);
         }
+        self.set_timer(now);
         self.size_buffer(now);
     }
 
     /// Whether there is nothing that `segment` could acknowledge or report: of a stream that only goes the other way, always.
     #[inline]
     fn awaits_nothing(&self, segment: &Segment) -> bool {
-        self.board.outstanding() == 0
-            && segment.sack_count() == 0
-            && !(self.repair.undo.is_watching() || self.repair.frto.is_running() || self.repair.tlp.end().is_some())
+        self.board.outstanding() == 0 && segment.sack_count() == 0 && !self.repair.awaits_verdict()
     }
 
     /// The left edge stands still. `is_bare`: there is nothing to the ACK but that.
@@ -111,7 +105,7 @@ impl Sender {
         let sacked = news.delivered;
         if sacked > 0 {
             let sample = self.sample(now, segment, news, 0, None);
-            self.tell(&sample);
+            self.control.tell(&sample, self.board.pipe());
         }
         if news.marks.any {
             let flight_size = self.flight_size();
@@ -132,29 +126,39 @@ impl Sender {
         }
     }
 
-    /// Bytes newly SACKed, and of those the bytes that were sent once, where F-RTO wants to know.
+    /// Bytes newly SACKed, and how many of them were sent once, where F-RTO wants to know.
     fn take_sacks(&mut self, now: Time, segment: &Segment) -> (u64, u64) {
         let una = self.board.una();
         let (mut news, mut originals) = (0, 0);
-        let tells = self.trips.tells_of_retransmission(now, self.stats.rtt_min, None);
         for i in 0..segment.sack_count() {
-            let (left, right) = segment.sack(i);
-            let (left, right) = (unwrap(self.iss, una, left), unwrap(self.iss, una, right));
+            let (left, right) = self.block(segment, i, una);
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
             if left >= una && left < right && right <= self.board.max() {
-                self.note_arrived(now, left, right);
-                let Repair { rack, undo, frto, .. } = &mut self.repair;
-                news += self.board.sack(left, right, |start, end| {
-                    if frto.is_running() {
-                        originals += undo.sent_once(start, end);
-                    }
-                    if let Some(rack) = rack {
-                        rack.arrived(now, start, end, &self.log, tells);
-                    }
-                });
+                let sacked = self.repair.sacked(now, (left, right), &mut self.board, &self.trips, &mut self.control);
+                news += sacked.bytes;
+                originals += sacked.originals;
             }
         }
         (news, originals)
+    }
+
+    /// The SACK block `i`, near the offset `to`.
+    fn block(&self, segment: &Segment, i: usize, to: u64) -> (u64, u64) {
+        let (left, right) = segment.sack(i);
+        (unwrap(self.iss, to, left), unwrap(self.iss, to, right))
+    }
+
+    /// The range that this ACK says has arrived twice (RFC 2883 §4): below the left edge, or inside the second block.
+    fn duplicate_told(&self, segment: &Segment, ack: u64) -> Option<(u64, u64)> {
+        let (left, right) = self.block(segment, 0, ack);
+        let inside = |outer: (u64, u64)| outer.0 <= left && right <= outer.1;
+        (left < right && (right <= ack || (segment.sack_count() > 1 && inside(self.block(segment, 1, ack))))).then_some((left, right))
+    }
+
+    /// SACKs newly reach up to `top`: its round trip.
+    fn measure_sacked(&mut self, now: Time, top: u64) -> Option<Duration> {
+        let sent = self.repair.newest_sacked(top)?;
+        Some(self.trips.sacked(now, top, self.board.max(), sent))
     }
 
     /// The other side's window may be another now. Whether it is.
@@ -181,8 +185,9 @@ impl Sender {
         let acked = ack - una;
         let flight_size = if marks.any { self.flight_size() } else { 0 };
         // That of what was sent last, where there are two.
-        let rtt = self.measure(now, segment, ack).into_iter().chain(news.rtt).min();
-        self.note_arrived(now, self.board.una(), ack);
+        let sent = self.repair.acknowledged(now, segment, ack, &self.board, &self.trips);
+        let rtt = self.trips.acked(now, segment, ack, self.board.max(), sent).into_iter().chain(news.rtt).min();
+        self.control.acked(now, &self.board, ack);
         self.board.acknowledge(ack);
         self.repair.progress();
         self.usage.acked(ack, self.board.max());
@@ -194,7 +199,7 @@ impl Sender {
             self.validate(now);
         }
         let sample = self.sample(now, segment, news, acked, rtt);
-        self.tell(&sample);
+        self.control.tell(&sample, self.board.pipe());
         if marks.any {
             self.echo_of_congestion(now, una, flight_size, news.in_flight);
         }
@@ -211,12 +216,12 @@ impl Sender {
             }
             Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
         }
-        let resent = self.repair.rack.as_ref().is_some_and(|rack| !rack.retransmissions.is_empty());
+        let resent = self.repair.watches_retransmissions();
         if self.repair.phase() != Phase::Recovery {
             if self.board.has_sacked() || resent {
                 self.look_for_losses(now, delivered_before);
-            } else if let Some(rack) = &mut self.repair.rack {
-                rack.nothing_waits();
+            } else {
+                self.repair.nothing_waits();
             }
         }
         if repairs && self.repair.is_open() && resent {
@@ -246,14 +251,14 @@ impl Sender {
             in_flight: news.in_flight,
             rtt,
             srtt: self.trips.srtt(),
-            rtt_min: self.stats.rtt_min,
+            rtt_min: self.trips.least(),
             forward_delay,
             round: self.usage.round(),
             // The left edge may have moved.
             cwnd_limited: self.usage.lets_grow(self.board.una() - acked, || (self.control.cwnd(), self.control.ssthresh())),
             after_timeout: self.repair.phase() == Phase::Loss,
             in_recovery: self.repair.phase() == Phase::Recovery,
-            rate: self.rate_sample(now),
+            rate: self.control.rate_sample(now, &self.board, self.trips.least()),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Round trips: the estimator and the clocks it reads, what is timed, and what timestamps tell.
 
-use crate::TcpConfig;
 use crate::clock::Clock;
 use crate::rtt::{RttEstimator, Rules};
 use crate::seq::{TIMESTAMP_LIFE, timestamp_before};
+use crate::{RtoMinOf, TcpConfig};
 use longfat_core::packet::Segment;
+use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
+use std::num::NonZeroU64;
 
 #[derive(Debug)]
 pub(crate) struct RoundTrips {
@@ -17,18 +19,43 @@ pub(crate) struct RoundTrips {
     /// The next sample for the estimator is of data beyond this; or the first of a round trip, where every ACK gives one.
     sampled_until: u64,
     /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
-    timed: Option<(u64, u64)>,
+    timed: Option<(NonZeroU64, u64)>,
+    /// The least that was measured; zero without one.
+    least: Duration,
+    /// The exact ones since they were last forgotten.
+    measured: Quantiles,
+}
+
+/// An ACK as it may answer a retransmission: by how long that has been out, and by what the ACK echoes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub now: Time,
+    pub rtt_min: Duration,
+    /// The clock of our timestamps, and the tick of it that the ACK echoes.
+    pub echo: Option<(Clock, u32)>,
+}
+
+impl Answer {
+    /// The ACK can be that of a retransmission `sent` then, and not of what was sent before it: RFC 8985 §6.2 step 2.
+    #[inline]
+    pub fn is_of(self, sent: Time) -> bool {
+        let is_older = |(clock, ecr): (Clock, u32)| timestamp_before(ecr, clock.ticks(sent) as u32);
+        self.now.since(sent) >= self.rtt_min && !self.echo.is_some_and(is_older)
+    }
 }
 
 /// RFC 6298 §2 with the bounds of the stack: G is the clock's tick; of an exact clock, 1 ms.
 fn estimator(config: &TcpConfig) -> RttEstimator {
-    let granularity = if config.slow_timer.is_zero() { Duration::from_millis(1) } else { config.slow_timer };
-    let (min, granularity) =
-        if config.rto_min_of_variance { (Duration::ZERO, granularity.max(config.rto_min)) } else { (config.rto_min, granularity) };
-    let (variances, doublings) = (config.rto_variances, config.rto_doublings);
-    let of_each_ack = config.rtt_of_each_ack && config.slow_timer.is_zero();
-    let rules = Rules { min, max: config.rto_max, granularity, variances, doublings };
-    RttEstimator::new(rules, config.rto_initial, of_each_ack)
+    let granularity = if config.timers.slow_timer.is_zero() { Duration::from_millis(1) } else { config.timers.slow_timer };
+    let (min, granularity) = if config.timers.rto_min_of == RtoMinOf::Variance {
+        (Duration::ZERO, granularity.max(config.timers.rto_min))
+    } else {
+        (config.timers.rto_min, granularity)
+    };
+    let (variances, doublings) = (config.timers.rto_variances, config.timers.rto_doublings);
+    let of_each_ack = config.timers.rtt_of_each_ack && config.timers.slow_timer.is_zero();
+    let rules = Rules { min, max: config.timers.rto_max, granularity, variances, doublings };
+    RttEstimator::new(rules, config.timers.rto_initial, of_each_ack)
 }
 
 impl RoundTrips {
@@ -36,10 +63,12 @@ impl RoundTrips {
     pub fn new(config: &TcpConfig, phase: Duration) -> Self {
         RoundTrips {
             estimator: estimator(config),
-            clock: Clock::new(config.slow_timer, phase),
-            timestamps: config.timestamps.then(|| Clock::new(config.timestamp_tick, phase)),
+            clock: Clock::new(config.timers.slow_timer, phase),
+            timestamps: config.timestamps.then(|| Clock::new(config.timers.timestamp_tick, phase)),
             sampled_until: 0,
             timed: None,
+            least: Duration::ZERO,
+            measured: Quantiles::default(),
         }
     }
 
@@ -57,7 +86,7 @@ impl RoundTrips {
                 let start = Time::from_ps(now.as_ps() - rtt.as_ps());
                 self.estimator.sample(self.clock.span(self.clock.ticks(now) - self.clock.ticks(start)), true);
             }
-            None => self.estimator.after_syn_loss(config.rto_after_syn_loss),
+            None => self.estimator.after_syn_loss(config.timers.rto_after_syn_loss),
         }
     }
 
@@ -74,6 +103,28 @@ impl RoundTrips {
     /// The retransmission timeout, backoff included.
     pub fn rto(&self) -> Duration {
         self.estimator.rto()
+    }
+
+    /// The least round trip measured, of data that was sent once; zero without one.
+    #[inline]
+    pub fn least(&self) -> Duration {
+        self.least
+    }
+
+    /// The round trips measured since they were last forgotten.
+    pub fn measured(&self) -> &Quantiles {
+        &self.measured
+    }
+
+    /// Forgets what [`Self::measured`] has.
+    pub fn forget_measured(&mut self) {
+        self.measured.clear();
+    }
+
+    #[inline]
+    fn note(&mut self, rtt: Duration) {
+        self.least = if self.least.is_zero() { rtt } else { rtt.min(self.least) };
+        self.measured.record(rtt);
     }
 
     /// How often the retransmission timer went off since the last sample.
@@ -101,7 +152,7 @@ impl RoundTrips {
     #[inline]
     pub fn sent(&mut self, now: Time, end: u64) {
         if self.timed.is_none() && !self.clock.is_exact() {
-            self.timed = Some((end, self.clock.ticks(now)));
+            self.timed = NonZeroU64::new(end).zip(Some(self.clock.ticks(now)));
         }
     }
 
@@ -119,10 +170,21 @@ impl RoundTrips {
         (ticks < 1 << 31).then(|| clock.span(ticks.into())).filter(|rtt| *rtt < TIMESTAMP_LIFE)
     }
 
-    /// The left edge moves to `ack`; everything below `max` has been sent. `exact`: the round trip of what is acknowledged, where all
-    /// of that was sent once. The echo tells of any segment, sent again or not.
+    /// The left edge moves to `ack`; everything below `max` has been sent. `sent`: when the first and the last of what is acknowledged left,
+    /// where that was sent once (Karn). The estimator takes the round trip of the first, or what the echo says of any segment, sent
+    /// again or not. Gives that of the last.
     #[inline]
-    pub fn acked(&mut self, now: Time, segment: &Segment, ack: u64, max: u64, exact: Option<Duration>) {
+    pub fn acked(&mut self, now: Time, segment: &Segment, ack: u64, max: u64, sent: Option<(Time, Time)>) -> Option<Duration> {
+        let latest = sent.map(|(_, last)| now.since(last));
+        if let Some(rtt) = latest {
+            self.note(rtt);
+        }
+        self.estimate(now, segment, ack, max, sent.map(|(first, _)| now.since(first)));
+        latest
+    }
+
+    #[inline]
+    fn estimate(&mut self, now: Time, segment: &Segment, ack: u64, max: u64, exact: Option<Duration>) {
         if self.clock.is_exact() {
             if self.wants_sample(ack)
                 && let Some(rtt) = exact.or_else(|| self.echo(now, segment))
@@ -132,7 +194,7 @@ impl RoundTrips {
         } else if let Some(rtt) = self.echo(now, segment) {
             self.estimator.sample(rtt, true);
         } else if let Some((end, tick)) = self.timed
-            && ack >= end
+            && ack >= end.get()
         {
             self.timed = None;
             self.estimator.sample(self.clock.span(self.clock.ticks(now) - tick), true);
@@ -154,11 +216,15 @@ impl RoundTrips {
         }
     }
 
-    /// SACKs newly reach up to `top`, whose round trip was `rtt`.
-    pub fn sacked(&mut self, top: u64, max: u64, rtt: Duration) {
+    /// SACKs newly reach up to `top`, which was `sent` then, once: that segment has just arrived, and its round trip is as good as that of
+    /// one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
+    pub fn sacked(&mut self, now: Time, top: u64, max: u64, sent: Time) -> Duration {
+        let rtt = now.since(sent);
+        self.note(rtt);
         if self.clock.is_exact() && (self.estimator.is_of_each_ack() || top > self.sampled_until) {
             self.sample(rtt, top, max);
         }
+        rtt
     }
 
     /// The timer went off too early: RFC 4015 §3, step 9. Such a delay can come again.
@@ -169,17 +235,12 @@ impl RoundTrips {
         }
     }
 
-    /// Whether an ACK at `now` can be that of a retransmission sent at a given time, and not of what was sent before it: RFC 8985
-    /// §6.2 step 2, with `rtt_min` for the least round trip. What TSecr says holds for what is acknowledged cumulatively; a SACKed
-    /// segment leaves the receiver's TS.Recent as it was (RFC 7323 §4.3).
-    pub fn tells_of_retransmission(
-        &self,
-        now: Time,
-        rtt_min: Duration,
-        cumulative: Option<&Segment>,
-    ) -> impl Fn(Time) -> bool + Copy + use<> {
+    /// An ACK at `now`, as it may answer retransmissions. The echo of `cumulative` holds for what it acknowledges; a SACKed segment leaves the
+    /// receiver's TS.Recent as it was (RFC 7323 §4.3).
+    #[inline]
+    pub fn answer(&self, now: Time, cumulative: Option<&Segment>) -> Answer {
         let echo = cumulative.and_then(Segment::timestamps).and_then(|(_, ecr)| self.timestamps.map(|clock| (clock, ecr)));
-        move |sent| now.since(sent) >= rtt_min && !echo.is_some_and(|(clock, ecr)| timestamp_before(ecr, clock.ticks(sent) as u32))
+        Answer { now, rtt_min: self.least, echo }
     }
 
     /// The one-way delay of the newest data acknowledged, in picoseconds and up to a constant, where there are timestamps and that data's
@@ -220,15 +281,15 @@ mod tests {
     fn an_exact_clock_takes_one_sample_a_round_trip() {
         let mut trips = trips("rfc", true);
         let ms = Duration::from_millis;
-        trips.acked(at(100), &echoing(0), 10, 1000, Some(ms(80)));
+        trips.estimate(at(100), &echoing(0), 10, 1000, Some(ms(80)));
         assert_eq!(trips.srtt(), ms(80));
         // Of the same round trip; then of the next, by the echo alone (a clock of 1 ms).
-        trips.acked(at(110), &echoing(0), 1000, 2000, Some(ms(800)));
+        trips.estimate(at(110), &echoing(0), 1000, 2000, Some(ms(800)));
         assert_eq!(trips.srtt(), ms(80));
-        trips.acked(at(200), &echoing(40), 1001, 2000, None);
+        trips.estimate(at(200), &echoing(40), 1001, 2000, None);
         assert_eq!(trips.srtt(), ms(90));
         // An echo from the future.
-        trips.acked(at(300), &echoing(301), 2001, 3000, None);
+        trips.estimate(at(300), &echoing(301), 2001, 3000, None);
         assert_eq!(trips.srtt(), ms(90));
     }
 
@@ -236,11 +297,11 @@ mod tests {
     fn every_ack_counts_where_the_stack_says_so() {
         let (mut trips, ms) = (trips("linux", true), Duration::from_millis);
         for rtt in [80, 160, 160] {
-            trips.acked(at(200), &echoing(0), 10, 1000, Some(ms(rtt)));
+            trips.estimate(at(200), &echoing(0), 10, 1000, Some(ms(rtt)));
         }
         // 80; 7/8 80 + 1/8 160 = 90; 7/8 90 + 20.
         assert_eq!(trips.srtt(), Duration::from_micros(98_750));
-        trips.sacked(20, 1000, Duration::from_micros(178_750));
+        trips.sacked(at(200), 20, 1000, Time::from_ps(at(200).as_ps() - Duration::from_micros(178_750).as_ps()));
         assert_eq!(trips.srtt(), Duration::from_micros(108_750));
     }
 
@@ -250,14 +311,14 @@ mod tests {
         let plain = Segment::new(1, 0, 0);
         trips.sent(at(100), 500);
         trips.sent(at(400), 900);
-        trips.acked(at(1600), &plain, 499, 900, None);
+        trips.estimate(at(1600), &plain, 499, 900, None);
         assert_eq!(trips.srtt(), Duration::ZERO);
         // Ticks of 500 ms: sent before the first, acknowledged after the third.
-        trips.acked(at(1600), &plain, 500, 900, None);
+        trips.estimate(at(1600), &plain, 500, 900, None);
         assert_eq!(trips.srtt(), Duration::from_millis(1500));
         trips.sent(at(2000), 1000);
         trips.sent_again();
-        trips.acked(at(9000), &plain, 1000, 1000, None);
+        trips.estimate(at(9000), &plain, 1000, 1000, None);
         assert_eq!(trips.srtt(), Duration::from_millis(1500));
     }
 
@@ -273,7 +334,7 @@ mod tests {
             let segment = echoing((slow.ticks(now) as u32).wrapping_sub(age));
             let said = trips.echo(now, &segment);
             assert_eq!(said, (age < 24 * 86_400 * 2).then(|| slow.span(age.into())), "{age} ticks");
-            trips.acked(now, &segment, 1, 1, None);
+            trips.estimate(now, &segment, 1, 1, None);
             assert!(trips.rto() <= Duration::from_secs(120) && trips.srtt() * 3 > Duration::ZERO);
         }
         let mut far = Segment::new(1, 0, 0);
@@ -283,10 +344,10 @@ mod tests {
 
     #[test]
     fn an_ack_tells_of_a_retransmission_unless_it_came_too_soon_or_echoes_an_older_segment() {
-        let trips = trips("rfc", true);
-        let tells = trips.tells_of_retransmission(at(100), Duration::from_millis(50), Some(&echoing(40)));
-        assert!(tells(at(40)) && !tells(at(41)) && !tells(at(51)));
-        let sacked = trips.tells_of_retransmission(at(100), Duration::from_millis(50), None);
-        assert!(sacked(at(50)) && !sacked(at(51)));
+        let trips = RoundTrips { least: Duration::from_millis(50), ..trips("rfc", true) };
+        let answer = trips.answer(at(100), Some(&echoing(40)));
+        assert!(answer.is_of(at(40)) && !answer.is_of(at(41)) && !answer.is_of(at(51)));
+        let sacked = trips.answer(at(100), None);
+        assert!(sacked.is_of(at(50)) && !sacked.is_of(at(51)));
     }
 }
