@@ -2,7 +2,6 @@
 //! anything, and nothing here changes what happens.
 
 use longfat_core::atm::aal5;
-use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Experiment, Flow, Host};
 use longfat_record::trace::{
@@ -10,9 +9,9 @@ use longfat_record::trace::{
 };
 
 use crate::Error;
-use crate::engine::world::{self, Snapshot, World};
+use crate::engine::world::{Snapshot, World};
 use crate::stage::endpoint::Agent;
-use crate::stage::host::memory::Gauge;
+use crate::stage::host::Gauge;
 
 /// Watches a world: stops it at the instants where something is to be written down.
 #[derive(Debug)]
@@ -57,35 +56,34 @@ impl Recorder {
 
     /// Writes down what is due, after everything that happened now. Whether the run goes on.
     pub fn stopped(&mut self, world: &mut World) -> Result<bool, Error> {
-        if self.at_warmup.is_none() && world.now >= self.warmup {
+        if self.at_warmup.is_none() && world.now() >= self.warmup {
             self.warm(world);
         }
-        if self.at_span_start.is_none() && world.now >= self.span_start {
+        if self.at_span_start.is_none() && world.now() >= self.span_start {
             self.at_span_start = Some(world.snapshot());
-            world.links.iter_mut().for_each(Link::forget_waits);
+            world.forget_waits();
         }
-        if world.now >= self.next_sample {
+        if world.now() >= self.next_sample {
             self.sample(world)?;
-            self.next_sample = world.now + self.interval.expect("there is a next sample");
+            self.next_sample = world.now() + self.interval.expect("there is a next sample");
         }
-        Ok(world.now < self.end)
+        Ok(world.now() < self.end)
     }
 
     /// The warmup is over: what is measured begins here.
     fn warm(&mut self, world: &mut World) {
         world.advance_links();
-        self.at_warmup = Some(world::counts(world));
+        self.at_warmup = Some(world.counts());
         for (flow, _) in self.is_whole.iter().enumerate().filter(|(_, is_whole)| !**is_whole) {
-            world.endpoints[2 * flow].agent.forget_round_trips();
+            world.endpoint_mut(2 * flow).agent.forget_round_trips();
         }
     }
 
     fn sample(&mut self, world: &mut World) -> Result<(), Error> {
         world.advance_links();
-        let time = world.now;
-        let pairs = world.endpoints.chunks(2).enumerate();
-        let flows = pairs.map(|(i, pair)| flow_sample(time, i, &pair[0].agent, &pair[1].agent));
-        let links = (0..world.links.len()).map(|link| link_sample(world, link));
+        let time = world.now();
+        let flows = (0..self.is_whole.len()).map(|flow| flow_sample(world, flow));
+        let links = (0..world.links().len()).map(|link| link_sample(world, link));
         let trace = &mut self.trace;
         let recorded = trace.flow_series.extend(flows).and_then(|()| trace.link_series.extend(links));
         recorded.map_err(|e| Error::Recording { at: time, why: e.to_string() })
@@ -95,35 +93,35 @@ impl Recorder {
     pub fn finish(mut self, world: &mut World, experiment: &Experiment) -> Result<Trace, Error> {
         world.advance_links();
         let last = self.trace.flow_series.last().map(|sample| sample.time);
-        if self.interval.is_some() && last != Some(world.now) {
+        if self.interval.is_some() && last != Some(world.now()) {
             self.sample(world)?;
         }
-        let now = Snapshot::of(world);
+        let now = world.snapshot();
         let span_end = world.all_delivered.as_ref().unwrap_or(&now);
         let span_start = self.at_span_start.as_ref().unwrap_or(span_end);
         let mut trace = self.trace;
-        trace.end = world.now;
+        trace.end = world.now();
         trace.span = (span_start.time.min(span_end.time), span_end.time);
-        trace.steps = world.steps;
-        trace.packets_in_network_max = world.ledger.in_network_max();
+        trace.steps = world.context.steps;
+        trace.packets_in_network_max = world.context.ledger.in_network_max();
         let of_flow = |i: usize| {
             let span = (&span_start.flows[i], &span_end.flows[i]);
             let at_warmup = self.at_warmup.as_ref().map(|all| &all[i]);
             flow_record(world, experiment, i).counted(&experiment.flows[i], &now.flows[i], at_warmup, span)
         };
         trace.flows = (0..experiment.flows.len()).map(of_flow).collect();
-        trace.links = (0..world.links.len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
+        trace.links = (0..world.links().len()).map(|i| link_record(world, experiment, i, span_start, span_end)).collect();
         trace.hosts = host_records(world, experiment, span_start, span_end);
-        trace.events = world.ledger.take_events();
-        trace.packets = world.ledger.take_packets();
-        trace.acks = world.ledger.take_acks();
+        trace.events = world.context.ledger.take_events();
+        trace.packets = world.context.ledger.take_packets();
+        trace.acks = world.context.ledger.take_acks();
         Ok(trace)
     }
 }
 
 /// A link now; it has been advanced to now.
 pub fn link_sample(world: &World, number: usize) -> LinkSample {
-    let sample = LinkSample::of(number, &world.links[number], world.now);
+    let sample = LinkSample::of(number, world.link(number), world.now());
     match world.cell_totals(number) {
         None => sample,
         Some(cells) => LinkSample {
@@ -135,11 +133,12 @@ pub fn link_sample(world: &World, number: usize) -> LinkSample {
     }
 }
 
-/// A flow at `time`.
-pub fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
+/// A flow now.
+pub fn flow_sample(world: &World, flow: usize) -> FlowSample {
+    let (sender, receiver) = (&world.endpoint(2 * flow).agent, &world.endpoint(2 * flow + 1).agent);
     let (info, held) = (sender.info(), receiver.info().memory);
     FlowSample {
-        time,
+        time: world.now(),
         flow: flow as u32,
         cwnd: info.cwnd,
         ssthresh: info.ssthresh,
@@ -159,9 +158,9 @@ pub fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) ->
 
 /// All but the counts.
 fn flow_record(world: &World, experiment: &Experiment, flow: usize) -> FlowRecord {
-    let (sender, receiver) = (&world.endpoints[2 * flow].agent, &world.endpoints[2 * flow + 1].agent);
+    let (sender, receiver) = (&world.endpoint(2 * flow).agent, &world.endpoint(2 * flow + 1).agent);
     let (sent, received) = (sender.stats(), receiver.stats());
-    let milestones = &world.milestones[flow];
+    let milestones = &world.context.flows[flow];
     let trips = sender.round_trips().and_then(|trips| Some((trips, trips.at(QUANTILES, 0)?)));
     // The middle of a bin may lie beyond all that is in it.
     let quantiles = trips.map(|(trips, of)| of.map(|rtt| rtt.clamp(sent.rtt_min, trips.max()).as_secs_f64()));
@@ -174,7 +173,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize) -> FlowRecor
         gave_up: milestones.gave_up,
         acks_sent: received.acks_sent,
         // One packet was the answer to the SYN.
-        acks_received: world.endpoints[2 * flow].delivered.packets.saturating_sub(u64::from(milestones.established.is_some())),
+        acks_received: world.endpoint(2 * flow).delivered.packets.saturating_sub(u64::from(milestones.established.is_some())),
         fast_retransmits: sent.fast_retransmits,
         timeouts: sent.timeouts,
         send_stalls: sent.send_stalls,
@@ -184,7 +183,7 @@ fn flow_record(world: &World, experiment: &Experiment, flow: usize) -> FlowRecor
         rtt_max_s: trips.map_or(f64::NAN, |(trips, _)| trips.max().as_secs_f64()),
         rtt_quantiles_s: quantiles.unwrap_or([f64::NAN; 3]),
         rtt_deviation_s: sender.rtt_deviation_s(),
-        packets_delivered: world.endpoints[2 * flow + 1].delivered.packets,
+        packets_delivered: world.endpoint(2 * flow + 1).delivered.packets,
         in_flight_max: sent.in_flight_max,
         ..at_the_end(sender)
     }
@@ -206,7 +205,7 @@ fn host_records(world: &World, experiment: &Experiment, start: &Snapshot, end: &
     let mut processors = start.processors.iter().zip(&end.processors).map(|(from, to)| to.saturating_sub(*from).as_secs_f64());
     let span = end.time.since(start.time).as_ps() as f64;
     let mean = |from: u128, to: u128| if span > 0.0 { to.saturating_sub(from) as f64 / span } else { 0.0 };
-    let mut pools = world.hosts.pools.iter().zip(start.memory.iter().zip(&end.memory)).map(|(pool, (from, to))| {
+    let mut pools = world.memories().zip(start.memory.iter().zip(&end.memory)).map(|(pool, (from, to))| {
         let level = |i: usize, of: &Gauge| Level { mean: mean(from[i], to[i]), peak: of.peak };
         MemoryRecord {
             promised: level(0, &pool.promised),
@@ -225,11 +224,11 @@ fn host_records(world: &World, experiment: &Experiment, start: &Snapshot, end: &
 fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Snapshot, end: &Snapshot) -> LinkRecord {
     let (from, to) = (&start.links[number], &end.links[number]);
     let name = &experiment.network.links[number].name;
-    let record = LinkRecord::of(name, &world.links[number], end.time.since(start.time), &from.line, &to.line);
-    let (Some(cells), Some(port)) = (world.cell_totals(number), world.ports.in_front_of(number)) else { return record };
+    let record = LinkRecord::of(name, world.link(number), end.time.since(start.time), &from.line, &to.line);
+    let (Some(cells), Some(port)) = (world.cell_totals(number), world.port(number)) else { return record };
     LinkRecord {
         packets_in: port.packets_in,
-        packets_queued: port.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64,
+        packets_queued: port.packets_queued(),
         wire_bytes: cells.transmitted * u64::from(aal5::CELL),
         queue_max_packets: cells.count.queue_max,
         queue_max_bytes: cells.count.queue_max * u64::from(aal5::CELL),

@@ -1,9 +1,16 @@
-//! The engine: the [`plan`] of how far each stage may go alone, the [`world`] that gives the stages their turns, and what it needs for that.
+//! The engine: the [`plan`] of how far each stage may go alone, the [`world`] that gives the stages their turns, and the [`context`] that stages
+//! share.
 
+pub mod context;
+mod detours;
 pub mod due;
-pub mod ending;
+mod ending;
+pub mod inputs;
+mod layout;
 pub mod merge;
-pub mod plan;
+mod plan;
 pub mod route;
-pub mod schedule;
+mod schedule;
+mod snapshot;
+mod units;
 pub mod world;

@@ -1,28 +1,32 @@
 //! The route table: every flow's way there and back, laid out hop after hop. A packet carries its place in the table.
 
+use longfat_core::packet::Packet;
+use longfat_core::time::Time;
 use longfat_model::Experiment;
 use longfat_model::route::Routes;
 
+use super::detours::Detours;
+use super::inputs::InputId;
 use crate::Error;
 
 /// The routes of all endpoints. Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
 #[derive(Debug)]
 pub struct RouteTable {
-    /// For each cursor, the link that a packet with this cursor waits for; past the last link of a route, [`END`].
-    pub links: Vec<u32>,
+    /// For each cursor, the link that a packet with this cursor waits for; `None` past the last link of a route.
+    links: Vec<Option<u32>>,
+    /// For each cursor that a packet has when it leaves a link, the input by which it comes to what is next.
+    pub hops: Vec<Option<InputId>>,
     /// For each cursor, the endpoint that sends there.
     pub origin: Vec<u32>,
     /// For each endpoint, the cursor its packets start with.
     pub starts: Vec<u32>,
     /// For each cursor of a link from a switch, the number of this route among the channels of the output port. Empty in a network
     /// without switches.
-    pub channels: Vec<u32>,
+    channels: Vec<u32>,
     /// For each link, how many channels its output port has; 0 where it has none.
     pub channels_of: Vec<u32>,
+    pub detours: Detours,
 }
-
-/// In place of a link: the packet has come to the endpoint of its route.
-pub const END: u32 = u32::MAX;
 
 impl RouteTable {
     /// The routes of every flow of `experiment`.
@@ -31,10 +35,12 @@ impl RouteTable {
         let routes = Routes::new(&experiment.network);
         let mut table = RouteTable {
             links: Vec::new(),
+            hops: Vec::new(),
             origin: Vec::new(),
             starts: Vec::new(),
             channels: Vec::new(),
             channels_of: vec![0; links.len()],
+            detours: Detours::new(experiment),
         };
         let has_switches = links.iter().any(|link| link.discard.is_some());
         for (i, flow) in experiment.flows.iter().enumerate() {
@@ -45,14 +51,16 @@ impl RouteTable {
                     return Err(Error::NoRoute { flow: i, group: flow.group.to_string(), from: name(from), to: name(to) });
                 };
                 table.starts.push(table.links.len() as u32);
-                table.links.extend(path.iter().map(|link| *link as u32).chain([END]));
+                table.links.extend(path.iter().map(|link| Some(*link as u32)).chain([None]));
                 table.origin.resize(table.links.len(), endpoint as u32);
                 if has_switches {
                     path.iter().for_each(|link| table.add_channel(*link, links[*link].discard.is_some()));
-                    table.channels.push(END);
+                    // Past the last link is none.
+                    table.channels.push(0);
                 }
             }
         }
+        table.hops.resize(table.links.len(), None);
         Ok(table)
     }
 
@@ -62,9 +70,55 @@ impl RouteTable {
     }
 
     /// The links of the route of `endpoint`, in order.
-    pub fn route(&self, endpoint: usize) -> &[u32] {
-        let start = self.starts[endpoint] as usize;
-        let length = self.links[start..].iter().position(|link| *link == END).expect("a route has an end");
-        &self.links[start..start + length]
+    pub fn route(&self, endpoint: usize) -> Vec<u32> {
+        self.links[self.starts[endpoint] as usize..].iter().map_while(|link| *link).collect()
+    }
+
+    /// The link by which `endpoint` sends.
+    pub fn first(&self, endpoint: usize) -> u32 {
+        self.link(self.starts[endpoint])
+    }
+
+    /// The link by which packets come to `endpoint`.
+    pub fn last_to(&self, endpoint: usize) -> u32 {
+        *self.route(endpoint ^ 1).last().expect("a route has a link")
+    }
+
+    /// Links that a flow crosses, in the order of the table, as often as flows cross them.
+    pub fn crossed(&self) -> impl Iterator<Item = u32> {
+        self.links.iter().filter_map(|link| *link)
+    }
+
+    /// Each pair of links of which one follows the other on some route.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.links.windows(2).filter_map(|pair| Some((pair[0]?, pair[1]?)))
+    }
+
+    /// The link that a packet with this cursor waits for.
+    pub fn link(&self, cursor: u32) -> u32 {
+        self.links[cursor as usize].expect("the packet has not come to its endpoint")
+    }
+
+    /// The link that `packet` takes, which comes to its queue at `time`.
+    pub fn link_at(&self, packet: &Packet, time: Time) -> u32 {
+        self.detours.moves.at(self.link(packet.route), time)
+    }
+
+    /// The input by which a packet that has left a link with this cursor comes to what is next.
+    #[inline]
+    pub fn hop(&self, cursor: u32) -> InputId {
+        self.hops[cursor as usize].expect("a link leads somewhere")
+    }
+
+    /// The input of `packet`, which has left the link `from`, where routes move.
+    pub fn hop_from(&self, from: u32, packet: &Packet) -> InputId {
+        let moved = self.links[packet.route as usize].and_then(|next| self.detours.input(from, next, packet.stamp));
+        moved.unwrap_or_else(|| self.hop(packet.route))
+    }
+
+    /// The channel of a packet with this cursor at the output port to which it comes.
+    #[inline]
+    pub fn channel(&self, cursor: u32) -> u32 {
+        self.channels[cursor as usize]
     }
 }

@@ -26,7 +26,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of `plan` at time zero; `units` says for each stage which unit of the plan it is, and nothing is due.
+    /// The schedule of `plan` at time zero; `units` says for each stage, in order, which unit of the plan it is, and nothing is due.
     pub fn new(plan: &Plan, units: impl Iterator<Item = usize>) -> Self {
         let behind: Vec<Duration> = units.map(|unit| plan.behind[unit]).collect();
         Schedule {
@@ -121,9 +121,15 @@ impl Schedule {
         self.front = Time::from_ps(next.as_ps() - 1 + self.behind[place].as_ps());
     }
 
-    /// The sweep is over; no stage has gone beyond `most`.
-    pub fn end(&mut self, most: Time) {
+    /// No stage goes beyond `bound` in this sweep either.
+    #[inline]
+    pub fn bound(&mut self, bound: Time) {
+        self.stop = self.stop.min(bound);
+    }
+
+    /// The sweep is over.
+    pub fn end(&mut self) {
         let last = self.front.as_ps().checked_sub(self.spread.as_ps()).map(Time::from_ps);
-        self.reached = self.reached.max(last.map(|last| last.min(self.stop).min(most)));
+        self.reached = self.reached.max(last.map(|last| last.min(self.stop)));
     }
 }

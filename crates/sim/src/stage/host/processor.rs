@@ -13,8 +13,6 @@ use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Cycles, Intake};
 
-use super::Spot;
-
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
@@ -38,7 +36,7 @@ impl Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
     /// This packet goes to the interface of this link when it is done.
-    Send(PacketId, u32),
+    Send(PacketId, usize),
     /// This packet comes to its endpoint then.
     Receive(PacketId),
 }
@@ -47,7 +45,7 @@ pub enum Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Ask this endpoint for a packet to send.
-    Ask(u32),
+    Ask(usize),
     /// Receive this packet.
     Receive(PacketId),
 }
@@ -55,14 +53,12 @@ pub enum Next {
 /// One processor.
 #[derive(Debug)]
 pub struct Processor {
-    /// Its place in the agenda of its island; `None` where no endpoint uses it.
-    pub spot: Option<Spot>,
     send: Cost,
     receive: Cost,
     job: Option<Job>,
     done: Time,
     /// Endpoints that may have something to send.
-    asking: VecDeque<u32>,
+    asking: VecDeque<usize>,
     intake: Intake,
     /// What has come, and waits at the interface.
     ring: VecDeque<PacketId>,
@@ -83,7 +79,6 @@ impl Processor {
     /// An idle one.
     pub fn new(cpu: &longfat_model::Cpu) -> Self {
         Processor {
-            spot: None,
             send: Cost::new(cpu.send, cpu.mhz),
             receive: Cost::new(cpu.receive, cpu.mhz),
             job: None,
@@ -101,7 +96,7 @@ impl Processor {
     }
 
     /// `endpoint`, which does not ask yet, may have something to send.
-    pub fn ask(&mut self, endpoint: u32) {
+    pub fn ask(&mut self, endpoint: usize) {
         self.asking.push_back(endpoint);
     }
 

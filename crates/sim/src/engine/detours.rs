@@ -7,7 +7,7 @@ use longfat_core::time::Time;
 use longfat_model::Experiment;
 use longfat_model::made::Moves;
 
-use crate::engine::route::END;
+use super::inputs::InputId;
 
 /// What moves when, and by which inputs it then comes.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub struct Detours {
     /// What is taken in place of what.
     pub moves: Moves,
     /// By the link from which a packet comes and the one that it takes: its input.
-    inputs: BTreeMap<(u32, u32), u32>,
+    inputs: BTreeMap<(u32, u32), InputId>,
 }
 
 impl Detours {
@@ -36,12 +36,12 @@ impl Detours {
     }
 
     /// What comes from the link `from` for `to` comes by this input.
-    pub fn lead(&mut self, from: u32, to: u32, input: u32) {
+    pub fn lead(&mut self, from: u32, to: u32, input: InputId) {
         self.inputs.insert((from, to), input);
     }
 
     /// The input of a packet that comes from the link `from` at `time`, if that is not the one of its route: `next` is the link that is next there.
-    pub fn input(&self, from: u32, next: u32, time: Time) -> Option<u32> {
-        if next == END { None } else { self.inputs.get(&(from, self.moves.at(next, time))).copied() }
+    pub fn input(&self, from: u32, next: u32, time: Time) -> Option<InputId> {
+        self.inputs.get(&(from, self.moves.at(next, time))).copied()
     }
 }

@@ -1,0 +1,28 @@
+//! What a world has done by some instant: what is measured over a span is the difference of two of these.
+
+use longfat_core::time::{Duration, Time};
+use longfat_record::trace::{self, FlowCounts};
+
+use crate::stage::port::CellTotals;
+
+/// What the links and flows had done by some instant.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub time: Time,
+    /// One for each flow.
+    pub flows: Vec<FlowCounts>,
+    pub links: Vec<LinkTotals>,
+    /// How long each processor has been at work.
+    pub processors: Vec<Duration>,
+    /// Of each memory the integrals over time of what is promised, buffered and wasted, in byte ps.
+    pub memory: Vec<[u128; 3]>,
+}
+
+/// What a link had done by some instant.
+#[derive(Clone, Debug)]
+pub struct LinkTotals {
+    /// Its line, and its queue: from a switch, in cells.
+    pub line: trace::LinkTotals,
+    /// From a switch.
+    pub cells: CellTotals,
+}

@@ -1,0 +1,100 @@
+//! Endpoints as stages, where they share nothing with others of their host but the link they send by.
+
+use longfat_core::packet::PacketId;
+use longfat_core::queue::DropReason;
+use longfat_core::time::Time;
+
+use super::Endpoint;
+use crate::engine::context::Context;
+use crate::engine::inputs::InputId;
+use crate::stage::carrier::Carrier;
+
+/// An endpoint by itself.
+pub struct Alone {
+    pub endpoint: Endpoint,
+    /// The input by which packets come to it.
+    input: InputId,
+    pub exit: Exit,
+}
+
+/// Way out of an endpoint.
+#[allow(clippy::large_enum_variant)] // nearly all have a link of their own
+pub enum Exit {
+    /// Its link, by which nobody else sends.
+    Own(Carrier),
+    /// Inputs of the stage of its link: one per [`Cause`], since each is in order of time then.
+    Shared([InputId; 2]),
+}
+
+/// Trigger of what an endpoint does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// A packet came.
+    Arrival,
+    /// The endpoint woke.
+    Timer,
+}
+
+impl Alone {
+    pub fn new(endpoint: Endpoint, input: InputId, exit: Exit) -> Self {
+        Alone { endpoint, input, exit }
+    }
+
+    /// The endpoint lives up to and including `until`, or until it has had its turn. Returns when it next has something to do.
+    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+        let turn_ends = context.turn_ends();
+        let mut line = std::mem::take(&mut context.inputs[self.input].line);
+        let before = line.len();
+        let next = loop {
+            let comes = line.first().map_or(Time::MAX, |id| context.packets[id].stamp);
+            let wakes = self.endpoint.wake;
+            let next = comes.min(wakes);
+            if next > until || (context.steps >= turn_ends && next > context.now) {
+                break next;
+            }
+            context.now = next;
+            context.steps += 1;
+            // What comes by a link is first.
+            if comes <= wakes {
+                let id = line.pop(&context.packets).expect("there is a first");
+                self.arrive(id, context);
+            } else {
+                self.endpoint.wake(context);
+                self.attend(Cause::Timer, context);
+                let Endpoint { wake, number, .. } = self.endpoint;
+                assert!(wake > context.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
+            }
+        };
+        let input = &mut context.inputs[self.input];
+        input.delivered += (before - line.len()) as u64;
+        input.line = line;
+        let Exit::Own(carrier) = &mut self.exit else { return next };
+        let lived = if next > until { until } else { Time::from_ps(next.as_ps() - 1) };
+        carrier.advance_before(lived, context);
+        next.min(carrier.link.due())
+    }
+
+    /// The packet `id` has come. If it is damaged, the checksum fails.
+    #[inline]
+    fn arrive(&mut self, id: PacketId, context: &mut Context) {
+        if context.packets[id].corrupted {
+            return context.lose(id, DropReason::Corrupted);
+        }
+        self.endpoint.receive(id, context);
+        self.attend(Cause::Arrival, context);
+    }
+
+    /// After anything that happened: notes it, sends what there is to send, sets the timer.
+    #[inline]
+    fn attend(&mut self, cause: Cause, context: &mut Context) {
+        self.endpoint.read(context.now);
+        self.endpoint.note_milestone(context);
+        while let Some(id) = self.endpoint.poll(context) {
+            match &mut self.exit {
+                Exit::Own(carrier) => carrier.offer(context.now, id, context),
+                Exit::Shared(inputs) => context.inputs.put(inputs[cause as usize], id, &mut context.packets),
+            }
+        }
+        self.endpoint.settle(context);
+    }
+}
