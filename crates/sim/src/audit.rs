@@ -68,11 +68,7 @@ pub fn audit(world: &mut World) {
     for carrier in world.stages.iter_mut().flat_map(Stage::carriers_mut) {
         carrier.link.empty(now, &mut world.context.packets, &mut census);
     }
-    for id in world.take_on_way() {
-        census.add(&world.context.packets[id]);
-        world.context.packets.remove(id);
-    }
-    for id in on_hosts {
+    for id in world.take_on_way().into_iter().chain(on_hosts) {
         census.add(&world.context.packets[id]);
         world.context.packets.remove(id);
     }

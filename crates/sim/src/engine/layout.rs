@@ -22,9 +22,10 @@ use crate::Error;
 use crate::ledger::Ledger;
 use crate::stage::Stage;
 use crate::stage::carrier::{Carrier, Feeder};
-use crate::stage::endpoint::alone::{Alone, Exit};
+use crate::stage::endpoint::alone::Alone;
 use crate::stage::endpoint::{Endpoint, personality};
-use crate::stage::host::{Host, Parts};
+use crate::stage::host::Host;
+use crate::stage::host::build::Parts;
 use crate::stage::link::LinkStage;
 use crate::stage::port::{CellSource, OutputPort, port};
 use crate::stage::router::Router;
@@ -54,7 +55,7 @@ impl Layout {
                 // What goes back comes from where the flow goes to.
                 party.hosts.reverse();
             }
-            table.detours.moves.tell(&mut links, &table.route(i), start, &party);
+            table.moves.tell(&mut links, &table.route(i), start, &party);
         }
         // A port that no flow crosses is none.
         let channels = (0..).zip(&table.channels_of).filter(|(_, channels)| **channels > 0);
@@ -67,7 +68,7 @@ impl Layout {
         let told = (0..).zip(&pauses).flat_map(|(from, all)| all.iter().map(move |feeder| (from, feeder.link, feeder.lag)));
         let longest = longest(experiment, &links, &table);
         let plan = units.graph(experiment, &table, lag, told).plan(longest);
-        let places = Places::new(experiment, &units, &plan.order, &table);
+        let places = Places::new(&units, &plan.order);
         let each = plan.order.iter().flat_map(|unit| std::iter::repeat_n(*unit, units.stages[*unit].len()));
         let mut schedule = Schedule::new(&plan, each);
         let joined = Joined::new(experiment, &places, &mut table);
@@ -179,31 +180,15 @@ struct Places {
 }
 
 impl Places {
-    fn new(experiment: &Experiment, units: &Units, order: &[usize], table: &RouteTable) -> Self {
+    fn new(units: &Units, order: &[usize]) -> Self {
         let kinds: Vec<Kind> = order.iter().flat_map(|unit| units.stages[*unit].iter().copied()).collect();
-        let none = Spot { stage: 0, index: 0 };
-        let (mut links, mut endpoints) = (vec![none; units.of_link.len()], vec![none; units.of_endpoint.len()]);
-        let of_unit = |units: &[usize], unit: usize| -> Vec<usize> { (0..units.len()).filter(|i| units[*i] == unit).collect() };
-        for (stage, kind) in kinds.iter().enumerate() {
-            let spot = |index: usize| Spot { stage, index };
-            match *kind {
-                Kind::Link(link) | Kind::Port(link) => links[link as usize] = spot(0),
-                Kind::Endpoint(endpoint) => {
-                    endpoints[endpoint] = spot(0);
-                    let first = table.first(endpoint);
-                    if units.owner.contains_key(&first) {
-                        links[first as usize] = spot(0);
-                    }
-                }
-                Kind::Host(_) | Kind::Router(_) => {
-                    let unit = units.stages.iter().position(|stages| stages[..] == [*kind]).expect("the stage is a unit");
-                    of_unit(&units.of_link, unit).into_iter().enumerate().for_each(|(index, link)| links[link] = spot(index));
-                    of_unit(&units.of_endpoint, unit).into_iter().enumerate().for_each(|(index, end)| endpoints[end] = spot(index));
-                }
-            }
-        }
-        debug_assert_eq!(links.len(), experiment.network.links.len());
-        Places { kinds, links, endpoints }
+        let places: BTreeMap<Kind, usize> = kinds.iter().enumerate().map(|(place, kind)| (*kind, place)).collect();
+        let spots = |of: &[Kind]| {
+            let mut counts = vec![0..; kinds.len()];
+            let spot = |kind: &Kind| Spot { stage: places[kind], index: counts[places[kind]].next().unwrap_or_default() };
+            of.iter().map(spot).collect()
+        };
+        Places { links: spots(&units.links), endpoints: spots(&units.endpoints), kinds }
     }
 
     /// Each host that is a stage, and its place.
@@ -270,9 +255,9 @@ impl Joined {
                 };
                 table.hops[start + i + 1] = Some(input);
             }
-            for (link, next) in table.detours.pairs(&route) {
+            for (link, next) in table.moved_pairs(&route) {
                 let to = places.links[next as usize].stage;
-                table.detours.lead(link, next, *between.entry((link, to)).or_insert_with(|| inputs.add(make(to, Some(link), link))));
+                table.moved.insert((link, next), *between.entry((link, to)).or_insert_with(|| inputs.add(make(to, Some(link), link))));
             }
         }
         let mut to = vec![Vec::new(); places.kinds.len()];
@@ -328,8 +313,8 @@ impl Maker<'_> {
             }
             Kind::Endpoint(number) => {
                 let (input, outlets) = self.joined.ends[&number];
-                let exit = outlets.map_or_else(|| Exit::Own(self.carrier(self.table.first(number))), Exit::Shared);
-                Stage::Endpoint(Box::new(Alone::new(self.endpoint(number), input, exit)))
+                let carrier = outlets.is_none().then(|| self.carrier(self.table.first(number)));
+                Stage::Endpoint(Box::new(Alone::new(self.endpoint(number), input, carrier, outlets)))
             }
             Kind::Host(number) => {
                 let ends = Places::at(&self.places.endpoints, place);

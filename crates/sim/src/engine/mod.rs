@@ -2,7 +2,6 @@
 //! share.
 
 pub mod context;
-mod detours;
 pub mod due;
 mod ending;
 pub mod inputs;

@@ -1,11 +1,14 @@
-//! The route table: every flow's way there and back, laid out hop after hop. A packet carries its place in the table.
+//! The route table: every flow's way there and back, laid out hop after hop. A packet carries its place in the table, its cursor. Where routes
+//! move, it keeps that, and the queues behind know it as of the same flow.
+
+use std::collections::BTreeMap;
 
 use longfat_core::packet::Packet;
 use longfat_core::time::Time;
 use longfat_model::Experiment;
+use longfat_model::made::Moves;
 use longfat_model::route::Routes;
 
-use super::detours::Detours;
 use super::inputs::InputId;
 use crate::Error;
 
@@ -25,7 +28,10 @@ pub struct RouteTable {
     channels: Vec<u32>,
     /// For each link, how many channels its output port has; 0 where it has none.
     pub channels_of: Vec<u32>,
-    pub detours: Detours,
+    /// Links that are taken in place of others, and from when on.
+    pub moves: Moves,
+    /// Where routes move, the input of a packet by the link from which it comes and the one that it takes.
+    pub moved: BTreeMap<(u32, u32), InputId>,
 }
 
 impl RouteTable {
@@ -40,7 +46,8 @@ impl RouteTable {
             starts: Vec::new(),
             channels: Vec::new(),
             channels_of: vec![0; links.len()],
-            detours: Detours::new(experiment),
+            moves: Moves::new(experiment),
+            moved: BTreeMap::new(),
         };
         let has_switches = links.iter().any(|link| link.discard.is_some());
         for (i, flow) in experiment.flows.iter().enumerate() {
@@ -101,7 +108,7 @@ impl RouteTable {
 
     /// The link that `packet` takes, which comes to its queue at `time`.
     pub fn link_at(&self, packet: &Packet, time: Time) -> u32 {
-        self.detours.moves.at(self.link(packet.route), time)
+        self.moves.at(self.link(packet.route), time)
     }
 
     /// The input by which a packet that has left a link with this cursor comes to what is next.
@@ -112,8 +119,17 @@ impl RouteTable {
 
     /// The input of `packet`, which has left the link `from`, where routes move.
     pub fn hop_from(&self, from: u32, packet: &Packet) -> InputId {
-        let moved = self.links[packet.route as usize].and_then(|next| self.detours.input(from, next, packet.stamp));
-        moved.unwrap_or_else(|| self.hop(packet.route))
+        let next = self.links[packet.route as usize].map(|next| self.moves.at(next, packet.stamp));
+        next.and_then(|next| self.moved.get(&(from, next)).copied()).unwrap_or_else(|| self.hop(packet.route))
+    }
+
+    /// Each pair of links that can follow each other on this route where either moves.
+    pub fn moved_pairs(&self, route: &[u32]) -> Vec<(u32, u32)> {
+        let all = |pair: &[u32]| [pair[0], pair[1]].map(|link| self.moves.all(link));
+        let moving = route.windows(2).map(all).filter(|pair| pair.iter().any(|links| links.len() > 1));
+        moving
+            .flat_map(|[before, behind]| before.into_iter().flat_map(move |from| behind.clone().into_iter().map(move |to| (from, to))))
+            .collect()
     }
 
     /// The channel of a packet with this cursor at the output port to which it comes.

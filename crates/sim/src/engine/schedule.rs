@@ -12,6 +12,7 @@ pub struct Schedule {
     due: Due,
     /// How far behind the front each stage stays.
     behind: Vec<Duration>,
+    /// From one sweep to the next; zero where all stages go together, one instant after the other, because the run may end at any of them.
     period: Duration,
     /// How far behind the front the last stage stays.
     spread: Duration,
@@ -21,8 +22,6 @@ pub struct Schedule {
     stop: Time,
     /// Every stage has gone up to and including it; `None` before the first sweep.
     reached: Option<Time>,
-    /// True where all stages go together, one instant after the other, because the run may end at any of them.
-    is_single: bool,
 }
 
 impl Schedule {
@@ -37,7 +36,6 @@ impl Schedule {
             front: Time::ZERO,
             stop: Time::ZERO,
             reached: None,
-            is_single: false,
         }
     }
 
@@ -50,7 +48,7 @@ impl Schedule {
     }
 
     pub fn is_single(&self) -> bool {
-        self.is_single
+        self.period == Duration::ZERO
     }
 
     /// All stages have come to `now`: the next sweep goes on from there.
@@ -60,29 +58,23 @@ impl Schedule {
 
     /// All stages go together from here on.
     pub fn be_single(&mut self) {
-        self.is_single = true;
         for place in 0..self.behind.len() {
             let due = self.due_at(place);
             self.due.set(place, due);
         }
         self.behind.fill(Duration::ZERO);
-        self.spread = Duration::ZERO;
+        (self.spread, self.period) = (Duration::ZERO, Duration::ZERO);
     }
 
     /// A sweep begins, in which no stage goes beyond `stop`: moves the front.
     pub fn begin(&mut self, stop: Time, is_first: bool) {
         self.stop = stop;
         let next = self.due.first();
-        if self.is_single {
-            // One instant, the next at which anything happens.
-            self.front = next.min(stop);
-        } else {
-            // A sweep takes it that all stages have gone through the last front, less what they are behind. Before the first sweep no stage has
-            // gone through time zero itself.
-            let unlived = Duration::from_ps(u64::from(is_first));
-            // Nothing at all happens before: skip it.
-            self.front = (self.front + (self.period - unlived)).max(next).min(stop.saturating_add(self.spread));
-        }
+        // A sweep takes it that all stages have gone through the last front, less what they are behind. Before the first sweep no stage has gone
+        // through time zero itself.
+        let unlived = Duration::from_ps(u64::from(is_first));
+        // Nothing at all happens before `next`: skip it.
+        self.front = (self.front + self.period.saturating_sub(unlived)).max(next).min(stop.saturating_add(self.spread));
     }
 
     /// The first stage from `place` on whose turn it is in this sweep.

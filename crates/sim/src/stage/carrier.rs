@@ -79,7 +79,7 @@ impl Carrier {
     #[inline]
     pub fn pass_on(&mut self, context: &mut Context) {
         let Context { packets, inputs, routes, .. } = &mut *context;
-        if !routes.detours.moves.is_empty() {
+        if !routes.moves.is_empty() {
             while let Some(id) = self.link.take_sent(packets) {
                 inputs.put(routes.hop_from(self.number, &packets[id]), id, packets);
             }

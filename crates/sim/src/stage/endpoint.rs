@@ -133,13 +133,9 @@ impl Endpoint {
     /// The receiving application reads, if it takes its time, is ready to and there is something.
     #[inline]
     pub fn read(&mut self, now: Time) {
-        if self.reads_slowly {
-            self.read_slowly(now);
+        if !self.reads_slowly {
+            return;
         }
-    }
-
-    #[cold]
-    fn read_slowly(&mut self, now: Time) {
         if let Agent::Tcp(tcp) = &mut self.agent
             && self.program.wait().readable
         {

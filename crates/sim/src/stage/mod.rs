@@ -14,7 +14,7 @@ use crate::engine::context::{Context, PauseFrame};
 use crate::engine::inputs::InputId;
 use carrier::Carrier;
 use endpoint::Endpoint;
-use endpoint::alone::{Alone, Exit};
+use endpoint::alone::Alone;
 use host::Host;
 use link::LinkStage;
 use port::OutputPort;
@@ -90,13 +90,7 @@ impl Stage {
         match self {
             Stage::Link(link) => std::slice::from_ref(&link.carrier),
             Stage::Port(port) => std::slice::from_ref(&port.carrier),
-            Stage::Endpoint(alone) => {
-                if let Exit::Own(carrier) = &alone.exit {
-                    std::slice::from_ref(carrier)
-                } else {
-                    &[]
-                }
-            }
+            Stage::Endpoint(alone) => alone.carrier.as_slice(),
             Stage::Host(host) => &host.carriers,
             Stage::Router(router) => &router.carriers,
         }
@@ -107,13 +101,7 @@ impl Stage {
         match self {
             Stage::Link(link) => std::slice::from_mut(&mut link.carrier),
             Stage::Port(port) => std::slice::from_mut(&mut port.carrier),
-            Stage::Endpoint(alone) => {
-                if let Exit::Own(carrier) = &mut alone.exit {
-                    std::slice::from_mut(carrier)
-                } else {
-                    &mut []
-                }
-            }
+            Stage::Endpoint(alone) => alone.carrier.as_mut_slice(),
             Stage::Host(host) => &mut host.carriers,
             Stage::Router(router) => &mut router.carriers,
         }

@@ -14,16 +14,10 @@ pub struct Alone {
     pub endpoint: Endpoint,
     /// The input by which packets come to it.
     input: InputId,
-    pub exit: Exit,
-}
-
-/// Way out of an endpoint.
-#[allow(clippy::large_enum_variant)] // nearly all have a link of their own
-pub enum Exit {
-    /// Its link, by which nobody else sends.
-    Own(Carrier),
-    /// Inputs of the stage of its link: one per [`Cause`], since each is in order of time then.
-    Shared([InputId; 2]),
+    /// Its link, if nobody else sends by that.
+    pub carrier: Option<Carrier>,
+    /// If others do, the inputs of the stage of its link: one per [`Cause`], since each is in order of time then.
+    outlets: Option<[InputId; 2]>,
 }
 
 /// Trigger of what an endpoint does.
@@ -36,8 +30,9 @@ enum Cause {
 }
 
 impl Alone {
-    pub fn new(endpoint: Endpoint, input: InputId, exit: Exit) -> Self {
-        Alone { endpoint, input, exit }
+    /// An endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
+    pub fn new(endpoint: Endpoint, input: InputId, carrier: Option<Carrier>, outlets: Option<[InputId; 2]>) -> Self {
+        Alone { endpoint, input, carrier, outlets }
     }
 
     /// The endpoint lives up to and including `until`, or until it has had its turn. Returns when it next has something to do.
@@ -68,7 +63,7 @@ impl Alone {
         let input = &mut context.inputs[self.input];
         input.delivered += (before - line.len()) as u64;
         input.line = line;
-        let Exit::Own(carrier) = &mut self.exit else { return next };
+        let Some(carrier) = &mut self.carrier else { return next };
         let lived = if next > until { until } else { Time::from_ps(next.as_ps() - 1) };
         carrier.advance_before(lived, context);
         next.min(carrier.link.due())
@@ -90,9 +85,10 @@ impl Alone {
         self.endpoint.read(context.now);
         self.endpoint.note_milestone(context);
         while let Some(id) = self.endpoint.poll(context) {
-            match &mut self.exit {
-                Exit::Own(carrier) => carrier.offer(context.now, id, context),
-                Exit::Shared(inputs) => context.inputs.put(inputs[cause as usize], id, &mut context.packets),
+            if let Some(carrier) = &mut self.carrier {
+                carrier.offer(context.now, id, context);
+            } else if let Some(outlets) = self.outlets {
+                context.inputs.put(outlets[cause as usize], id, &mut context.packets);
             }
         }
         self.endpoint.settle(context);

@@ -2,7 +2,7 @@
 //! takes the processor's time, or what they send is held for a while; what they hold takes memory. Within a host, what happens is done event
 //! by event.
 
-mod build;
+pub mod build;
 mod interface;
 mod memory;
 mod nic;
@@ -21,7 +21,6 @@ use super::endpoint::{Agent, Endpoint};
 use crate::engine::context::Context;
 use crate::engine::due::Due;
 use crate::engine::inputs::InputId;
-pub use build::{Parts, is_stage};
 use interface::Interface;
 pub use memory::{Gauge, Pool, SOONEST};
 use nic::Nic;

@@ -4,7 +4,7 @@ use longfat_core::packet::PacketId;
 use longfat_core::queue::DropReason;
 
 use super::interface::Clump;
-use super::processor::{Job, Next};
+use super::processor::{Job, Next, Processor};
 use super::{Event, Host};
 use crate::engine::context::Context;
 
@@ -84,7 +84,7 @@ impl Host {
 
     /// An idle processor takes the next thing to do.
     pub(super) fn serve(&mut self, context: &mut Context) {
-        while let Some(next) = self.processor.as_mut().and_then(|processor| processor.next()) {
+        while let Some(next) = self.processor.as_mut().and_then(Processor::next) {
             let (job, id) = match next {
                 Next::Ask(number) => {
                     let Some(id) = self.answer(number, context) else { continue };
@@ -123,7 +123,7 @@ impl Host {
 
     /// What the host could not keep up with is lost.
     fn lose_overrun(&mut self, context: &mut Context) {
-        while let Some(id) = self.processor.as_mut().and_then(|processor| processor.take_overrun()) {
+        while let Some(id) = self.processor.as_mut().and_then(Processor::take_overrun) {
             context.lose(id, DropReason::Overrun);
         }
     }

@@ -3,6 +3,7 @@
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::time::Time;
 
+use super::nic::Nic;
 use super::{Event, Host};
 use crate::engine::context::Context;
 use crate::stage::endpoint::Agent;
@@ -157,7 +158,7 @@ impl Host {
 
     /// A PAUSE frame is on its way to the link. Returns when somebody who waits for its queue is to have a turn.
     pub fn paused(&mut self, exit: usize) -> Time {
-        if !self.nics[exit].as_ref().is_some_and(|nic| nic.is_awaited()) {
+        if !self.nics[exit].as_ref().is_some_and(Nic::is_awaited) {
             return Time::MAX;
         }
         let starts = self.carriers[exit].link.next_start();
