@@ -5,6 +5,8 @@
 //! checks at the end that no packet was lost from the books.
 
 mod audit;
+mod context;
+mod due;
 mod engine;
 mod ledger;
 mod measure;

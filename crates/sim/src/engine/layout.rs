@@ -12,13 +12,14 @@ use longfat_core::time::{Duration, Time};
 use longfat_model::made::{self, Made};
 use longfat_model::{Experiment, Ties};
 
-use super::context::{Context, Milestones, Out, Spot, Turns};
-use super::ending::Ending;
-use super::inputs::{Input, InputId, Inputs, Tie};
-use super::route::RouteTable;
 use super::schedule::Schedule;
 use super::units::{Kind, Units};
+use super::world::World;
 use crate::Error;
+use crate::context::ending::Ending;
+use crate::context::inputs::{Input, InputId, Inputs, Tie};
+use crate::context::route::RouteTable;
+use crate::context::{Context, Milestones, Spot, Turns};
 use crate::ledger::Ledger;
 use crate::stage::Stage;
 use crate::stage::carrier::{Carrier, Feeder};
@@ -30,20 +31,8 @@ use crate::stage::link::LinkStage;
 use crate::stage::port::{CellSource, OutputPort, port};
 use crate::stage::router::Router;
 
-/// Stages of a world at time zero, and what it needs beside.
-pub struct Layout {
-    /// In the order of a sweep.
-    pub stages: Vec<Stage>,
-    pub schedule: Schedule,
-    pub context: Context,
-    /// For each link its spot.
-    pub links: Vec<Spot>,
-    /// The places of the hosts that are stages, in the order of the experiment.
-    pub hosts: Vec<usize>,
-}
-
-impl Layout {
-    /// The layout of `experiment`.
+impl World {
+    /// The world of `experiment` at time zero.
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
         let mut table = RouteTable::new(experiment)?;
         let (endpoints, initial) = endpoints(experiment, &table);
@@ -102,9 +91,9 @@ impl Layout {
             flows: vec![Milestones::default(); experiment.flows.len()],
             ending: ending(experiment),
             endpoints: places.endpoints,
-            out: Out::default(),
+            out: Vec::new(),
         };
-        Ok(Layout { stages, schedule, context, links: places.links, hosts: hosts.into_values().collect() })
+        Ok(World { stages, schedule, context, spots: places.links, hosts: hosts.into_values().collect(), all_delivered: None })
     }
 }
 
@@ -218,7 +207,7 @@ impl Joined {
         // A stream is named after the links that it orders: the rest of the network has no say in it.
         let named = |link: u32| experiment.network.links[link as usize].name.as_str();
         let make = |to: usize, from: Option<u32>, rank: u32| {
-            let mut input = Input::new(to, 0, from, rank);
+            let mut input = Input::new(to, from, rank);
             if experiment.ties == Ties::Random {
                 let at = if let Kind::Link(link) = places.kinds[to] { named(link) } else { "" };
                 input.tie = (rank < links).then(|| Box::new(Tie::new(Rng::named(experiment.seed, &format!("ties {} {at}", named(rank))))));
@@ -245,19 +234,21 @@ impl Joined {
         // The others: by the link from which packets come, and the stage. A router takes what comes by one link in one line, whichever of its
         // own links it is for.
         let mut between: BTreeMap<(u32, usize), InputId> = BTreeMap::new();
+        let mut lead =
+            |link: u32, to: Spot| *between.entry((link, to.stage)).or_insert_with(|| inputs.add(make(to.stage, Some(link), link)));
         for endpoint in 0..table.starts.len() {
             let (route, start) = (table.route(endpoint), table.starts[endpoint] as usize);
             for (i, &link) in route.iter().enumerate() {
-                let to = route.get(i + 1).map_or(places.endpoints[endpoint ^ 1], |next| places.links[*next as usize]).stage;
-                let input = match ends.get(&(endpoint ^ 1)) {
-                    Some((input, _)) if i + 1 == route.len() => *input,
-                    _ => *between.entry((link, to)).or_insert_with(|| inputs.add(make(to, Some(link), link))),
+                let next = route.get(i + 1).map(|next| places.links[*next as usize]);
+                let input = match (next, ends.get(&(endpoint ^ 1))) {
+                    (Some(next), _) => lead(link, next),
+                    (None, Some((input, _))) => *input,
+                    (None, None) => lead(link, places.endpoints[endpoint ^ 1]),
                 };
                 table.hops[start + i + 1] = Some(input);
             }
             for (link, next) in table.moved_pairs(&route) {
-                let to = places.links[next as usize].stage;
-                table.moved.insert((link, next), *between.entry((link, to)).or_insert_with(|| inputs.add(make(to, Some(link), link))));
+                table.moved.insert((link, next), lead(link, places.links[next as usize]));
             }
         }
         let mut to = vec![Vec::new(); places.kinds.len()];
@@ -302,12 +293,11 @@ impl Maker<'_> {
             Kind::Link(link) => Stage::Link(Box::new(LinkStage { carrier: self.carrier(link), waiting: Vec::new() })),
             Kind::Port(link) => {
                 let port = self.ports.remove(&link).expect("a port is one stage");
-                let into: Vec<InputId> = self.joined.to[place].clone();
-                let source = |id: InputId| {
-                    let from = self.joined.inputs[id].from.expect("a link leads to a switch");
-                    CellSource::new(id, &experiment.network.links[from as usize])
+                let source = |id: &InputId| {
+                    let from = self.joined.inputs[*id].from.expect("a link leads to a switch");
+                    CellSource::new(*id, &experiment.network.links[from as usize])
                 };
-                let sources = into.into_iter().map(source).collect();
+                let sources = self.joined.to[place].iter().map(source).collect();
                 let is_before_switch = self.table.pairs().any(|(before, next)| before == link && self.table.channels_of[next as usize] > 0);
                 Stage::Port(Box::new(OutputPort::new(self.carrier(link), port, is_before_switch, self.patience, sources)))
             }

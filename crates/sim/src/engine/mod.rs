@@ -1,14 +1,7 @@
-//! The engine: the [`plan`] of how far each stage may go alone, the [`world`] that gives the stages their turns, and the [`context`] that stages
-//! share.
+//! The engine: the [`plan`] of how far each stage may go alone, and the [`world`] that gives the stages their turns.
 
-pub mod context;
-pub mod due;
-mod ending;
-pub mod inputs;
 mod layout;
-pub mod merge;
 mod plan;
-pub mod route;
 mod schedule;
 mod snapshot;
 mod units;

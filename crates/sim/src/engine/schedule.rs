@@ -2,8 +2,8 @@
 
 use longfat_core::time::{Duration, Time};
 
-use super::due::Due;
 use super::plan::Plan;
+use crate::due::Due;
 
 /// The turns of the stages, each by its place in the order of a sweep.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use longfat_core::time::Duration;
 use longfat_model::Experiment;
 
 use super::plan::Graph;
-use super::route::RouteTable;
+use crate::context::route::RouteTable;
 use crate::stage::host::{SOONEST, build};
 
 /// A stage that is still to be made.

@@ -1,6 +1,6 @@
 //! The world: a network with its flows, cut into [stages](crate::stage) that live by themselves for a while.
 //!
-//! What comes to a stage comes by its [inputs](super::inputs), and a stage takes it in order of time. How far each stage may live before
+//! What comes to a stage comes by its [inputs](crate::context::inputs), and a stage takes it in order of time. How far each stage may live before
 //! the next has its turn is in the [plan](super::plan).
 //!
 //! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
@@ -11,15 +11,12 @@ use longfat_core::atm::aal5;
 use longfat_core::link::Link;
 use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
-use longfat_model::Experiment;
 use longfat_record::trace::{self, FlowCounts};
 use longfat_tcp::LimitedBy;
 
-use super::context::{Cells, Context, PauseFrame, Spot};
-use super::layout::Layout;
 use super::schedule::Schedule;
 pub use super::snapshot::{LinkTotals, Snapshot};
-use crate::Error;
+use crate::context::{Context, Message, Milestones, Spot};
 use crate::ledger::sent_so_far;
 use crate::stage::Stage;
 use crate::stage::endpoint::Endpoint;
@@ -41,23 +38,17 @@ pub enum Pause {
 pub struct World {
     /// In the order of a sweep.
     pub stages: Vec<Stage>,
-    schedule: Schedule,
+    pub(super) schedule: Schedule,
     pub context: Context,
     /// For each link its spot.
-    spots: Vec<Spot>,
+    pub(super) spots: Vec<Spot>,
     /// The places of hosts, in the order of the experiment.
-    hosts: Vec<usize>,
+    pub(super) hosts: Vec<usize>,
     /// Taken when the last volume was delivered.
     pub all_delivered: Option<Snapshot>,
 }
 
 impl World {
-    /// The world of `experiment` at time zero.
-    pub fn new(experiment: &Experiment) -> Result<Self, Error> {
-        let Layout { stages, schedule, context, links, hosts } = Layout::new(experiment)?;
-        Ok(World { stages, schedule, context, spots: links, hosts, all_delivered: None })
-    }
-
     /// Virtual time.
     pub fn now(&self) -> Time {
         self.context.now
@@ -157,23 +148,26 @@ impl World {
         }
     }
 
-    /// The same of effects other than packets.
+    /// The same of messages.
     #[cold]
     fn hand_over_rest(&mut self) {
         let World { stages, schedule, context, spots, .. } = self;
-        for Cells { to, ingress, run } in context.out.cells.drain(..) {
-            if let Stage::Port(port) = &mut stages[to] {
-                schedule.lower(to, port.take(ingress, run));
+        for message in context.out.drain(..) {
+            match message {
+                Message::Cells { to, ingress, run } => {
+                    if let Stage::Port(port) = &mut stages[to] {
+                        schedule.lower(to, port.take(ingress, run));
+                    }
+                }
+                Message::Pause { link, sender, at, time } => {
+                    let Spot { stage, index } = spots[link as usize];
+                    schedule.lower(stage, stages[stage].pause(index, sender, at, time));
+                }
+                Message::Lost { link, reason } => {
+                    let Spot { stage, index } = spots[link as usize];
+                    stages[stage].carriers_mut()[index].link.count.drops[reason as usize] += 1;
+                }
             }
-        }
-        for frame in context.out.pauses.drain(..) {
-            let PauseFrame { link, .. } = frame;
-            let Spot { stage, index } = spots[link as usize];
-            schedule.lower(stage, stages[stage].pause(index, &frame));
-        }
-        for (link, reason) in context.out.lost.drain(..) {
-            let Spot { stage, index } = spots[link as usize];
-            stages[stage].carriers_mut()[index].link.count.drops[reason as usize] += 1;
         }
     }
 
@@ -266,7 +260,7 @@ impl World {
 
     /// Counts of each flow now, in the order of the experiment.
     pub fn counts(&self) -> Vec<FlowCounts> {
-        let of = |(flow, milestones): (usize, &super::context::Milestones)| {
+        let of = |(flow, milestones): (usize, &Milestones)| {
             let (sender, receiver) = (&self.endpoint(2 * flow).agent, &self.endpoint(2 * flow + 1).agent);
             let (sent, received) = (sender.stats(), receiver.stats());
             let limited = sender.limited(milestones.gave_up.unwrap_or(self.now()));

@@ -4,8 +4,8 @@ use longfat_core::link::Link;
 use longfat_core::packet::PacketId;
 use longfat_core::time::{Duration, Time};
 
-use crate::engine::context::{Context, PauseFrame};
-use crate::engine::inputs::InputId;
+use crate::context::inputs::InputId;
+use crate::context::{Context, Message};
 use crate::ledger::LinkLog;
 
 /// One link.
@@ -99,13 +99,11 @@ impl Carrier {
     #[cold]
     fn tell(&mut self, context: &mut Context) {
         while let Some(told) = self.link.take_told() {
-            let frame = |feeder: &Feeder| PauseFrame {
-                link: feeder.link,
-                sender: feeder.sender,
-                at: told.at + feeder.lag,
-                time: if told.stop { feeder.time } else { Duration::ZERO },
+            let frame = |&Feeder { link, sender, lag, time }: &Feeder| {
+                let time = if told.stop { time } else { Duration::ZERO };
+                Message::Pause { link, sender, at: told.at + lag, time }
             };
-            context.out.pauses.extend(self.feeders.iter().map(frame));
+            context.out.extend(self.feeders.iter().map(frame));
         }
     }
 }

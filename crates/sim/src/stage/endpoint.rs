@@ -11,7 +11,7 @@ use longfat_model::Flow;
 use longfat_record::trace::{Event, EventKind};
 use longfat_tcp::Connection;
 
-use crate::engine::context::Context;
+use crate::context::Context;
 use crate::ledger::{Tally, sent_so_far};
 pub use agent::Agent;
 use agent::Stream;

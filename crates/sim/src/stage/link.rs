@@ -3,9 +3,9 @@
 use longfat_core::time::Time;
 
 use super::carrier::Carrier;
-use crate::engine::context::Context;
-use crate::engine::inputs::InputId;
-use crate::engine::merge::Arrival;
+use crate::context::Context;
+use crate::context::inputs::InputId;
+use crate::context::merge::Arrival;
 use crate::ledger::LinkLog;
 
 /// A link with the queue before it.

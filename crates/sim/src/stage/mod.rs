@@ -8,10 +8,10 @@ pub mod port;
 pub mod router;
 
 use longfat_core::packet::Packet;
-use longfat_core::time::Time;
+use longfat_core::time::{Duration, Time};
 
-use crate::engine::context::{Context, PauseFrame};
-use crate::engine::inputs::InputId;
+use crate::context::Context;
+use crate::context::inputs::InputId;
 use carrier::Carrier;
 use endpoint::Endpoint;
 use endpoint::alone::Alone;
@@ -61,11 +61,10 @@ impl Stage {
         packet.stamp
     }
 
-    /// A PAUSE frame is on its way to the link `index` of the stage. Returns when the stage has something to do.
-    #[cold]
-    pub fn pause(&mut self, index: usize, frame: &PauseFrame) -> Time {
+    /// A PAUSE frame is on its way to the link `index` of the stage ([`longfat_core::link::Link::pause`]). Returns when the stage has something to do.
+    pub fn pause(&mut self, index: usize, sender: usize, at: Time, time: Duration) -> Time {
         let link = &mut self.carriers_mut()[index].link;
-        link.pause(frame.sender, frame.at, frame.time);
+        link.pause(sender, at, time);
         let due = link.due();
         if let Stage::Host(host) = self { due.min(host.paused(index)) } else { due }
     }

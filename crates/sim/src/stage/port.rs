@@ -15,8 +15,8 @@ use longfat_core::units::Rate;
 use longfat_model::{Experiment, Network, NodeKind};
 
 use super::carrier::Carrier;
-use crate::engine::context::{Cells, Context};
-use crate::engine::inputs::InputId;
+use crate::context::inputs::InputId;
+use crate::context::{Context, Message};
 use crate::ledger::LinkLog;
 
 /// An output port, and the link behind it.
@@ -284,7 +284,7 @@ impl OutputPort {
                 ledger.queued(last, run.packet, packets, routes.link(route));
             }
             let run = Run { route, channel: routes.channel(route), arrives: run.arrives + delay, ..run };
-            out.cells.push(Cells { to: inputs[routes.hop(route)].to, ingress, run });
+            out.push(Message::Cells { to: inputs[routes.hop(route)].to, ingress, run });
         }
     }
 }

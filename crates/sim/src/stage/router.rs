@@ -7,10 +7,10 @@ use longfat_core::queue::shared::SharedBuffer;
 use longfat_core::time::Time;
 
 use super::carrier::Carrier;
-use crate::engine::context::Context;
-use crate::engine::due::Due;
-use crate::engine::inputs::InputId;
-use crate::engine::merge::Arrival;
+use crate::context::Context;
+use crate::context::inputs::InputId;
+use crate::context::merge::Arrival;
+use crate::due::Due;
 
 /// One router.
 pub struct Router {

@@ -5,8 +5,8 @@ use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 
 use super::Endpoint;
-use crate::engine::context::Context;
-use crate::engine::inputs::InputId;
+use crate::context::Context;
+use crate::context::inputs::InputId;
 use crate::stage::carrier::Carrier;
 
 /// An endpoint by itself.

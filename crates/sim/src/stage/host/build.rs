@@ -4,8 +4,8 @@ use longfat_core::rng::Rng;
 use longfat_model::{Experiment, OnFull};
 
 use super::{Host, Interface, Member, Nic, Overhead, Pool, Processor};
-use crate::engine::due::Due;
-use crate::engine::inputs::InputId;
+use crate::context::inputs::InputId;
+use crate::due::Due;
 use crate::stage::carrier::Carrier;
 use crate::stage::endpoint::{Agent, Endpoint};
 

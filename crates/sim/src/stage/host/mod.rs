@@ -18,9 +18,9 @@ use longfat_tcp::{Connection, Offload};
 
 use super::carrier::Carrier;
 use super::endpoint::{Agent, Endpoint};
-use crate::engine::context::Context;
-use crate::engine::due::Due;
-use crate::engine::inputs::InputId;
+use crate::context::Context;
+use crate::context::inputs::InputId;
+use crate::due::Due;
 use interface::Interface;
 pub use memory::{Gauge, Pool, SOONEST};
 use nic::Nic;

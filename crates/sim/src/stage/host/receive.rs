@@ -6,7 +6,7 @@ use longfat_core::queue::DropReason;
 use super::interface::Clump;
 use super::processor::{Job, Next, Processor};
 use super::{Event, Host};
-use crate::engine::context::Context;
+use crate::context::Context;
 
 impl Host {
     /// The packet `id` has come whole.

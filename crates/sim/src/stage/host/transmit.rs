@@ -5,7 +5,7 @@ use longfat_core::time::Time;
 
 use super::nic::Nic;
 use super::{Event, Host};
-use crate::engine::context::Context;
+use crate::context::Context;
 use crate::stage::endpoint::Agent;
 
 impl Host {

@@ -1,15 +1,20 @@
 //! The context: everything outside a stage that it may touch in its turn. What it does to other stages waits in the context until the turn
 //! is over.
 
+pub mod ending;
+pub mod inputs;
+pub mod merge;
+pub mod route;
+
 use longfat_core::atm::port::Run;
 use longfat_core::packet::{PacketId, Packets};
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 
-use super::ending::Ending;
-use super::inputs::Inputs;
-use super::route::RouteTable;
 use crate::ledger::Ledger;
+use ending::Ending;
+use inputs::Inputs;
+use route::RouteTable;
 
 /// Milestones of a flow: when it reached each.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,42 +48,16 @@ pub struct Spot {
     pub index: usize,
 }
 
-/// A PAUSE frame to a link that fills a queue.
+/// Effect of a turn on another stage, other than a packet, which the [`Inputs`] hold.
 #[derive(Clone, Copy, Debug)]
-pub struct PauseFrame {
-    pub link: u32,
-    /// The number of the queue among those that may stop that link.
-    pub sender: usize,
-    /// When the frame comes, and for how long it stops the link.
-    pub at: Time,
-    pub time: Duration,
-}
-
-/// Cells that go on to another switch.
-#[derive(Clone, Copy, Debug)]
-pub struct Cells {
-    /// The stage of the port there.
-    pub to: usize,
-    /// The port by which they enter the switch.
-    pub ingress: usize,
-    pub run: Run,
-}
-
-/// Effects of a turn on other stages, beside packets, which the [`Inputs`] hold.
-#[derive(Debug, Default)]
-pub struct Out {
-    pub cells: Vec<Cells>,
-    pub pauses: Vec<PauseFrame>,
-    /// Packets lost at a host, each put down to the link by which it came.
-    pub lost: Vec<(u32, DropReason)>,
-}
-
-impl Out {
-    /// True if there is nothing.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty() && self.pauses.is_empty() && self.lost.is_empty()
-    }
+pub enum Message {
+    /// Cells that go on to the port `to` of another switch, which they enter by the port `ingress`.
+    Cells { to: usize, ingress: usize, run: Run },
+    /// A PAUSE frame that comes to the transmitter of `link` at `at` and stops it for `time`. `sender` is the number of the queue among those
+    /// that may stop that link.
+    Pause { link: u32, sender: usize, at: Time, time: Duration },
+    /// A packet was lost at a host, which is put down to the link by which it came.
+    Lost { link: u32, reason: DropReason },
 }
 
 /// Everything that stages share.
@@ -96,7 +75,8 @@ pub struct Context {
     pub ending: Ending,
     /// The spot of each endpoint.
     pub endpoints: Vec<Spot>,
-    pub out: Out,
+    /// Messages to other stages.
+    pub out: Vec<Message>,
 }
 
 impl Context {
@@ -108,9 +88,9 @@ impl Context {
     /// The packet `id`, which has come to its host, is lost there.
     #[cold]
     pub fn lose(&mut self, id: PacketId, reason: DropReason) {
-        let came_by = self.inputs[self.routes.hop(self.packets[id].route)].from.expect("a link brings what comes to a host");
-        self.out.lost.push((came_by, reason));
-        self.ledger.dropped(self.now, id, &self.packets, reason, came_by);
+        let link = self.inputs[self.routes.hop(self.packets[id].route)].from.expect("a link brings what comes to a host");
+        self.out.push(Message::Lost { link, reason });
+        self.ledger.dropped(self.now, id, &self.packets, reason, link);
         self.packets.remove(id);
     }
 }

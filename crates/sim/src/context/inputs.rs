@@ -34,8 +34,8 @@ pub struct Input {
 
 impl Input {
     /// An input by which nothing has come yet.
-    pub fn new(to: usize, at: usize, from: Option<u32>, rank: u32) -> Self {
-        Input { to, at, from, line: Line::new(), delivered: 0, rank, tie: None }
+    pub fn new(to: usize, from: Option<u32>, rank: u32) -> Self {
+        Input { to, at: 0, from, line: Line::new(), delivered: 0, rank, tie: None }
     }
 }
 
