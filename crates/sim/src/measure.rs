@@ -122,7 +122,7 @@ impl Recorder {
 /// A link now; it has been advanced to now.
 pub fn link_sample(world: &World, number: usize) -> LinkSample {
     let sample = LinkSample::of(number, world.link(number), world.now());
-    match world.cell_totals(number) {
+    match world.port(number).map(|port| port.totals(world.now())) {
         None => sample,
         Some(cells) => LinkSample {
             backlog_packets: cells.queued,
@@ -225,7 +225,8 @@ fn link_record(world: &World, experiment: &Experiment, number: usize, start: &Sn
     let (from, to) = (&start.links[number], &end.links[number]);
     let name = &experiment.network.links[number].name;
     let record = LinkRecord::of(name, world.link(number), end.time.since(start.time), &from.line, &to.line);
-    let (Some(cells), Some(port)) = (world.cell_totals(number), world.port(number)) else { return record };
+    let Some(port) = world.port(number) else { return record };
+    let cells = port.totals(world.now());
     LinkRecord {
         packets_in: port.packets_in,
         packets_queued: port.packets_queued(),

@@ -279,11 +279,6 @@ impl World {
         self.context.flows.iter().enumerate().map(of).collect()
     }
 
-    /// Totals of the port in front of the link of this number, if there is one, up to now, up to which it was advanced.
-    pub fn cell_totals(&self, link: usize) -> Option<CellTotals> {
-        self.port(link).map(|port| port.totals(self.now()))
-    }
-
     fn link_totals(&self, number: usize) -> LinkTotals {
         let line = trace::LinkTotals::of(self.link(number), self.now());
         let Some(port) = self.port(number) else { return LinkTotals { line, cells: CellTotals::default() } };

@@ -256,7 +256,10 @@ impl Endpoint {
             }
             Milestone::EndOfStream => {
                 flow.delivered_all = now;
-                self.close();
+                // The receiver closes when it has read the end of the stream.
+                if let Agent::Tcp(tcp) = &mut self.agent {
+                    tcp.close();
+                }
                 if self.has_volume {
                     context.ending.delivered();
                 }
@@ -321,12 +324,5 @@ impl Endpoint {
         }
         self.milestone = if reached == Milestone::Established { self.next_milestone() } else { Milestone::Nothing };
         Some(reached)
-    }
-
-    /// The receiver closes when it has read the end of the stream.
-    fn close(&mut self) {
-        if let Agent::Tcp(tcp) = &mut self.agent {
-            tcp.close();
-        }
     }
 }

@@ -211,28 +211,32 @@ impl Host {
 
     /// Counts what the endpoint has of the memory, if that is bounded.
     fn account(&mut self, number: usize, now: Time) {
-        let Member { share, endpoint, .. } = &self.members[number];
-        if let (Some(pool), Some(share), Agent::Tcp(tcp)) = (&mut self.memory, share, &endpoint.agent) {
-            pool.account(now, *share, tcp);
+        if let Some((pool, share, tcp)) = self.share(number) {
+            pool.account(now, share, tcp);
         }
+    }
+
+    /// The memory, the number of the endpoint's share of it, and its connection.
+    fn share(&mut self, number: usize) -> Option<(&mut Pool, usize, &mut Connection)> {
+        let Member { share, endpoint, .. } = &mut self.members[number];
+        let Agent::Tcp(tcp) = &mut endpoint.agent else { return None };
+        Some((self.memory.as_mut()?, (*share)?, tcp))
     }
 
     /// Sets aside what the endpoint asks for of the memory, if that is bounded. True if it has more than before.
     fn provide(&mut self, number: usize) -> bool {
-        let Member { share, endpoint, .. } = &mut self.members[number];
-        let (Some(pool), Some(share), Agent::Tcp(tcp)) = (&mut self.memory, share, &mut endpoint.agent) else { return false };
-        pool.provide(*share, tcp)
+        self.share(number).is_some_and(|(pool, share, tcp)| pool.provide(share, tcp))
     }
 
     /// True if there is memory for the packet `id`. If not, it is lost.
     fn admits(&mut self, number: usize, id: PacketId, context: &mut Context) -> bool {
-        let Member { share, endpoint, .. } = &self.members[number];
-        let (Some(pool), Some(share), Agent::Tcp(tcp)) = (&mut self.memory, share, &endpoint.agent) else { return true };
-        if pool.has_room_for(*share, tcp, context.packets.segment(id), endpoint.would_read(context.now)) {
-            return true;
+        let reads = self.members[number].endpoint.would_read(context.now);
+        let Some((pool, share, tcp)) = self.share(number) else { return true };
+        let has_room = pool.has_room_for(share, tcp, context.packets.segment(id), reads);
+        if !has_room {
+            context.lose(id, DropReason::NoMemory);
         }
-        context.lose(id, DropReason::NoMemory);
-        false
+        has_room
     }
 
     /// When the memory is next looked at: every stage has to have come there.

@@ -10,8 +10,11 @@
 use std::collections::VecDeque;
 
 use longfat_core::packet::PacketId;
+use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Cycles, Intake};
+
+use crate::context::Context;
 
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +73,6 @@ pub struct Processor {
     backlog: VecDeque<PacketId>,
     /// It was full, and takes nothing until it is empty.
     is_throttled: bool,
-    /// What came and found no room.
-    overrun: VecDeque<PacketId>,
     busy: Duration,
 }
 
@@ -90,7 +91,6 @@ impl Processor {
             polls: false,
             backlog: VecDeque::new(),
             is_throttled: false,
-            overrun: VecDeque::new(),
             busy: Duration::ZERO,
         }
     }
@@ -100,24 +100,24 @@ impl Processor {
         self.asking.push_back(endpoint);
     }
 
-    /// A packet has come to the interface.
-    pub fn arrived(&mut self, now: Time, id: PacketId) {
+    /// The packet `id` has come to the interface. What finds no room is lost.
+    pub fn arrived(&mut self, id: PacketId, context: &mut Context) {
         if self.intake.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
-            self.overrun.push_back(id);
-            return;
+            return context.lose(id, DropReason::Overrun);
         }
+        let now = context.now;
         self.ring.push_back(id);
         if self.polls {
             return;
         }
         let is_enough = self.intake.rx_frames.is_some_and(|frames| self.ring.len() as u64 >= frames);
         self.interrupt = self.interrupt.min(if is_enough { now } else { now + self.intake.rx_usecs });
-        self.heed_interrupt(now);
+        self.heed_interrupt(context);
     }
 
     /// The interface interrupts, if it is time.
-    fn heed_interrupt(&mut self, now: Time) {
-        if self.interrupt > now {
+    fn heed_interrupt(&mut self, context: &mut Context) {
+        if self.interrupt > context.now {
             return;
         }
         self.interrupt = Time::MAX;
@@ -128,16 +128,11 @@ impl Processor {
         for id in self.ring.drain(..) {
             if self.is_throttled || self.backlog.len() as u64 >= backlog.max {
                 self.is_throttled = backlog.throttles;
-                self.overrun.push_back(id);
+                context.lose(id, DropReason::Overrun);
             } else {
                 self.backlog.push_back(id);
             }
         }
-    }
-
-    /// A packet that came and found no room.
-    pub fn take_overrun(&mut self) -> Option<PacketId> {
-        self.overrun.pop_front()
     }
 
     /// The packet that has waited longest.
@@ -174,9 +169,9 @@ impl Processor {
     }
 
     /// It is interrupted, or done with its job, which is then what comes back.
-    pub fn wake(&mut self, now: Time) -> Option<Job> {
-        self.heed_interrupt(now);
-        if self.done > now {
+    pub fn wake(&mut self, context: &mut Context) -> Option<Job> {
+        self.heed_interrupt(context);
+        if self.done > context.now {
             return None;
         }
         self.done = Time::MAX;

@@ -12,8 +12,7 @@ impl Host {
     /// The packet `id` has come whole.
     pub(super) fn arrive(&mut self, id: PacketId, context: &mut Context) {
         if let Some(processor) = &mut self.processor {
-            processor.arrived(context.now, id);
-            self.lose_overrun(context);
+            processor.arrived(id, context);
             self.serve(context);
         } else if let Some(interface) = &mut self.interface {
             if !interface.arrived(context.now, id) {
@@ -121,18 +120,9 @@ impl Host {
         id
     }
 
-    /// What the host could not keep up with is lost.
-    fn lose_overrun(&mut self, context: &mut Context) {
-        while let Some(id) = self.processor.as_mut().and_then(Processor::take_overrun) {
-            context.lose(id, DropReason::Overrun);
-        }
-    }
-
     /// The processor is done with a packet, or is interrupted.
     pub(super) fn processor_event(&mut self, context: &mut Context) {
-        let job = self.processor.as_mut().and_then(|processor| processor.wake(context.now));
-        self.lose_overrun(context);
-        match job {
+        match self.processor.as_mut().and_then(|processor| processor.wake(context)) {
             None => {}
             Some(Job::Send(id, exit)) => self.carriers[exit].offer(context.now, id, context),
             // Who is attended to is served.
