@@ -178,7 +178,7 @@ impl World {
             if self.stages[place].bound() > self.now() {
                 continue;
             }
-            let outstanding = |peer: usize| self.endpoint(peer).agent.info().memory.outstanding;
+            let outstanding = |peer: usize| self.endpoint(peer).agent.tcp().memory().outstanding;
             let outstanding: Vec<u64> = self.host(place).peers().into_iter().map(outstanding).collect();
             if let Stage::Host(host) = &mut self.stages[place] {
                 let next = host.look(&outstanding, &mut self.context);
