@@ -114,7 +114,7 @@ impl Inputs {
     /// comes.
     pub fn gather(&mut self, waiting: &mut Vec<InputId>, until: Time, packets: &Packets) -> Time {
         let Inputs { all, batch, .. } = self;
-        // Of what has time and rank in common, what comes by the first input is first, whichever began to wait first.
+        // Where time and rank are equal, the first input is first, whichever began to wait first.
         waiting.sort();
         let mut next = Time::MAX;
         waiting.retain(|of| {

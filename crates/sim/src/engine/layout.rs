@@ -41,7 +41,7 @@ impl World {
         for (i, &start) in table.starts.iter().enumerate() {
             let mut party = made::party(&experiment.network, &experiment.flows[i / 2]);
             if i % 2 == 1 {
-                // What goes back comes from where the flow goes to.
+                // Packets back come from where the flow goes to.
                 party.hosts.reverse();
             }
             table.moves.tell(&mut links, &table.route(i), start, &party);
@@ -112,7 +112,7 @@ fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec
     for (name, flow) in experiment.flow_names().zip(&experiment.flows) {
         let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
         endpoints.push(Endpoint::sender(flow, iss, phase, Rng::named(experiment.seed, &format!("{name} traffic"))));
-        // What is not TCP numbers its packets from 0; the stream of TCP begins after the SYN.
+        // Datagrams are numbered from 0; the stream of TCP begins after the SYN.
         let first = |iss: u32| if flow.traffic.is_tcp() { iss } else { u32::MAX };
         initial.push(first(iss));
         let (iss, phase) = personality(experiment.seed, &format!("{name} receiver"));
@@ -150,14 +150,14 @@ fn pauses(experiment: &Experiment, table: &RouteTable, links: &mut [Link]) -> Ve
     all
 }
 
-/// So many full packets of the fastest bottleneck fit into the longest period: what is put aside between two stages takes memory.
+/// Full packets of the fastest bottleneck that fit into the longest period: packets put aside between two stages take memory.
 const MOST: u64 = 32_768;
 
 /// The longest period that is worth while.
 fn longest(experiment: &Experiment, links: &[Link], table: &RouteTable) -> Duration {
     let bottleneck = |endpoint: usize| table.route(endpoint).iter().map(|link| links[*link as usize].time_of(MOST)).max();
     let shortest = (0..2 * experiment.flows.len()).filter_map(bottleneck).min();
-    // Without a flow nothing ever happens.
+    // Nothing ever happens in a network with no flow.
     shortest.unwrap_or(Duration::from_secs(1)).min(Duration::from_secs(1))
 }
 

@@ -1,11 +1,11 @@
-//! What a world has done by some instant: what is measured over a span is the difference of two of these.
+//! Totals of a world at some instant. A measurement over a span is the difference of two of these.
 
 use longfat_core::time::{Duration, Time};
 use longfat_record::trace::{self, FlowCounts};
 
 use crate::stage::port::CellTotals;
 
-/// What the links and flows had done by some instant.
+/// Totals of links and flows at some instant.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub time: Time,
@@ -14,11 +14,11 @@ pub struct Snapshot {
     pub links: Vec<LinkTotals>,
     /// How long each processor has been at work.
     pub processors: Vec<Duration>,
-    /// Of each memory the integrals over time of what is promised, buffered and wasted, in byte ps.
+    /// For each memory, the integrals over time of what is promised, buffered and wasted, in byte ps.
     pub memory: Vec<[u128; 3]>,
 }
 
-/// What a link had done by some instant.
+/// Totals of a link at some instant.
 #[derive(Clone, Debug)]
 pub struct LinkTotals {
     /// Its line, and its queue: from a switch, in cells.

@@ -1,4 +1,4 @@
-//! What lives together, and who feeds whom: what the plan has to know.
+//! Units of the plan: which stages live together, and who feeds whom.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub enum Kind {
     Endpoint(usize),
 }
 
-/// What the plan puts in order: hosts, routers with a memory, all endpoints that send and receive by the same two links, links and ports.
+/// Units that the plan puts in order: hosts, routers with a memory, all endpoints that send and receive by the same two links, links and ports.
 #[derive(Debug, Default)]
 pub struct Units {
     /// The stages of each unit.
@@ -90,7 +90,7 @@ impl Units {
         units
     }
 
-    /// Who feeds whom, and how long that takes at least: a packet that comes to a link reaches the next stage after `lag`, and a PAUSE frame takes
+    /// Edges between the units, and how long each takes at least: a packet that comes to a link reaches the next stage after `lag`, and a PAUSE frame takes
     /// from one link to another as long as `pauses` says.
     pub fn graph(
         &self,
@@ -99,7 +99,7 @@ impl Units {
         lag: impl Fn(u32) -> Duration,
         pauses: impl Iterator<Item = (u32, u32, Duration)>,
     ) -> Graph {
-        // By whichever link a packet goes, it takes as long as by the shortest.
+        // A packet takes at least as long as by the shortest of the links that it may take.
         let least = |link: u32| table.moves.all(link).into_iter().map(&lag).min().expect("there is the link itself");
         let of_link = |link: u32| self.of[&self.links[link as usize]];
         let mut graph = Graph::new(self.stages.len());

@@ -1,6 +1,6 @@
 //! The world: a network with its flows, cut into [stages](crate::stage) that live by themselves for a while.
 //!
-//! What comes to a stage comes by its [inputs](crate::context::inputs), and a stage takes it in order of time. How far each stage may live before
+//! Packets come to a stage by its [inputs](crate::context::inputs), and a stage takes them in order of time. How far each stage may live before
 //! the next has its turn is in the [plan](super::plan).
 //!
 //! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
@@ -28,7 +28,7 @@ use crate::stage::port::{CellTotals, OutputPort};
 pub enum Pause {
     /// Everything up to and including the given time has been done.
     Reached,
-    /// So many steps as allowed have been done.
+    /// The steps allowed have been done.
     Steps,
     /// Every flow the run waits for is done.
     Done,
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    /// The same of messages.
+    /// Messages come to the other stages.
     #[cold]
     fn hand_over_rest(&mut self) {
         let World { stages, schedule, context, spots, .. } = self;
@@ -217,7 +217,7 @@ impl World {
         self.stages[stage].endpoint(index)
     }
 
-    /// The same, to be changed.
+    /// The endpoint of this number, to be changed.
     pub fn endpoint_mut(&mut self, number: usize) -> &mut Endpoint {
         let Spot { stage, index } = self.context.endpoints[number];
         self.stages[stage].endpoint_mut(index)
@@ -234,7 +234,7 @@ impl World {
         (0..self.spots.len()).map(|number| self.link(number))
     }
 
-    /// What links recorded of waits so far counts no more.
+    /// Waits that links have recorded so far count no more.
     pub fn forget_waits(&mut self) {
         self.stages.iter_mut().flat_map(Stage::carriers_mut).for_each(|carrier| carrier.link.forget_waits());
     }
@@ -287,7 +287,7 @@ impl World {
         LinkTotals { line: trace::LinkTotals { packets_in: port.packets_in, busy: cells.busy, waited, waits: None, ..line }, cells }
     }
 
-    /// What the links and flows have done so far.
+    /// Totals of links and flows so far.
     pub fn snapshot(&mut self) -> Snapshot {
         self.advance_links();
         let now = self.now();

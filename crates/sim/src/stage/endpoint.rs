@@ -16,7 +16,7 @@ use crate::ledger::{Tally, sent_so_far};
 pub use agent::Agent;
 use agent::Stream;
 
-/// What this end waits for, in order, to write down when it came.
+/// Milestones of this end, in order, to write down when each came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Milestone {
     /// The end of the handshake.
@@ -120,7 +120,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether it has yet to open its connection.
+    /// True if it has yet to open its connection.
     pub fn is_yet_to_start(&self) -> bool {
         !self.program.has_begun() && self.milestone == Milestone::Nothing
     }
@@ -151,7 +151,7 @@ impl Endpoint {
         let (packet, segment) = (&packets[id], packets.segment(id));
         ledger.left(*now, packet, segment);
         self.delivered.add(packet.ip_len());
-        // What opens a connection is no ACK of data.
+        // A packet that opens a connection is no ACK of data.
         if ledger.keeps_acks()
             && self.way() == Way::There
             && let Agent::Tcp(tcp) = &self.agent
@@ -172,7 +172,7 @@ impl Endpoint {
         }
     }
 
-    /// The same but for when it wakes next: of the application, and of the protocol's timers.
+    /// Does what is due, but does not say when it wakes next.
     pub fn handle_time(&mut self, now: Time) {
         if self.program.alarm() <= now {
             if self.program.wait().readable {
@@ -284,7 +284,7 @@ impl Endpoint {
         }
     }
 
-    /// What the application has waited for has come: it starts, goes on, or stops.
+    /// The application starts, goes on, or stops: its wait is over.
     fn act(&mut self, now: Time) {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         let had_begun = self.program.has_begun();
@@ -296,7 +296,7 @@ impl Endpoint {
         }
     }
 
-    /// What a sender waits for once its connection is established.
+    /// Next milestone of a sender whose connection is established.
     fn next_milestone(&self) -> Milestone {
         let wait = self.program.wait();
         if wait.acked {

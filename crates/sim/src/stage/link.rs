@@ -51,7 +51,7 @@ impl LinkStage {
         next
     }
 
-    /// The same for several inputs.
+    /// Takes what comes by several inputs. Returns when the next packet does.
     fn take_from_all(&mut self, until: Time, context: &mut Context) -> Time {
         let Context { inputs, packets, ledger, .. } = context;
         let next = inputs.gather(&mut self.waiting, until, packets);

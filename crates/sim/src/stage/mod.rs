@@ -95,7 +95,7 @@ impl Stage {
         }
     }
 
-    /// The same, to be changed.
+    /// Its links, to be changed.
     pub fn carriers_mut(&mut self) -> &mut [Carrier] {
         match self {
             Stage::Link(link) => std::slice::from_mut(&mut link.carrier),
@@ -115,7 +115,7 @@ impl Stage {
         }
     }
 
-    /// The same, to be changed.
+    /// Its endpoint of this number, to be changed.
     pub fn endpoint_mut(&mut self, index: usize) -> &mut Endpoint {
         match self {
             Stage::Endpoint(alone) => &mut alone.endpoint,

@@ -25,7 +25,7 @@ pub struct OutputPort {
     port: Port,
     /// True if its cells go to another switch.
     is_before_switch: bool,
-    /// What comes to it need not be looked at for so long, though nobody could see anything of it before.
+    /// Packets that come may wait so long for its turn, where nobody could see anything of them before.
     patience: Duration,
     sources: Vec<CellSource>,
     /// The numbers of the sources of which packets wait.
@@ -279,7 +279,7 @@ impl OutputPort {
         for run in self.port.onward() {
             let route = run.route + 1;
             if run.is_final && !run.is_lost {
-                // By its last cell: how many cells are one run hangs on how much is done at once.
+                // The last cell counts: how many cells are one run hangs on how much is done at once.
                 let last = run.arrives + delay + cell_time * u64::from(run.cells.saturating_sub(1));
                 ledger.queued(last, run.packet, packets, routes.link(route));
             }

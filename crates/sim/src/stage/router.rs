@@ -42,7 +42,7 @@ impl Router {
         }
         let mut batch = std::mem::take(&mut context.inputs.batch);
         for Arrival { time, id, .. } in batch.drain() {
-            // What leaves any of the queues before makes room in all.
+            // A packet that leaves any of the queues before makes room in all.
             while let Some(place) = self.departures.next(0, time) {
                 let carrier = &mut self.carriers[place];
                 carrier.advance_queue_before(time, context);

@@ -49,7 +49,7 @@ impl Alone {
             }
             context.now = next;
             context.steps += 1;
-            // What comes by a link is first.
+            // Packets come before timers.
             if comes <= wakes {
                 let id = line.pop(&context.packets).expect("there is a first");
                 self.arrive(id, context);

@@ -9,7 +9,7 @@ use crate::due::Due;
 use crate::stage::carrier::Carrier;
 use crate::stage::endpoint::{Agent, Endpoint};
 
-/// What a host is made of, beside what the experiment says of it.
+/// Parts of a host that the experiment does not list under it.
 pub struct Parts {
     pub endpoints: Vec<Endpoint>,
     /// The links by which they send, in order.

@@ -38,7 +38,7 @@ pub struct Host {
     overhead: Option<Overhead>,
     interface: Option<Interface>,
     pub memory: Option<Pool>,
-    /// What the interface takes at once.
+    /// Segments that the interface takes at once.
     offload: Option<Offload>,
     /// Inputs by which packets come, in the order of the links.
     inputs: Vec<InputId>,
@@ -62,7 +62,7 @@ pub struct Member {
     is_asking: bool,
 }
 
-/// What can happen at a host: the number of an input, a member or a link, or a part of the host.
+/// Event at a host: the number of an input, a member or a link, or a part of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Arrival(usize),

@@ -23,7 +23,7 @@ pub struct Nic {
 }
 
 impl Nic {
-    /// Of a host whose segments do not simply get lost when the queue is full, and which may keep small queues.
+    /// The queue of a host whose segments do not simply get lost when it is full, and which may keep small queues.
     pub fn new(txqueuelen: u64, on_full: OnFull, keeps_small: bool) -> Self {
         Nic {
             txqueuelen,

@@ -1,4 +1,4 @@
-//! What comes to a host: by the processor, by an interface that hands over at once what has come in a while, or straight to the protocol.
+//! Receiving at a host: by the processor, by an interface that hands over at once what has come in a while, or straight to the protocol.
 
 use longfat_core::packet::PacketId;
 use longfat_core::queue::DropReason;
@@ -125,7 +125,7 @@ impl Host {
         match self.processor.as_mut().and_then(|processor| processor.wake(context)) {
             None => {}
             Some(Job::Send(id, exit)) => self.carriers[exit].offer(context.now, id, context),
-            // Who is attended to is served.
+            // To attend to an endpoint is to serve it.
             Some(Job::Receive(id)) if self.receive(id, context) => return,
             Some(Job::Receive(_)) => {}
         }

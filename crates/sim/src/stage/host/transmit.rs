@@ -1,4 +1,4 @@
-//! What a host sends: with room in a transmit queue, in which each connection may have little, and after the time that the host holds it.
+//! Sending from a host: with room in a transmit queue, in which each connection may have little, and after the time that the host holds a packet.
 
 use longfat_core::packet::{Ecn, PacketId};
 use longfat_core::time::Time;
@@ -14,7 +14,7 @@ impl Host {
         if self.members[number].endpoint.agent.is_silent(context.now) { None } else { self.poll_at_nic(number, context) }
     }
 
-    /// The same without a look at whether it has one.
+    /// Asks the endpoint for its next packet, if there is room for it.
     pub(super) fn poll_at_nic(&mut self, number: usize, context: &mut Context) -> Option<PacketId> {
         let id = context.packets.vacant(self.members[number].endpoint.way());
         let ecn = self.poll_into(number, id, context)?;
@@ -22,7 +22,7 @@ impl Host {
         Some(id)
     }
 
-    /// The same, written to the vacant slot `id`.
+    /// Asks the endpoint for its next segment, which is written to the vacant slot `id`.
     fn poll_into(&mut self, number: usize, id: PacketId, context: &mut Context) -> Option<Ecn> {
         let exit = self.members[number].exit;
         if self.nics[exit].is_none() {
@@ -58,7 +58,7 @@ impl Host {
         polled
     }
 
-    /// The same where there is room for all.
+    /// Asks the endpoint for its next segment where there is room for all.
     fn poll_free(&mut self, number: usize, id: PacketId, context: &mut Context) -> Option<Ecn> {
         let agent = &mut self.members[number].endpoint.agent;
         if let (Some(offload), Agent::Tcp(tcp)) = (&self.offload, &mut *agent) {
@@ -122,7 +122,7 @@ impl Host {
         self.nics[exit].as_ref().is_some_and(|nic| nic.has_room(backlog))
     }
 
-    /// What has left the transmit queue by now, to which its link has been advanced, is no longer in it.
+    /// Takes note of the packets that have left the transmit queue by now, to which its link has been advanced.
     fn shrink(&mut self, exit: usize) {
         let Some(nic) = &mut self.nics[exit] else { return };
         let backlog = self.carriers[exit].link.count.backlog;
@@ -136,7 +136,7 @@ impl Host {
         }
     }
 
-    /// Those whose part of the transmit queue has become smaller have their turn.
+    /// Endpoints whose part of the transmit queue has become smaller have their turn.
     fn resume(&mut self, exit: usize, context: &mut Context) {
         let ready = self.nics[exit].as_ref().map_or(0, |nic| nic.ready.len());
         for _ in 0..ready {
