@@ -303,7 +303,7 @@ impl Maker<'_> {
             }
             Kind::Endpoint(number) => {
                 let (input, outlets) = self.joined.ends[&number];
-                let carrier = outlets.is_none().then(|| self.carrier(self.table.first(number)));
+                let carrier = outlets.is_none().then(|| Box::new(self.carrier(self.table.first(number))));
                 Stage::Endpoint(Box::new(Alone::new(self.endpoint(number), input, carrier, outlets)))
             }
             Kind::Host(number) => {

@@ -89,7 +89,7 @@ impl Stage {
         match self {
             Stage::Link(link) => std::slice::from_ref(&link.carrier),
             Stage::Port(port) => std::slice::from_ref(&port.carrier),
-            Stage::Endpoint(alone) => alone.carrier.as_slice(),
+            Stage::Endpoint(alone) => alone.carrier.as_deref().map_or(&[], std::slice::from_ref),
             Stage::Host(host) => &host.carriers,
             Stage::Router(router) => &router.carriers,
         }
@@ -100,7 +100,7 @@ impl Stage {
         match self {
             Stage::Link(link) => std::slice::from_mut(&mut link.carrier),
             Stage::Port(port) => std::slice::from_mut(&mut port.carrier),
-            Stage::Endpoint(alone) => alone.carrier.as_mut_slice(),
+            Stage::Endpoint(alone) => alone.carrier.as_deref_mut().map_or(&mut [], std::slice::from_mut),
             Stage::Host(host) => &mut host.carriers,
             Stage::Router(router) => &mut router.carriers,
         }

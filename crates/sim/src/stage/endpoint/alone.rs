@@ -14,8 +14,8 @@ pub struct Alone {
     pub endpoint: Endpoint,
     /// The input by which packets come to it.
     input: InputId,
-    /// Its link, if nobody else sends by that.
-    pub carrier: Option<Carrier>,
+    /// Its link, if nobody else sends by that. Thousands of endpoints may send by one link: they have no room for one of their own.
+    pub carrier: Option<Box<Carrier>>,
     /// If others do, the inputs of the stage of its link: one per [`Cause`], since each is in order of time then.
     outlets: Option<[InputId; 2]>,
 }
@@ -31,7 +31,7 @@ enum Cause {
 
 impl Alone {
     /// An endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
-    pub fn new(endpoint: Endpoint, input: InputId, carrier: Option<Carrier>, outlets: Option<[InputId; 2]>) -> Self {
+    pub fn new(endpoint: Endpoint, input: InputId, carrier: Option<Box<Carrier>>, outlets: Option<[InputId; 2]>) -> Self {
         Alone { endpoint, input, carrier, outlets }
     }
 
