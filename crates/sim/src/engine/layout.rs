@@ -35,7 +35,7 @@ impl World {
     /// The world of `experiment` at time zero.
     pub fn new(experiment: &Experiment) -> Result<Self, Error> {
         let mut table = RouteTable::new(experiment)?;
-        let (endpoints, initial) = endpoints(experiment, &table);
+        let names: Vec<String> = experiment.flow_names().map(|name| name.to_string()).collect();
         let Made { mut links, memories } = made::links(experiment);
         let pauses = pauses(experiment, &table, &mut links);
         for (i, &start) in table.starts.iter().enumerate() {
@@ -68,7 +68,7 @@ impl World {
             table: &table,
             leads_to: joined.leads_to(&table, links.len()),
             links: links.into_iter().map(Some).collect(),
-            endpoints: endpoints.into_iter().map(Some).collect(),
+            names: &names,
             pauses,
             ports,
             memories,
@@ -79,6 +79,10 @@ impl World {
             schedule.set(place, stage.first_wake());
         }
         let hosts: BTreeMap<usize, usize> = places.hosts().collect();
+        // Datagrams are numbered from 0; the stream of TCP begins after the SYN.
+        let is_tcp = |number: usize| experiment.flows[number / 2].traffic.is_tcp();
+        let iss = |number| if is_tcp(number) { personality(experiment.seed, &name(&names, number)).0 } else { u32::MAX };
+        let initial: Vec<u32> = (0..table.starts.len()).map(iss).collect();
         let ledger = Ledger::new(std::mem::take(&mut table.origin), &initial, experiment);
         let context = Context {
             now: Time::ZERO,
@@ -106,24 +110,9 @@ fn ending(experiment: &Experiment) -> Ending {
     Ending::new(volumes.len(), unsent)
 }
 
-fn endpoints(experiment: &Experiment, table: &RouteTable) -> (Vec<Endpoint>, Vec<u32>) {
-    let mut endpoints = Vec::with_capacity(2 * experiment.flows.len());
-    let mut initial = Vec::with_capacity(2 * experiment.flows.len());
-    for (name, flow) in experiment.flow_names().zip(&experiment.flows) {
-        let (iss, phase) = personality(experiment.seed, &format!("{name} sender"));
-        endpoints.push(Endpoint::sender(flow, iss, phase, Rng::named(experiment.seed, &format!("{name} traffic"))));
-        // Datagrams are numbered from 0; the stream of TCP begins after the SYN.
-        let first = |iss: u32| if flow.traffic.is_tcp() { iss } else { u32::MAX };
-        initial.push(first(iss));
-        let (iss, phase) = personality(experiment.seed, &format!("{name} receiver"));
-        endpoints.push(Endpoint::receiver(flow, iss, phase));
-        initial.push(first(iss));
-    }
-    for (i, (endpoint, &start)) in endpoints.iter_mut().zip(&table.starts).enumerate() {
-        (endpoint.number, endpoint.route) = (i, start);
-        endpoint.dscp = experiment.flows[i / 2].dscp;
-    }
-    (endpoints, initial)
+/// The name of the endpoint `number`, after which its streams of randomness are named: its flow's, and which end it is.
+fn name(flows: &[String], number: usize) -> String {
+    format!("{} {}", flows[number / 2], if number.is_multiple_of(2) { "sender" } else { "receiver" })
 }
 
 /// For each link those whom its flow control tells to stop: the links that fill its queue.
@@ -278,7 +267,7 @@ struct Maker<'a> {
     table: &'a RouteTable,
     leads_to: Vec<Option<InputId>>,
     links: Vec<Option<Link>>,
-    endpoints: Vec<Option<Endpoint>>,
+    names: &'a [String],
     pauses: Vec<Vec<Feeder>>,
     ports: BTreeMap<u32, Port>,
     memories: BTreeMap<usize, Arc<SharedBuffer>>,
@@ -334,7 +323,15 @@ impl Maker<'_> {
         Carrier { number, link, leads_to: self.leads_to[i], feeders: std::mem::take(&mut self.pauses[i]) }
     }
 
-    fn endpoint(&mut self, number: usize) -> Endpoint {
-        self.endpoints[number].take().expect("an endpoint is of one stage")
+    fn endpoint(&self, number: usize) -> Endpoint {
+        let (seed, flow) = (self.experiment.seed, &self.experiment.flows[number / 2]);
+        let (iss, phase) = personality(seed, &name(self.names, number));
+        let mut endpoint = if number.is_multiple_of(2) {
+            Endpoint::sender(flow, iss, phase, Rng::named(seed, &format!("{} traffic", self.names[number / 2])))
+        } else {
+            Endpoint::receiver(flow, iss, phase)
+        };
+        (endpoint.number, endpoint.route, endpoint.dscp) = (number, self.table.starts[number], flow.dscp);
+        endpoint
     }
 }
