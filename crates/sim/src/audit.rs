@@ -7,10 +7,9 @@ use longfat_core::time::Time;
 
 use crate::engine::world::World;
 use crate::ledger::Tally;
-use crate::stage::endpoint::Agent;
-use crate::stage::host::interface::Interface;
-use crate::stage::host::overhead::Overhead;
-use crate::stage::host::processor::Processor;
+use crate::stage::Stage;
+use crate::stage::host::Host;
+use crate::stage::port::OutputPort;
 
 /// Counts what is still in the network, by flow.
 pub struct Census<'a> {
@@ -36,63 +35,59 @@ impl QueueLog for Census<'_> {
 
 /// Checks `world`, whose links have been advanced to now, and empties its links.
 pub fn audit(world: &mut World) {
-    for pool in &world.hosts.pools {
-        pool.audit(|endpoint| match &world.endpoints[endpoint as usize].agent {
-            Agent::Tcp(tcp) => tcp,
-            _ => panic!("memory is for TCP"),
-        });
+    for stage in &world.stages {
+        match stage {
+            Stage::Host(host) => host.audit(),
+            Stage::Router(router) => router.audit(),
+            Stage::Link(_) | Stage::Port(_) | Stage::Endpoint(_) => {}
+        }
     }
     // Queued + on wires: both sides count the packets, the links by what they hold and the pool by its slots.
     let on_wires = world.on_wires();
-    let held: u64 = world.links.iter().zip(&on_wires).map(|(link, on_wire)| link.queue_holds().0 + on_wire).sum();
-    let on_processors = world.hosts.processors.iter().flat_map(Processor::holds);
-    let on_hosts = on_processors.chain(world.hosts.overheads.iter().flat_map(Overhead::holds));
-    let on_hosts: Vec<PacketId> = on_hosts.chain(world.hosts.interfaces.iter().flat_map(Interface::holds)).collect();
-    let in_cells: Vec<(PacketId, u32, bool)> = world.ports.unfinished().collect();
+    let held: u64 = world.links().zip(&on_wires).map(|(link, on_wire)| link.queue_holds().0 + on_wire).sum();
+    let on_hosts: Vec<PacketId> = world.hosts().flat_map(Host::holds).collect();
+    let ports = (0..on_wires.len()).filter_map(|link| world.port(link));
+    let in_cells: Vec<(PacketId, u32, bool)> = ports.flat_map(OutputPort::unfinished).collect();
     let kept = held as usize + on_hosts.len() + in_cells.len();
-    assert_eq!(world.packets.len(), kept, "packets kept = queued + in flight + on hosts + in switches");
-    for router in &world.routers {
-        let held: u64 = router.links.iter().map(|link| world.links[*link as usize].queue_holds().1).sum();
-        assert_eq!(router.holds(), held, "the memory of a router holds what its queues hold");
-    }
-    let origin = world.ledger.origin().to_vec();
-    let mut census = Census { origin: &origin, remaining: vec![Tally::default(); world.milestones.len()] };
-    for (i, link) in world.links.iter_mut().enumerate() {
+    assert_eq!(world.context.packets.len(), kept, "packets kept = queued + in flight + on hosts + in switches");
+    let origin = world.context.ledger.origin().to_vec();
+    let mut census = Census { origin: &origin, remaining: vec![Tally::default(); world.context.flows.len()] };
+    for (i, link) in world.links().enumerate() {
         let count = &link.count;
-        let (packets_in, dropped, queued) = match world.ports.in_front_of(i) {
+        let (packets_in, dropped, queued) = match world.port(i) {
             None => (count.packets_in, count.queue_drops(), count.backlog),
-            Some(port) => (port.packets_in, port.packets_lost, port.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64),
+            Some(port) => (port.packets_in, port.packets_lost, port.packets_queued()),
         };
         assert_eq!(packets_in, count.transmitted + dropped + queued, "link {i}: packets in = transmitted + dropped + queued");
         let accounted = count.delivered + count.lost + on_wires[i];
         let carried = count.transmitted + count.duplicated;
         assert_eq!(carried, accounted, "link {i}: transmitted + duplicated = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
-        link.empty(world.now, &mut world.packets, &mut census);
     }
-    for id in world.take_on_way() {
-        census.add(&world.packets[id]);
-        world.packets.remove(id);
+    let now = world.now();
+    for carrier in world.stages.iter_mut().flat_map(Stage::carriers_mut) {
+        carrier.link.empty(now, &mut world.context.packets, &mut census);
     }
-    for id in on_hosts {
-        census.add(&world.packets[id]);
-        world.packets.remove(id);
+    for id in world.take_on_way().into_iter().chain(on_hosts) {
+        census.add(&world.context.packets[id]);
+        world.context.packets.remove(id);
     }
     // What a switch has dropped of is lost, and has been counted, also where other cells of it are still on their way.
     for (id, route, is_lost) in in_cells {
-        world.packets[id].route = route;
+        world.context.packets[id].route = route;
         if !is_lost {
-            census.add(&world.packets[id]);
+            census.add(&world.context.packets[id]);
         }
-        world.packets.remove(id);
+        world.context.packets.remove(id);
     }
     let in_network: u64 = census.remaining.iter().map(|tally| tally.packets).sum();
-    assert_eq!(world.ledger.in_network(), in_network, "packets in the network");
-    assert!(world.packets.is_empty(), "{} packets are kept, and in no link", world.packets.len());
-    for (i, pair) in world.endpoints.chunks(2).enumerate() {
+    assert_eq!(world.context.ledger.in_network(), in_network, "packets in the network");
+    assert!(world.context.packets.is_empty(), "{} packets are kept, and in no link", world.context.packets.len());
+    for i in 0..world.context.flows.len() {
+        let pair = [2 * i, 2 * i + 1].map(|number| world.endpoint(number));
         let sum = |tallies: &[Tally]| (tallies.iter().map(|t| t.packets).sum::<u64>(), tallies.iter().map(|t| t.bytes).sum::<u64>());
-        let sent = sum(&[pair[0].sent, pair[1].sent, world.ledger.duplicated_of(i)]);
-        let accounted = sum(&[pair[0].delivered, pair[1].delivered, world.ledger.dropped_of(i), census.remaining[i]]);
+        let sent = sum(&[pair[0].sent, pair[1].sent, world.context.ledger.duplicated_of(i)]);
+        let accounted = sum(&[pair[0].delivered, pair[1].delivered, world.context.ledger.dropped_of(i), census.remaining[i]]);
         assert_eq!(sent, accounted, "flow {i}: (packets, bytes) sent + duplicated = delivered + dropped + in the network");
     }
 }

@@ -1,10 +1,12 @@
 //! The virtual-time driver: runs an experiment over longfat's own TCP, queues and links.
 //!
-//! The network is cut into stages ([`engine`]): links, ports of switches, endpoints, and islands of what shares something without delay. A
-//! [plan](engine::plan) says how far each may live by itself before the next has its turn. [`measure`] writes down what is asked for, and [`audit`]
+//! The network is cut into [stages](stage): links, ports of switches, endpoints, routers whose ports share a memory, and hosts whose endpoints
+//! share more than a link. A plan of the [`engine`] says how far each may live by itself before the next has its turn. [`measure`] writes down what is asked for, and [`audit`]
 //! checks at the end that no packet was lost from the books.
 
 mod audit;
+mod context;
+mod due;
 mod engine;
 mod ledger;
 mod measure;

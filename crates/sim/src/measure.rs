@@ -1,7 +1,6 @@
 //! Measuring: what the recorder asks of a world. Nothing here costs a packet anything, and nothing here changes what happens.
 
 use longfat_core::atm::aal5;
-use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};
 use longfat_record::recorder::{Totals, Watched};
 use longfat_record::trace::{CellRecord, FlowRecord, FlowSample, LinkRecord, LinkSample, LinkTotals};
@@ -16,23 +15,22 @@ impl Watched for World {
 
     fn sample(&mut self, at: Time, flows: &mut Vec<FlowSample>, links: &mut Vec<LinkSample>) {
         self.advance_links();
-        let pairs = self.endpoints.chunks(2).enumerate();
-        flows.extend(pairs.map(|(i, pair)| flow_sample(at, i, &pair[0].agent, &pair[1].agent)));
-        links.extend((0..self.links.len()).map(|link| link_sample(self, link)));
+        flows.extend((0..self.context.flows.len()).map(|flow| flow_sample(at, self, flow)));
+        links.extend((0..self.links().len()).map(|link| link_sample(self, link)));
     }
 
     fn forget_round_trips(&mut self, flow: usize) {
-        self.endpoints[2 * flow].agent.forget_round_trips();
+        self.endpoint_mut(2 * flow).agent.forget_round_trips();
     }
 
     fn forget_waits(&mut self) {
-        self.links.iter_mut().for_each(Link::forget_waits);
+        World::forget_waits(self);
     }
 
     fn flow(&self, flow: usize) -> FlowRecord {
-        let (sender, receiver) = (&self.endpoints[2 * flow], &self.endpoints[2 * flow + 1]);
+        let (sender, receiver) = (self.endpoint(2 * flow), self.endpoint(2 * flow + 1));
         let (sent, received) = (sender.agent.stats(), receiver.agent.stats());
-        let milestones = &self.milestones[flow];
+        let milestones = &self.context.flows[flow];
         let record = FlowRecord {
             established: milestones.established,
             delivered_all: milestones.delivered_all,
@@ -54,11 +52,12 @@ impl Watched for World {
     }
 
     fn link(&self, link: usize, span: Duration, from: &LinkTotals, to: &LinkTotals) -> LinkRecord {
-        let record = LinkRecord::of(&self.links[link], span, from, to);
-        let (Some(cells), Some(port)) = (self.cell_totals(link), self.ports.in_front_of(link)) else { return record };
+        let record = LinkRecord::of(World::link(self, link), span, from, to);
+        let Some(port) = self.port(link) else { return record };
+        let cells = port.totals(self.now());
         LinkRecord {
             packets_in: port.packets_in,
-            packets_queued: port.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64,
+            packets_queued: port.packets_queued(),
             wire_bytes: cells.transmitted * u64::from(aal5::CELL),
             queue_max_packets: cells.count.queue_max,
             queue_max_bytes: cells.count.queue_max * u64::from(aal5::CELL),
@@ -70,8 +69,8 @@ impl Watched for World {
 
 /// A link now; it has been advanced to now.
 pub fn link_sample(world: &World, number: usize) -> LinkSample {
-    let sample = LinkSample::of(number, &world.links[number], world.now);
-    match world.cell_totals(number) {
+    let sample = LinkSample::of(number, world.link(number), world.now());
+    match world.port(number).map(|port| port.totals(world.now())) {
         None => sample,
         Some(cells) => LinkSample {
             backlog_packets: cells.queued,
@@ -82,11 +81,12 @@ pub fn link_sample(world: &World, number: usize) -> LinkSample {
     }
 }
 
-/// A flow at `time`.
-pub fn flow_sample(time: Time, flow: usize, sender: &Agent, receiver: &Agent) -> FlowSample {
+/// A flow now.
+pub fn flow_sample(at: Time, world: &World, flow: usize) -> FlowSample {
+    let (sender, receiver) = (&world.endpoint(2 * flow).agent, &world.endpoint(2 * flow + 1).agent);
     let (info, held) = (sender.info(), receiver.info().memory);
     FlowSample {
-        time,
+        time: at,
         flow: flow as u32,
         cwnd: info.cwnd,
         ssthresh: info.ssthresh,

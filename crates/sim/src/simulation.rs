@@ -26,12 +26,12 @@ pub struct Progress<'a>(&'a World);
 impl Progress<'_> {
     /// Virtual time.
     pub fn now(&self) -> Time {
-        self.0.now
+        self.0.now()
     }
 
     /// Packets that links have transmitted, each as often as it crossed one: what a run's time goes into. Looks at every link.
     pub fn crossings(&self) -> u64 {
-        self.0.links.iter().map(|link| link.count.transmitted).sum()
+        self.0.links().map(|link| link.count.transmitted).sum()
     }
 }
 
@@ -44,15 +44,15 @@ pub(crate) fn advance(
 ) -> Result<bool, Error> {
     let mut budget = STEPS_PER_CALL;
     loop {
-        let before = world.steps;
+        let before = world.context.steps;
         let due = recorder.next_stop().min(recorder.end());
         let pause = world.run(due.min(until), budget);
         // A stop costs time as well, and with a short interval there are few steps between stops.
-        budget = budget.saturating_sub(world.steps - before + 1);
+        budget = budget.saturating_sub(world.context.steps - before + 1);
         match pause {
             Pause::Done => return Ok(true),
             Pause::Reached if due <= until => {
-                let now = world.now;
+                let now = world.now();
                 recorder.record(now, world).map_err(|e| unrecorded(now, &e))?;
                 if now >= recorder.end() {
                     return Ok(true);
@@ -63,7 +63,7 @@ pub(crate) fn advance(
         }
         if budget == 0 {
             if !go_on(&Progress(world)) {
-                return Err(Error::Cancelled { at: world.now });
+                return Err(Error::Cancelled { at: world.now() });
             }
             budget = STEPS_PER_CALL;
         }
@@ -72,14 +72,14 @@ pub(crate) fn advance(
 
 /// The trace of a world that is at its end, which is audited.
 pub(crate) fn finish(mut world: World, recorder: Recorder, experiment: &Experiment) -> Result<Trace, Error> {
-    let (end, span_end) = (world.now, world.all_delivered.take());
+    let (end, span_end) = (world.now(), world.all_delivered.take());
     let trace = recorder.finish(end, span_end, experiment, &mut world).map_err(|e| unrecorded(end, &e))?;
     let trace = Trace {
-        steps: world.steps,
-        packets_in_network_max: world.ledger.in_network_max(),
-        events: world.ledger.take_events(),
-        packets: world.ledger.take_packets(),
-        acks: world.ledger.take_acks(),
+        steps: world.context.steps,
+        packets_in_network_max: world.context.ledger.in_network_max(),
+        events: world.context.ledger.take_events(),
+        packets: world.context.ledger.take_packets(),
+        acks: world.context.ledger.take_acks(),
         ..trace
     };
     audit::audit(&mut world);
@@ -129,7 +129,7 @@ impl Simulation {
     }
     /// Virtual time.
     pub fn now(&self) -> Time {
-        self.world.now
+        self.world.now()
     }
     /// Whether the run has come to its end.
     pub fn is_over(&self) -> bool {
@@ -141,7 +141,7 @@ impl Simulation {
     /// # Errors
     /// [`Error::Cancelled`] when `go_on` said so; then it can be advanced again. [`Error::Recording`] where there is no room for the series.
     pub fn advance(&mut self, until: Time, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<(), Error> {
-        if !self.is_over && until > self.world.now {
+        if !self.is_over && until > self.world.now() {
             self.is_over = advance(&mut self.world, &mut self.recorder, until, go_on)?;
         }
         Ok(())
@@ -149,21 +149,21 @@ impl Simulation {
 
     /// The flow with this number.
     pub fn flow(&self, flow: usize) -> FlowState {
-        let (sender, receiver) = (&self.world.endpoints[2 * flow].agent, &self.world.endpoints[2 * flow + 1].agent);
+        let sender = &self.world.endpoint(2 * flow).agent;
         let pacing_rate = if let Agent::Tcp(tcp) = sender { tcp.pacing_rate() } else { None };
-        FlowState { info: sender.info(), sample: flow_sample(self.world.now, flow, sender, receiver), pacing_rate }
+        FlowState { info: sender.info(), sample: flow_sample(self.world.now(), &self.world, flow), pacing_rate }
     }
 
     /// Every one-way link, with the queue in front of it.
     pub fn links(&mut self) -> Vec<LinkSample> {
         self.world.advance_links();
-        (0..self.world.links.len()).map(|link| link_sample(&self.world, link)).collect()
+        (0..self.world.links().len()).map(|link| link_sample(&self.world, link)).collect()
     }
 
     /// The holder of the congestion window and the pacing rate of a flow; `None` for one that is not TCP, or not there.
     pub fn hold(&mut self, flow: usize) -> Option<&Hold> {
         let place = self.holds.get_mut(flow)?;
-        let Agent::Tcp(tcp) = &mut self.world.endpoints[2 * flow].agent else { return None };
+        let Agent::Tcp(tcp) = &mut self.world.endpoint_mut(2 * flow).agent else { return None };
         if place.is_none() {
             let hold = Arc::new(Hold::default());
             *place = Some(Arc::clone(&hold));

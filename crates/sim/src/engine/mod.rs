@@ -1,9 +1,7 @@
-//! The engine: the [`plan`] of how far each stage may go alone, the [`world`] that gives the stages their turns, and what it needs for that.
+//! The engine: the [`plan`] of how far each stage may go alone, and the [`world`] that gives the stages their turns.
 
-pub mod due;
-pub mod ending;
-pub mod merge;
-pub mod plan;
-pub mod route;
-pub mod schedule;
+mod layout;
+mod plan;
+mod schedule;
+mod units;
 pub mod world;

@@ -2,8 +2,8 @@
 
 use longfat_core::time::{Duration, Time};
 
-use super::due::Due;
 use super::plan::Plan;
+use crate::due::Due;
 
 /// The turns of the stages, each by its place in the order of a sweep.
 #[derive(Debug)]
@@ -12,6 +12,7 @@ pub struct Schedule {
     due: Due,
     /// How far behind the front each stage stays.
     behind: Vec<Duration>,
+    /// From one sweep to the next; zero where all stages go together, one instant after the other, because the run may end at any of them.
     period: Duration,
     /// How far behind the front the last stage stays.
     spread: Duration,
@@ -21,12 +22,10 @@ pub struct Schedule {
     stop: Time,
     /// Every stage has gone up to and including it; `None` before the first sweep.
     reached: Option<Time>,
-    /// True where all stages go together, one instant after the other, because the run may end at any of them.
-    is_single: bool,
 }
 
 impl Schedule {
-    /// The schedule of `plan` at time zero; `units` says for each stage which unit of the plan it is, and nothing is due.
+    /// The schedule of `plan` at time zero; `units` says for each stage, in order, which unit of the plan it is, and nothing is due.
     pub fn new(plan: &Plan, units: impl Iterator<Item = usize>) -> Self {
         let behind: Vec<Duration> = units.map(|unit| plan.behind[unit]).collect();
         Schedule {
@@ -37,7 +36,6 @@ impl Schedule {
             front: Time::ZERO,
             stop: Time::ZERO,
             reached: None,
-            is_single: false,
         }
     }
 
@@ -50,7 +48,7 @@ impl Schedule {
     }
 
     pub fn is_single(&self) -> bool {
-        self.is_single
+        self.period == Duration::ZERO
     }
 
     /// All stages have come to `now`: the next sweep goes on from there.
@@ -60,29 +58,23 @@ impl Schedule {
 
     /// All stages go together from here on.
     pub fn be_single(&mut self) {
-        self.is_single = true;
         for place in 0..self.behind.len() {
             let due = self.due_at(place);
             self.due.set(place, due);
         }
         self.behind.fill(Duration::ZERO);
-        self.spread = Duration::ZERO;
+        (self.spread, self.period) = (Duration::ZERO, Duration::ZERO);
     }
 
     /// A sweep begins, in which no stage goes beyond `stop`: moves the front.
     pub fn begin(&mut self, stop: Time, is_first: bool) {
         self.stop = stop;
         let next = self.due.first();
-        if self.is_single {
-            // One instant, the next at which anything happens.
-            self.front = next.min(stop);
-        } else {
-            // A sweep takes it that all stages have gone through the last front, less what they are behind. Before the first sweep no stage has
-            // gone through time zero itself.
-            let unlived = Duration::from_ps(u64::from(is_first));
-            // Nothing at all happens before: skip it.
-            self.front = (self.front + (self.period - unlived)).max(next).min(stop.saturating_add(self.spread));
-        }
+        // A sweep takes it that all stages have gone through the last front, less what they are behind. Before the first sweep no stage has gone
+        // through time zero itself.
+        let unlived = Duration::from_ps(u64::from(is_first));
+        // Nothing at all happens before `next`: skip it.
+        self.front = (self.front + self.period.saturating_sub(unlived)).max(next).min(stop.saturating_add(self.spread));
     }
 
     /// The first stage from `place` on whose turn it is in this sweep.
@@ -121,9 +113,15 @@ impl Schedule {
         self.front = Time::from_ps(next.as_ps() - 1 + self.behind[place].as_ps());
     }
 
-    /// The sweep is over; no stage has gone beyond `most`.
-    pub fn end(&mut self, most: Time) {
+    /// No stage goes beyond `bound` in this sweep either.
+    #[inline]
+    pub fn bound(&mut self, bound: Time) {
+        self.stop = self.stop.min(bound);
+    }
+
+    /// The sweep is over.
+    pub fn end(&mut self) {
         let last = self.front.as_ps().checked_sub(self.spread.as_ps()).map(Time::from_ps);
-        self.reached = self.reached.max(last.map(|last| last.min(self.stop).min(most)));
+        self.reached = self.reached.max(last.map(|last| last.min(self.stop)));
     }
 }

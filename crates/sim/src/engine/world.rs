@@ -1,188 +1,78 @@
-//! The world: a network with its flows, cut into stages that live by themselves for a while.
+//! The world: a network with its flows, cut into [stages](crate::stage) that live by themselves for a while.
 //!
-//! A stage is a link with the queue before it, an output port of a switch, an endpoint, an *island* (the endpoints of a host that share
-//! something without delay, with what they share), or a router, with all links that lead from it, where their queues share a memory. What
-//! comes to a stage comes by its [`Input`]s, and a stage takes it in order of time. How far each stage may live before the next has its
-//! turn is in the [`Plan`](crate::engine::plan).
+//! Packets come to a stage by its [inputs](crate::context::inputs), and a stage takes them in order of time. How far each stage may live before
+//! the next has its turn is in the [plan](super::plan).
 //!
 //! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
 //! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
 //! links.
 
-mod detours;
-mod ends;
-mod hosts;
-mod islands;
-mod layout;
-mod links;
-mod offload;
-mod parts;
-mod ports;
-mod routers;
-mod snapshot;
-mod units;
-
-use longfat_core::atm::port::Run;
+use longfat_core::atm::aal5;
 use longfat_core::link::Link;
-use longfat_core::packet::{Line, PacketId, Packets};
-use longfat_core::time::Time;
-use longfat_model::Experiment;
+use longfat_core::packet::PacketId;
+use longfat_core::time::{Duration, Time};
 use longfat_record::recorder::Totals;
+use longfat_record::trace::{FlowCounts, LinkTotals};
+use longfat_tcp::LimitedBy;
 
-use crate::Error;
-use crate::engine::ending::Ending;
-use crate::engine::schedule::Schedule;
-use crate::ledger::{Ledger, sent_so_far};
+use super::schedule::Schedule;
+use crate::context::{Context, Message, Spot};
+use crate::ledger::sent_so_far;
+use crate::stage::Stage;
 use crate::stage::endpoint::Endpoint;
-use crate::stage::host::Spot;
-
-use crate::engine::merge::Batch;
-use detours::Detours;
-use ends::Cause;
-use islands::Island;
-use links::{Tie, Told};
-use parts::Hosts;
-use ports::Ports;
-use routers::Router;
-
-/// When a flow reached its milestones.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Milestones {
-    pub established: Option<Time>,
-    pub delivered_all: Option<Time>,
-    pub acked_all: Option<Time>,
-    pub gave_up: Option<Time>,
-}
+use crate::stage::host::{Host, Pool};
+use crate::stage::port::OutputPort;
 
 /// Why [`World::run`] came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
     /// Everything up to and including the given time has been done.
     Reached,
-    /// So many steps as allowed have been done.
+    /// The steps allowed have been done.
     Steps,
     /// Every flow the run waits for is done.
     Done,
 }
 
-/// What lives by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// A link with the queue before it.
-    Link(u32),
-    /// An output port of a switch, with the link behind it.
-    Port(u32),
-    /// An endpoint that shares nothing with others but the link it sends by.
-    Endpoint(u32),
-    /// The endpoints of a host that share more.
-    Island(u32),
-    /// The links that lead from a router and share a memory there.
-    Router(u32),
-}
-
-/// What comes to a stage from one source, in order of time.
-#[derive(Debug)]
-pub struct Input {
-    /// The stage it leads to, by its place in the order of a sweep.
-    to: u32,
-    /// What it leads to there: the number of the link, of the endpoint or of the router, or the place in the agenda of the island.
-    at: u32,
-    /// The order of what comes at one time: the number of the link by which it comes, or that of the endpoint that sends it, after all
-    /// links.
-    rank: u32,
-    /// The packets, each stamped with the time at which it comes.
-    line: Line,
-}
-
-/// How much is done before somebody can ask to stop. What comes of a run does not depend on it.
-#[derive(Clone, Copy, Debug)]
-pub struct Turns {
-    /// Events of one sweep, after which no stage begins anything that it need not.
-    pub sweep: u64,
-    /// Events that a stage may take in its turn all the same.
-    pub stage: u64,
-    /// How many events there are when this sweep has had its share.
-    enough: u64,
-}
-
-impl Turns {
-    /// A fraction of a second. Only flows far above the rate of what they cross come to that: so many packets on one path.
-    pub const USUAL: Turns = Turns { sweep: 1_000_000, stage: 1000, enough: 0 };
-}
-
 /// A network with its flows, at one instant.
 pub struct World {
-    pub now: Time,
-    pub steps: u64,
-    pub links: Vec<Link>,
-    pub endpoints: Vec<Endpoint>,
-    /// Every packet in a queue or on a wire.
-    pub packets: Packets,
-    /// For each route cursor that a packet has when it leaves a link, the input by which it comes to what is next.
-    hops: Vec<u32>,
-    /// For each link the input by which all comes that it carries; none where there are several.
-    leads_to: Vec<u32>,
-    /// For each cursor the channel of the output port. Empty in a network without switches.
-    channels: Vec<u32>,
-    /// For each cursor the link that a packet with it waits for. Empty where no router shares a memory and no route moves.
-    next_link: Vec<u32>,
-    detours: Detours,
-    inputs: Vec<Input>,
-    /// For each link the inputs in which packets wait for its queue or its port.
-    waiting: Vec<Vec<u32>>,
     /// In the order of a sweep.
-    stages: Vec<Stage>,
-    schedule: Schedule,
-    pub turns: Turns,
-    islands: Vec<Island>,
-    pub routers: Vec<Router>,
-    /// For each endpoint its spot, if it lives on an island. Empty without islands.
-    spots: Vec<Option<Spot>>,
-    pub hosts: Hosts,
-    pub ports: Ports,
-    pub ledger: Ledger,
-    pub milestones: Vec<Milestones>,
-    ending: Ending,
+    pub stages: Vec<Stage>,
+    pub(super) schedule: Schedule,
+    pub context: Context,
+    /// For each link its spot.
+    pub(super) spots: Vec<Spot>,
+    /// The places of hosts, in the order of the experiment.
+    pub(super) hosts: Vec<usize>,
     /// Taken when the last volume was delivered.
     pub all_delivered: Option<Totals>,
-    /// Trigger of what is being done.
-    cause: Cause,
-    /// For each link those who are told what its flow control says. Empty where nobody has any.
-    pauses: Vec<Vec<Told>>,
-    /// For each link its place in the order of a sweep, or that of its island.
-    place_of_link: Vec<u32>,
-    /// With random ties, for each input.
-    ties: Vec<Tie>,
-    /// What comes to a link by several inputs, and cells on their way from one switch to another: room used again and again.
-    batch: Batch,
-    onward: Vec<Run>,
 }
 
 impl World {
-    /// The world of `experiment` at time zero.
-    pub fn new(experiment: &Experiment) -> Result<Self, Error> {
-        layout::world(experiment)
+    /// Virtual time.
+    pub fn now(&self) -> Time {
+        self.context.now
     }
 
     /// Lives up to and including `until`, but stops after about so many `steps`.
     pub fn run(&mut self, until: Time, steps: u64) -> Pause {
-        let enough = self.steps.saturating_add(steps);
+        let enough = self.context.steps.saturating_add(steps);
         loop {
-            if self.ending.is_reached() {
+            if self.context.ending.is_reached() {
                 assert!(self.schedule.is_single(), "a run ended before it could");
                 return Pause::Done;
             }
-            let look = self.hosts.next_look();
+            let look = self.hosts.iter().map(|place| self.stages[*place].bound()).min().unwrap_or(Time::MAX);
             let stop = until.min(look).min(self.hold());
             if self.schedule.reached() < Some(stop) {
-                if self.steps >= enough {
-                    self.now = self.schedule.reached().unwrap_or(Time::ZERO);
+                if self.context.steps >= enough {
+                    self.context.now = self.schedule.reached().unwrap_or(Time::ZERO);
                     return Pause::Steps;
                 }
                 self.sweep(stop);
                 continue;
             }
-            self.now = stop;
+            self.context.now = stop;
             self.schedule.meet(stop);
             if look == stop {
                 self.look();
@@ -194,13 +84,16 @@ impl World {
         }
     }
 
-    /// Nobody lives beyond this time by a sweep.
+    /// Nobody lives beyond this time by a sweep, since the run may end there.
     fn hold(&mut self) -> Time {
-        let World { ending, schedule, endpoints, .. } = self;
-        if schedule.is_single() {
+        if self.schedule.is_single() {
             return Time::MAX;
         }
-        ending.hold(schedule.front(), |flow| sent_so_far(&endpoints[2 * flow as usize].agent.stats()))
+        let World { stages, schedule, context: Context { ending, endpoints, .. }, .. } = self;
+        ending.hold(schedule.front(), |flow| {
+            let Spot { stage, index } = endpoints[2 * flow];
+            sent_so_far(&stages[stage].endpoint(index).agent.stats())
+        })
     }
 
     /// From here on all live together.
@@ -210,84 +103,213 @@ impl World {
 
     /// Every stage that has something to do has its turn, but nobody lives beyond `stop`.
     fn sweep(&mut self, stop: Time) {
-        self.schedule.begin(stop, self.steps == 0);
-        self.turns.enough = self.steps.saturating_add(self.turns.sweep);
+        let steps = self.context.steps;
+        self.schedule.begin(stop, steps == 0);
+        self.context.turns.enough = steps.saturating_add(self.context.turns.sweep);
         let mut place = 0;
         while let Some(found) = self.schedule.next(place) {
-            let until = self.schedule.until(found).min(self.hosts.next_look());
+            let until = self.schedule.until(found);
             if self.schedule.due_at(found) <= until {
-                self.steps += 1;
-                let next = match self.stages[found] {
-                    Stage::Endpoint(endpoint) => self.endpoint_turn(endpoint as usize, until),
-                    Stage::Link(link) => self.link_turn(link as usize, until),
-                    Stage::Port(link) => self.port_turn(link as usize, until),
-                    Stage::Island(island) => self.island_turn(island as usize, until),
-                    Stage::Router(router) => self.router_turn(router as usize, until),
-                };
+                self.context.steps += 1;
+                let stage = &mut self.stages[found];
+                let next = stage.run(until, &mut self.context);
+                self.schedule.bound(stage.bound());
                 if next <= until {
                     self.schedule.cut(found, next);
                 }
                 self.schedule.set(found, next);
+                self.hand_over();
             }
             place = found + 1;
         }
-        self.schedule.end(self.hosts.next_look());
+        self.schedule.end();
         if self.schedule.is_single() {
-            self.now = self.schedule.front();
+            self.context.now = self.schedule.front();
         }
-        if self.ending.take_delivery() {
+        if self.context.ending.take_delivery() {
             assert!(self.schedule.is_single(), "volumes were delivered before they could be");
             self.all_delivered = Some(self.totals_now());
         }
     }
 
-    /// How many events there may be when the stage that has its turn now leaves what is at a later instant for its next.
-    fn turn_ends(&self) -> u64 {
-        self.turns.enough.max(self.steps.saturating_add(self.turns.stage))
-    }
-
-    /// The packet `id` will come by this input when its stamp says.
-    #[inline(always)]
-    fn put(&mut self, number: u32, id: PacketId) {
-        let input = &mut self.inputs[number as usize];
-        if input.line.is_empty() {
-            self.expect(number, id);
-        }
-        self.inputs[number as usize].line.push(id, &mut self.packets);
-    }
-
-    /// The packet `id` comes by an input in which nothing waits.
+    /// The effects of a turn come to the other stages.
     #[inline]
-    fn expect(&mut self, number: u32, id: PacketId) {
-        let Input { to, at, .. } = self.inputs[number as usize];
-        let mut comes = self.packets[id].stamp;
-        match self.stages[to as usize] {
-            Stage::Endpoint(_) => {}
-            Stage::Link(_) => self.waiting[at as usize].push(number),
-            Stage::Port(_) => comes = self.expect_at_port(at as usize, number, id),
-            Stage::Island(island) => self.islands[island as usize].agenda.lower(at as usize, comes),
-            Stage::Router(router) => self.routers[router as usize].waiting.push(number),
+    fn hand_over(&mut self) {
+        let World { stages, schedule, context, .. } = self;
+        let mut fresh = std::mem::take(&mut context.inputs.fresh);
+        for id in fresh.drain(..) {
+            let input = &context.inputs[id];
+            let first = input.line.first().expect("something has come");
+            schedule.lower(input.to, stages[input.to].expect(id, input.at, &context.packets[first]));
         }
-        self.schedule.lower(to as usize, comes);
+        context.inputs.fresh = fresh;
+        if !context.out.is_empty() {
+            self.hand_over_rest();
+        }
+    }
+
+    /// Messages come to the other stages.
+    #[cold]
+    fn hand_over_rest(&mut self) {
+        let World { stages, schedule, context, spots, .. } = self;
+        for message in context.out.drain(..) {
+            match message {
+                Message::Cells { to, ingress, run } => {
+                    if let Stage::Port(port) = &mut stages[to] {
+                        schedule.lower(to, port.take(ingress, run));
+                    }
+                }
+                Message::Pause { link, sender, at, time } => {
+                    let Spot { stage, index } = spots[link as usize];
+                    schedule.lower(stage, stages[stage].pause(index, sender, at, time));
+                }
+                Message::Lost { link, reason } => {
+                    let Spot { stage, index } = spots[link as usize];
+                    stages[stage].carriers_mut()[index].link.count.drops[reason as usize] += 1;
+                }
+            }
+        }
+    }
+
+    /// The memories whose time has come look at all their connections. Every stage has come to now.
+    fn look(&mut self) {
+        for i in 0..self.hosts.len() {
+            let place = self.hosts[i];
+            if self.stages[place].bound() > self.now() {
+                continue;
+            }
+            let outstanding = |peer: usize| self.endpoint(peer).agent.tcp().memory().outstanding;
+            let outstanding: Vec<u64> = self.host(place).peers().into_iter().map(outstanding).collect();
+            if let Stage::Host(host) = &mut self.stages[place] {
+                let next = host.look(&outstanding, &mut self.context);
+                self.schedule.set(place, next);
+            }
+            self.hand_over();
+        }
     }
 
     /// Does what has happened at every queue and port up to now, which every stage has reached.
     pub fn advance_links(&mut self) {
-        for number in 0..self.links.len() {
-            self.advance_link(number);
+        for i in 0..self.spots.len() {
+            let Spot { stage, index } = self.spots[i];
+            self.stages[stage].carriers_mut()[index].advance(&mut self.context);
+            self.hand_over();
         }
-        self.advance_ports();
+        // Nothing has yet to come to a port from another.
+        for i in 0..self.spots.len() {
+            if let Stage::Port(port) = &mut self.stages[self.spots[i].stage] {
+                port.live(self.context.now, &mut self.context);
+                self.hand_over();
+            }
+        }
+        for input in self.context.inputs.iter_mut() {
+            let delivered = std::mem::take(&mut input.delivered);
+            if let Some(link) = input.from {
+                let Spot { stage, index } = self.spots[link as usize];
+                self.stages[stage].carriers_mut()[index].link.count.delivered += delivered;
+            }
+        }
+    }
+
+    /// The endpoint of this number: endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
+    pub fn endpoint(&self, number: usize) -> &Endpoint {
+        let Spot { stage, index } = self.context.endpoints[number];
+        self.stages[stage].endpoint(index)
+    }
+
+    /// The endpoint of this number, to be changed.
+    pub fn endpoint_mut(&mut self, number: usize) -> &mut Endpoint {
+        let Spot { stage, index } = self.context.endpoints[number];
+        self.stages[stage].endpoint_mut(index)
+    }
+
+    /// The link of this number.
+    pub fn link(&self, number: usize) -> &Link {
+        let Spot { stage, index } = self.spots[number];
+        &self.stages[stage].carriers()[index].link
+    }
+
+    /// Every link, in order.
+    pub fn links(&self) -> impl ExactSizeIterator<Item = &Link> {
+        (0..self.spots.len()).map(|number| self.link(number))
+    }
+
+    /// Waits that links have recorded so far count no more.
+    pub fn forget_waits(&mut self) {
+        self.stages.iter_mut().flat_map(Stage::carriers_mut).for_each(|carrier| carrier.link.forget_waits());
+    }
+
+    /// The port in front of the link of this number, if there is one.
+    pub fn port(&self, link: usize) -> Option<&OutputPort> {
+        if let Stage::Port(port) = &self.stages[self.spots[link].stage] { Some(port) } else { None }
+    }
+
+    fn host(&self, place: usize) -> &Host {
+        if let Stage::Host(host) = &self.stages[place] { host } else { panic!("the stage is a host") }
+    }
+
+    /// The hosts of which something is said, in the order of the experiment.
+    pub fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().map(|place| self.host(*place))
+    }
+
+    /// The memories of hosts, in the order of the experiment.
+    pub fn memories(&self) -> impl Iterator<Item = &Pool> {
+        self.hosts().filter_map(|host| host.memory.as_ref())
+    }
+
+    /// Totals by now.
+    pub fn totals_now(&mut self) -> Totals {
+        self.advance_links();
+        let now = self.now();
+        Totals {
+            time: now,
+            flows: (0..self.context.flows.len()).map(|flow| self.flow_counts(flow)).collect(),
+            links: (0..self.spots.len()).map(|link| self.link_totals(link)).collect(),
+            processors: self.hosts().filter_map(|host| host.busy(now)).collect(),
+            memory: self.memories().map(|pool| pool.totals(now)).collect(),
+        }
+    }
+
+    fn flow_counts(&self, flow: usize) -> FlowCounts {
+        let (sender, receiver) = (&self.endpoint(2 * flow).agent, &self.endpoint(2 * flow + 1).agent);
+        let (sent, received) = (sender.stats(), receiver.stats());
+        let limited = sender.limited(self.context.flows[flow].gave_up.unwrap_or(self.now()));
+        FlowCounts {
+            delivered: receiver.bytes_delivered(),
+            arrived: receiver.bytes_arrived(),
+            duplicate: received.bytes_duplicate,
+            sent: sent.bytes_sent,
+            retransmitted: sent.bytes_retransmitted,
+            segments_sent: sent.segments_sent,
+            segments_retransmitted: sent.segments_retransmitted,
+            packets_dropped: self.context.ledger.dropped_of(flow).packets,
+            limited_s: limited.map_or([f64::NAN; LimitedBy::ALL.len()], |times| times.map(Duration::as_secs_f64)),
+        }
+    }
+
+    /// Its line, and its queue: from a switch, in cells.
+    fn link_totals(&self, number: usize) -> LinkTotals {
+        let line = LinkTotals::of(self.link(number), self.now());
+        let Some(port) = self.port(number) else { return line };
+        let cells = port.totals(self.now());
+        LinkTotals {
+            packets_in: port.packets_in,
+            busy: cells.busy,
+            waited: (cells.waited, cells.waited * u128::from(aal5::CELL)),
+            waits: None,
+            cells: Some(cells.totals()),
+            ..line
+        }
     }
 
     /// For each link the packets that are on their way by it.
     pub fn on_wires(&self) -> Vec<u64> {
-        let mut on_wires: Vec<u64> = self.links.iter().map(Link::keeps).collect();
-        let sent = self.endpoints.len()..ends::first_from_links(self.endpoints.len());
-        for (i, input) in self.inputs.iter().enumerate() {
-            if sent.contains(&i) {
-                assert!(input.line.is_empty(), "what an endpoint has sent has not come to its link");
-            } else {
-                on_wires[input.rank as usize] += input.line.len() as u64;
+        let mut on_wires: Vec<u64> = self.links().map(Link::keeps).collect();
+        for (_, input) in self.context.inputs.iter() {
+            match input.from {
+                Some(link) => on_wires[link as usize] += input.line.len() as u64,
+                None => assert!(input.line.is_empty(), "what an endpoint has sent has not come to its link"),
             }
         }
         on_wires
@@ -296,18 +318,13 @@ impl World {
     /// The packets on their way by the link `number`.
     #[cfg(test)]
     pub fn on_wire(&self, number: u32) -> impl Iterator<Item = PacketId> {
-        let of_links = self.inputs.iter().filter(move |input| input.rank == number);
-        of_links.flat_map(|input| input.line.iter(&self.packets))
+        let of_link = self.context.inputs.iter().filter(move |(_, input)| input.from == Some(number));
+        of_link.flat_map(|(_, input)| input.line.iter(&self.context.packets))
     }
 
     /// Takes the packets that are on their way to some stage, at the end of a run.
     pub fn take_on_way(&mut self) -> Vec<PacketId> {
-        let packets = &self.packets;
-        self.inputs.iter_mut().flat_map(|input| std::iter::from_fn(|| input.line.pop(packets))).collect()
+        let Context { packets, inputs, .. } = &mut self.context;
+        inputs.iter_mut().flat_map(|input| std::iter::from_fn(|| input.line.pop(packets))).collect()
     }
-}
-
-/// The flows that the run waits for, and what each sends.
-fn volumes(experiment: &Experiment) -> impl Iterator<Item = (u32, u64)> {
-    experiment.flows.iter().enumerate().filter_map(|(i, flow)| Some((i as u32, flow.traffic.volume()?)))
 }

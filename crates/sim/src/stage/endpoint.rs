@@ -1,21 +1,24 @@
 //! The ends of a flow: TCP or datagrams, the application over it, and its one pending event.
 
 mod agent;
+pub mod alone;
 
-use longfat_core::packet::Dscp;
+use longfat_core::packet::{Dscp, Ecn, Packet, PacketId, Way};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
 use longfat_model::Flow;
-use longfat_tcp::{Connection, Offload};
+use longfat_record::trace::{Event, EventKind};
+use longfat_tcp::Connection;
 
-use crate::ledger::Tally;
+use crate::context::Context;
+use crate::ledger::{Tally, sent_so_far};
 pub use agent::Agent;
 use agent::Stream;
 
-/// What this end waits for, in order, to write down when it came.
+/// Milestones of this end, in order, to write down when each came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Milestone {
+enum Milestone {
     /// The end of the handshake.
     Established,
     /// The sender of a volume: the acknowledgment of the last byte.
@@ -34,50 +37,26 @@ pub enum Milestone {
 #[repr(align(64))]
 pub struct Endpoint {
     pub agent: Agent,
-    /// The link its packets start on, and the route cursor they start with.
-    pub first_link: u32,
+    /// Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
+    pub number: usize,
+    /// The route cursor its packets start with.
     pub route: u32,
     /// When it wakes. It only ever moves to an earlier time before it has come: TCP puts its timers off with every ACK, and a wake-up too
     /// early now and then costs less than moving it each time.
     pub wake: Time,
-    pub milestone: Milestone,
-    /// Whether anything is said of its host.
-    pub on_host: bool,
-    /// Whether it waits for room at the interface, and for the processor.
-    pub is_waiting: bool,
-    pub is_asking: bool,
-    /// Whether it lives on an island, together with what it shares something with.
-    pub is_on_island: bool,
-    /// Whether the link it sends by is a part of its stage: nobody else sends by it.
-    pub has_link: bool,
-    /// Whether the run waits for it.
-    pub has_volume: bool,
+    milestone: Milestone,
+    /// True if its application takes its time to read.
+    reads_slowly: bool,
+    /// True if the run waits for its flow.
+    has_volume: bool,
     /// The codepoint of its packets.
     pub dscp: Dscp,
-    place: Option<Box<Place>>,
     program: Program,
     pub sent: Tally,
     pub delivered: Tally,
 }
 
 const _: () = assert!(size_of::<Endpoint>() == 8 * 64);
-
-/// What its host has, by number.
-#[derive(Debug, Default)]
-struct Place {
-    /// The interface, at which TCP waits.
-    nic: Option<u32>,
-    processor: Option<u32>,
-    overhead: Option<u32>,
-    /// The memory, and its share of it.
-    memory: Option<(u32, u32)>,
-    /// What the interface takes at once, and how it interrupts.
-    offload: Option<Offload>,
-    interface: Option<u32>,
-    /// IP bytes in the transmit queue, where small queues are kept, and whether it waits for them to become fewer.
-    queued: u64,
-    waits_for_own: bool,
-}
 
 /// The initial sequence number and the clock phase of an endpoint: its own, whatever other flows there are.
 pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
@@ -97,8 +76,7 @@ impl Endpoint {
             Over::Tcp(application) => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
                 let program = Program::new(application(params, life), start, stop);
-                let has_volume = flow.traffic.volume().is_some();
-                Endpoint { has_volume, ..Self::new(tcp, program, start, Milestone::Nothing) }
+                Endpoint { has_volume: flow.traffic.volume().is_some(), ..Self::new(tcp, program, start, Milestone::Nothing) }
             }
             Over::Datagrams { sender, .. } => {
                 let datagrams = sender(params, life);
@@ -116,8 +94,11 @@ impl Endpoint {
                 tcp.set_auto_read(flow.read_rate.is_none());
                 let reader = |rate| Program::reader(Box::new(Reader::new(rate, flow.receiver.mss.into())));
                 let program = flow.read_rate.map_or(Program::none(), reader);
-                let on_host = flow.read_rate.is_some();
-                Endpoint { on_host, ..Self::new(Agent::Tcp(tcp), program, Time::MAX, Milestone::EndOfStream) }
+                Endpoint {
+                    reads_slowly: flow.read_rate.is_some(),
+                    has_volume: flow.traffic.volume().is_some(),
+                    ..Self::new(Agent::Tcp(tcp), program, Time::MAX, Milestone::EndOfStream)
+                }
             }
             Over::Datagrams { receiver, .. } => Self::new(Agent::Datagrams(receiver()), Program::none(), Time::MAX, Milestone::Nothing),
         }
@@ -126,93 +107,22 @@ impl Endpoint {
     fn new(agent: Agent, program: Program, wake: Time, milestone: Milestone) -> Self {
         Endpoint {
             agent,
-            first_link: 0,
+            number: 0,
             route: 0,
             wake,
             milestone,
-            on_host: false,
-            is_waiting: false,
-            is_asking: false,
-            is_on_island: false,
-            has_link: false,
+            reads_slowly: false,
             has_volume: false,
             dscp: Dscp::DEFAULT,
-            place: None,
             program,
             sent: Tally::default(),
             delivered: Tally::default(),
         }
     }
 
-    /// Its host has this interface, at which TCP waits, this processor and this overhead.
-    pub fn place(&mut self, nic: Option<usize>, processor: Option<usize>, overhead: Option<usize>) {
-        let number = |n: Option<usize>| n.map(|n| n as u32);
-        if nic.or(processor).or(overhead).is_some() {
-            let place = self.place.get_or_insert_default();
-            (place.nic, place.processor, place.overhead) = (number(nic), number(processor), number(overhead));
-            self.on_host = true;
-        }
-    }
-
-    /// Its host has bounded memory, of which it has this share: numbers of both.
-    pub fn share(&mut self, pool: usize, share: usize) {
-        self.place.get_or_insert_default().memory = Some((pool as u32, share as u32));
-        self.on_host = true;
-    }
-
-    /// Its interface takes this at once, and is that of this number where it interrupts in a way of its own.
-    pub fn offload(&mut self, offload: Option<Offload>, interface: Option<usize>) {
-        if offload.is_some() || interface.is_some() {
-            let place = self.place.get_or_insert_default();
-            (place.offload, place.interface) = (offload, interface.map(|n| n as u32));
-            self.on_host = true;
-        }
-    }
-
-    /// The receiving interface of its host.
-    pub fn interface(&self) -> Option<usize> {
-        self.place.as_ref()?.interface.map(|interface| interface as usize)
-    }
-
-    /// Of a host whose interface takes bursts: what it takes at once, and the IP bytes in its transmit queue.
-    pub fn bursts(&self) -> Option<(Offload, u64)> {
-        self.place.as_ref().and_then(|place| Some((place.offload?, place.queued)))
-    }
-
-    /// `bytes` of it have joined the transmit queue.
-    pub fn joined(&mut self, bytes: u32) {
-        self.place.get_or_insert_default().queued += u64::from(bytes);
-    }
-
-    /// `bytes` of it have left the transmit queue.
-    pub fn left(&mut self, bytes: u32) {
-        self.place.get_or_insert_default().queued -= u64::from(bytes);
-    }
-
-    /// It waits, or no longer, until less of it is in the transmit queue; whether that is news.
-    pub fn waits_for_own(&mut self, waits: bool) -> bool {
-        std::mem::replace(&mut self.place.get_or_insert_default().waits_for_own, waits) != waits
-    }
-
-    /// Whether it shares something with others of its host but the link it sends by.
-    pub fn shares(&self) -> bool {
-        self.place.is_some()
-    }
-
-    /// The numbers of the memory of its host and of its share.
-    pub fn memory(&self) -> Option<(usize, usize)> {
-        self.place.as_ref()?.memory.map(|(pool, share)| (pool as usize, share as usize))
-    }
-
-    /// Whether it has yet to open its connection.
+    /// True if it has yet to open its connection.
     pub fn is_yet_to_start(&self) -> bool {
         !self.program.has_begun() && self.milestone == Milestone::Nothing
-    }
-
-    /// When the application next acts.
-    #[inline]
-    pub fn alarm(&self) -> Time {
-        self.program.alarm()
     }
 
     /// How much the receiving application would read at once.
@@ -220,33 +130,51 @@ impl Endpoint {
         self.program.would_read(now)
     }
 
-    /// The receiving application reads, if it is ready to and there is something.
+    /// The receiving application reads, if it takes its time, is ready to and there is something.
+    #[inline]
     pub fn read(&mut self, now: Time) {
+        if !self.reads_slowly {
+            return;
+        }
         if let Agent::Tcp(tcp) = &mut self.agent
             && self.program.wait().readable
         {
             self.program.act(now, &mut Stream(tcp));
         }
+        self.set_alarm();
     }
 
-    /// The interface of its host.
-    pub fn nic(&self) -> Option<usize> {
-        self.place.as_ref()?.nic.map(|nic| nic as usize)
+    /// The packet `id` comes to the protocol.
+    #[inline]
+    pub fn receive(&mut self, id: PacketId, context: &mut Context) {
+        let Context { now, packets, ledger, .. } = context;
+        let (packet, segment) = (&packets[id], packets.segment(id));
+        ledger.left(*now, packet, segment);
+        self.delivered.add(packet.ip_len());
+        // A packet that opens a connection is no ACK of data.
+        if ledger.keeps_acks()
+            && self.way() == Way::There
+            && let Agent::Tcp(tcp) = &self.agent
+            && tcp.is_established()
+        {
+            ledger.acknowledged(*now, self.number, &tcp.info());
+        }
+        self.agent.handle_segment(*now, segment, packet.ecn);
+        packets.remove(id);
     }
 
-    /// The overhead of its host.
-    pub fn overhead(&self) -> Option<usize> {
-        self.place.as_ref()?.overhead.map(|overhead| overhead as usize)
+    /// Does what is due now that its time has come: of the application, and of the protocol's timers.
+    pub fn wake(&mut self, context: &mut Context) {
+        self.handle_time(context.now);
+        self.wake = self.program.alarm();
+        if self.agent.gave_up() {
+            self.note_end(context);
+        }
     }
 
-    /// The processor of its host.
-    pub fn processor(&self) -> Option<usize> {
-        self.place.as_ref()?.processor.map(|processor| processor as usize)
-    }
-
-    /// Does what is due now: of the application, and of the protocol's timers.
+    /// Does what is due, but does not say when it wakes next.
     pub fn handle_time(&mut self, now: Time) {
-        if self.alarm() <= now {
+        if self.program.alarm() <= now {
             if self.program.wait().readable {
                 // It reads once the timers have gone off.
                 self.program.put_off();
@@ -259,8 +187,105 @@ impl Endpoint {
         }
     }
 
-    /// What the application has waited for has come: it starts, goes on, or stops.
-    pub fn act(&mut self, now: Time) {
+    /// The next packet that it sends, which is in the network now.
+    #[inline]
+    pub fn poll(&mut self, context: &mut Context) -> Option<PacketId> {
+        if self.agent.is_silent(context.now) {
+            return None;
+        }
+        let id = context.packets.vacant(self.way());
+        let ecn = self.agent.poll_transmit(context.now, context.packets.segment_mut(id))?;
+        self.enter(id, ecn, context);
+        Some(id)
+    }
+
+    /// It sends the packet whose segment is in the vacant slot `id`, which is in the network now.
+    #[inline]
+    pub fn enter(&mut self, id: PacketId, ecn: Ecn, context: &mut Context) {
+        let Context { now, packets, ledger, .. } = context;
+        let segment = packets.segment(id);
+        let mut packet = Packet::new(*now, self.route, ecn, segment);
+        packet.dscp = self.dscp;
+        self.sent.add(packet.ip_len());
+        ledger.entered(*now, self.number, &packet, segment);
+        packets[id] = packet;
+        packets.keep(id);
+    }
+
+    /// It has nothing more to send for now: notes what happened, and sets its timer.
+    #[inline]
+    pub fn settle(&mut self, context: &mut Context) {
+        let now = context.now;
+        if context.ledger.keeps_events() {
+            context.ledger.note(now, self.number, &self.agent.stats());
+        }
+        let next = self.agent.wake_at(now);
+        // A packet may arrive at the very instant a timer is set for: the timer's event is then still to come.
+        assert!(next >= now, "endpoint {} wants to be woken at {next:?}, and it is {now:?} already", self.number);
+        self.wake = self.wake.min(next);
+    }
+
+    /// The application may have something to do before the endpoint would be woken otherwise.
+    pub fn set_alarm(&mut self) {
+        self.wake = self.wake.min(self.program.alarm());
+    }
+
+    /// The way of what it sends.
+    #[inline]
+    pub const fn way(&self) -> Way {
+        if self.number.is_multiple_of(2) { Way::There } else { Way::Back }
+    }
+
+    /// Notes a milestone that has been reached since the last call.
+    #[inline]
+    pub fn note_milestone(&mut self, context: &mut Context) {
+        if let Some(milestone) = self.reached() {
+            self.note(milestone, context);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, milestone: Milestone, context: &mut Context) {
+        let flow = &mut context.flows[self.number / 2];
+        let now = Some(context.now);
+        match milestone {
+            Milestone::Established => flow.established = now,
+            Milestone::AllAcked => {
+                flow.acked_all = now;
+                context.ending.acknowledged();
+            }
+            Milestone::EndOfStream => {
+                flow.delivered_all = now;
+                // The receiver closes when it has read the end of the stream.
+                if let Agent::Tcp(tcp) = &mut self.agent {
+                    tcp.close();
+                }
+                if self.has_volume {
+                    context.ending.delivered();
+                }
+            }
+            Milestone::Acked => {
+                self.act(context.now);
+                self.set_alarm();
+            }
+            Milestone::Nothing => {}
+        }
+    }
+
+    /// It has given up its connection.
+    #[cold]
+    fn note_end(&self, context: &mut Context) {
+        let flow = &mut context.flows[self.number / 2];
+        if flow.gave_up.is_none() {
+            flow.gave_up = Some(context.now);
+            let seq = sent_so_far(&self.agent.stats());
+            let flow = (self.number / 2) as u32;
+            context.ledger.event(Event { time: context.now, kind: EventKind::GaveUp, flow, link: None, seq });
+        }
+    }
+
+    /// The application starts, goes on, or stops: its wait is over.
+    fn act(&mut self, now: Time) {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         let had_begun = self.program.has_begun();
         self.program.act(now, &mut Stream(tcp));
@@ -271,7 +296,7 @@ impl Endpoint {
         }
     }
 
-    /// What a sender waits for once its connection is established.
+    /// Next milestone of a sender whose connection is established.
     fn next_milestone(&self) -> Milestone {
         let wait = self.program.wait();
         if wait.acked {
@@ -285,7 +310,7 @@ impl Endpoint {
 
     /// The milestone that has been reached since the last call, if one has.
     #[inline]
-    pub fn reached(&mut self) -> Option<Milestone> {
+    fn reached(&mut self) -> Option<Milestone> {
         let Agent::Tcp(tcp) = &self.agent else { return None };
         let reached = self.milestone;
         let done = match reached {
@@ -299,12 +324,5 @@ impl Endpoint {
         }
         self.milestone = if reached == Milestone::Established { self.next_milestone() } else { Milestone::Nothing };
         Some(reached)
-    }
-
-    /// The receiver closes when it has read the end of the stream.
-    pub fn close(&mut self) {
-        if let Agent::Tcp(tcp) = &mut self.agent {
-            tcp.close();
-        }
     }
 }

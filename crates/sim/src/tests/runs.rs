@@ -86,7 +86,7 @@ fn a_router_knows_by_which_port_a_packet_came_in() {
     // The three SYNs are on the edges into the left router, whose port 0 is the bottleneck's other way.
     let seen: Vec<(u16, u32)> = [2, 6, 10]
         .into_iter()
-        .map(|edge| world.on_wire(edge).next().map(|id| &world.packets[id]).unwrap())
+        .map(|edge| world.on_wire(edge).next().map(|id| &world.context.packets[id]).unwrap())
         .map(|p| (p.ingress, p.route))
         .collect();
     assert_eq!(seen.iter().map(|(port, _)| *port).collect::<Vec<_>>(), [1, 2, 3]);

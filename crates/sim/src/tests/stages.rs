@@ -89,7 +89,7 @@ fn answers_of_one_instant_are_in_the_order_of_their_endpoints() {
     assert_eq!(first_difference(run(&experiment, true), run(&experiment, false)), None);
     let experiment = random::experiment(14_095_878_543_118_230_375).unwrap();
     let mut world = World::new(&experiment).unwrap();
-    (world.turns.sweep, world.turns.stage) = (0, 6);
+    (world.context.turns.sweep, world.context.turns.stage) = (0, 6);
     let turns = drive(world, &experiment, None, &mut |_| true).unwrap();
     assert_eq!(first_difference(turns, run(&experiment, false)), None);
 }
@@ -103,7 +103,7 @@ proptest! {
         prop_assume!(experiment.is_some());
         let experiment = experiment.unwrap();
         let mut world = World::new(&experiment).unwrap();
-        (world.turns.sweep, world.turns.stage) = (sweep, stage);
+        (world.context.turns.sweep, world.context.turns.stage) = (sweep, stage);
         let (turns, sweeps) = (drive(world, &experiment, None, &mut |_| true).unwrap(), run(&experiment, false));
         prop_assert_eq!(first_difference(turns, sweeps), None, "{}", seed);
     }
@@ -117,13 +117,13 @@ fn a_run_can_be_stopped_however_fast_a_flow_is() {
     let mut experiment = Dumbbell { traffic, edge_rate, ..Dumbbell::default() }.experiment();
     experiment.measure.interval = None;
     let mut world = World::new(&experiment).unwrap();
-    (world.turns.sweep, world.turns.stage) = (10_000, 1000);
+    (world.context.turns.sweep, world.context.turns.stage) = (10_000, 1000);
     let mut before = 0;
     for _ in 0..20 {
         let pause = world.run(Time::MAX, 20_000);
         assert_eq!(pause, crate::engine::world::Pause::Steps);
-        assert!(world.steps - before < 100_000, "{} steps in one go", world.steps - before);
-        before = world.steps;
+        assert!(world.context.steps - before < 100_000, "{} steps in one go", world.context.steps - before);
+        before = world.context.steps;
     }
 }
 
@@ -144,9 +144,9 @@ fn a_look_at_any_time_sees_the_same() {
                 world.run(Time::from_ps(at), u64::MAX);
                 world.advance_links();
             }
-            for (a, b) in single.links.iter().zip(&sweeps.links) {
+            for (a, b) in single.links().zip(sweeps.links()) {
                 assert_eq!(format!("{:?}", a.count), format!("{:?}", b.count));
-                assert_eq!((a.in_flight(), a.busy(single.now), a.queue_holds()), (b.in_flight(), b.busy(sweeps.now), b.queue_holds()));
+                assert_eq!((a.in_flight(), a.busy(single.now()), a.queue_holds()), (b.in_flight(), b.busy(sweeps.now()), b.queue_holds()));
             }
         }
     }
@@ -169,7 +169,7 @@ fn lost_packets_are_not_kept() {
     let experiment = Dumbbell { loss, traffic: Traffic::udp(Rate::from_bps(8_000_000), 1500), ..Dumbbell::default() }.experiment();
     let mut world = World::new(&experiment).unwrap();
     world.run(Time::from_ps(9_000_000_000_000), u64::MAX);
-    let lost: u64 = world.links.iter().map(|link| link.count.lost).sum();
+    let lost: u64 = world.links().map(|link| link.count.lost).sum();
     // 6000 packets in 9 s; some seven are under way at a time.
-    assert!(lost > 200 && world.packets.len() < 30, "{lost} lost, {} kept", world.packets.len());
+    assert!(lost > 200 && world.context.packets.len() < 30, "{lost} lost, {} kept", world.context.packets.len());
 }

@@ -36,6 +36,15 @@ impl Socket for Stream<'_> {
 }
 
 impl Agent {
+    /// The connection.
+    ///
+    /// # Panics
+    /// It sends datagrams.
+    pub fn tcp(&self) -> &Connection {
+        let Agent::Tcp(tcp) = self else { panic!("memory is for TCP") };
+        tcp
+    }
+
     /// A packet arrived.
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {

@@ -7,13 +7,9 @@ use longfat_core::packet::{Ecn, Packet, PacketId, Segment, flags};
 use longfat_core::time::Time;
 use longfat_model::Interrupts;
 
-use super::Spot;
-
 /// What waits at one interface.
 #[derive(Debug)]
 pub struct Interface {
-    /// Its place in the agenda of its island; `None` where no endpoint uses it.
-    pub spot: Option<Spot>,
     how: Interrupts,
     ring: VecDeque<PacketId>,
     /// When it interrupts; [`Time::MAX`]: nothing waits.
@@ -22,7 +18,7 @@ pub struct Interface {
 
 impl Interface {
     pub fn new(how: Interrupts) -> Self {
-        Interface { spot: None, how, ring: VecDeque::new(), at: Time::MAX }
+        Interface { how, ring: VecDeque::new(), at: Time::MAX }
     }
 
     /// A packet has come: whether there is room for it.
@@ -68,7 +64,7 @@ impl Interface {
 /// pushes: what segmentation offload would make of one large segment (Linux Documentation/networking/segmentation-offloads, on GRO).
 #[derive(Debug)]
 pub struct Clump {
-    pub endpoint: usize,
+    pub member: usize,
     first: Segment,
     ecn: Ecn,
     /// The sequence number that would follow.
@@ -80,10 +76,10 @@ pub struct Clump {
 
 impl Clump {
     /// Of one packet.
-    pub fn new(endpoint: usize, packet: &Packet, segment: &Segment) -> Self {
+    pub fn new(member: usize, packet: &Packet, segment: &Segment) -> Self {
         let is_data = segment.len > 0 && segment.flags & !flags::PSH == flags::ACK;
         Clump {
-            endpoint,
+            member,
             first: *segment,
             ecn: packet.ecn,
             next: segment.seq.wrapping_add(segment.len.into()),

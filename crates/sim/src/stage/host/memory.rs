@@ -12,6 +12,7 @@
 
 use longfat_core::packet::Segment;
 use longfat_core::time::{Duration, Time};
+use longfat_record::recorder::MemoryTotals;
 use longfat_tcp::Connection;
 use longfat_tcp::window_sizing::MemoryUse;
 
@@ -24,7 +25,8 @@ pub const SOONEST: Duration = Duration::from_millis(10);
 /// What is set aside for one end of a connection, and what it has of that.
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    endpoint: u32,
+    /// The number of the endpoint among those of the host.
+    member: usize,
     /// Whether its window is one that is set aside.
     keeps: bool,
     send: u64,
@@ -80,7 +82,7 @@ impl Gauge {
     }
 
     /// Over time, up to `now`, in byte picoseconds.
-    pub fn integral(&self, now: Time) -> u128 {
+    fn integral(&self, now: Time) -> u128 {
         self.sum + u128::from(self.value) * u128::from(now.since(self.since).as_ps())
     }
 }
@@ -105,14 +107,13 @@ impl Pool {
         }
     }
 
-    /// One more connection ends here, at `endpoint`, with at least `least` bytes each way. The number of its share.
-    pub fn join(&mut self, endpoint: usize, tcp: &mut Connection, least: u64) -> usize {
+    /// One more connection ends here, at the endpoint `member` of the host, with at least `least` bytes each way. The number of its share.
+    pub fn join(&mut self, member: usize, tcp: &mut Connection, least: u64) -> usize {
         let keeps = tcp.keeps_to_memory();
         let receive = if keeps { least } else { 0 };
         self.free =
             self.free.checked_sub(least + receive).expect("the experiment was checked: a pool has the least of all its connections");
-        let endpoint = endpoint as u32;
-        self.shares.push(Share { endpoint, keeps, send: least, receive, least, acked: tcp.memory().acked, buffered: 0, promised: 0 });
+        self.shares.push(Share { member, keeps, send: least, receive, least, acked: tcp.memory().acked, buffered: 0, promised: 0 });
         tcp.set_memory_limit(least, least);
         // Until the first look, as if all asked for more than there is.
         self.asked = self.asked.saturating_add(least + tcp.memory().receive_wanted.max(least));
@@ -190,20 +191,32 @@ impl Pool {
         }
     }
 
+    /// What has been promised, buffered and wasted up to `now`, and what was lost.
+    pub fn totals(&self, now: Time) -> MemoryTotals {
+        let gauges = [&self.promised, &self.buffered, &self.wasted];
+        MemoryTotals { integrals: gauges.map(|of| of.integral(now)), peaks: gauges.map(|of| of.peak), drops: self.drops }
+    }
+
     /// When it next looks at all connections.
     pub fn next_look(&self) -> Time {
         self.next_look
     }
 
+    /// The endpoint of each share.
+    pub fn members(&self) -> impl Iterator<Item = usize> {
+        self.shares.iter().map(|share| share.member)
+    }
+
     /// Looks at all connections, which `tcp` gives by the number of their endpoint: works out the fair share, and samples what is
-    /// wasted. The endpoints that may now have more than before.
-    pub fn look<'a>(&mut self, now: Time, tcp: impl Fn(u32) -> &'a Connection) -> Vec<u32> {
+    /// wasted. `outstanding` says for each share how many bytes the other end has sent that are not acknowledged. The endpoints that may now
+    /// have more than before.
+    pub fn look<'a>(&mut self, now: Time, tcp: impl Fn(usize) -> &'a Connection, outstanding: &[u64]) -> Vec<usize> {
         self.next_look = now + PERIOD;
         self.is_short = false;
-        let wasted = self.shares.iter().map(|share| {
-            let (has, other) = (tcp(share.endpoint).memory(), tcp(share.endpoint ^ 1).memory());
+        let wasted = self.shares.iter().zip(outstanding).map(|(share, coming)| {
+            let has = tcp(share.member).memory();
             // Written and not sent; promised, and nothing on its way to it.
-            has.send_buffered.saturating_sub(has.outstanding) + has.promised.saturating_sub(other.outstanding)
+            has.send_buffered.saturating_sub(has.outstanding) + has.promised.saturating_sub(*coming)
         });
         let wasted = wasted.sum();
         let before = self.level;
@@ -214,13 +227,13 @@ impl Pool {
             self.level = level(self.size, &mut self.wishes(&tcp));
         }
         self.wasted.set(now, wasted);
-        if self.level == u64::MAX && before == u64::MAX { Vec::new() } else { self.shares.iter().map(|share| share.endpoint).collect() }
+        if self.level == u64::MAX && before == u64::MAX { Vec::new() } else { self.members().collect() }
     }
 
     /// What all the buffers ask for.
-    fn wishes<'a>(&self, tcp: &impl Fn(u32) -> &'a Connection) -> Vec<u64> {
+    fn wishes<'a>(&self, tcp: &impl Fn(usize) -> &'a Connection) -> Vec<u64> {
         let of = |share: &Share| {
-            let end = tcp(share.endpoint);
+            let end = tcp(share.member);
             let (send, receive) = asks(share, end, &end.memory(), self.is_tight);
             [send.max(share.least), receive.max(share.least)]
         };
@@ -229,11 +242,11 @@ impl Pool {
 
     /// At the end of a run: what is set aside and what is free is all there is, all that is held fits, and what was counted is
     /// what there is.
-    pub fn audit<'a>(&self, tcp: impl Fn(u32) -> &'a Connection) {
+    pub fn audit<'a>(&self, tcp: impl Fn(usize) -> &'a Connection) {
         let set_aside: u64 = self.shares.iter().map(|share| share.send + share.receive).sum();
         assert_eq!(set_aside + self.free, self.size, "memory set aside + free = all");
         let held = |has: MemoryUse| has.send_buffered + has.receive_buffered;
-        let held: u64 = self.shares.iter().map(|share| held(tcp(share.endpoint).memory())).sum();
+        let held: u64 = self.shares.iter().map(|share| held(tcp(share.member).memory())).sum();
         assert_eq!(held, self.buffered.value, "bytes held = bytes counted");
         assert!(self.buffered.peak <= self.size, "{} bytes in {} of memory", self.buffered.peak, self.size);
     }

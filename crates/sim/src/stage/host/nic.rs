@@ -4,49 +4,36 @@ use std::collections::VecDeque;
 
 use longfat_model::OnFull;
 
-use super::Spot;
-
 /// The interface between a host and one of its links.
 #[derive(Debug)]
 pub struct Nic {
-    /// Its place in the agenda of its island; `None` where no endpoint uses it.
-    pub spot: Option<Spot>,
-    /// The link it feeds.
-    pub link: u32,
     txqueuelen: u64,
     /// Whether TCP takes a full queue as congestion.
     pub stalls: bool,
     /// The endpoints that wait for room, in turn.
-    pub waiting: VecDeque<u32>,
+    pub waiting: VecDeque<usize>,
     /// Whose turn it is, for one packet.
-    pub turn: Option<u32>,
+    pub turn: Option<usize>,
     /// Where small queues are kept: whose packets wait in it, and how long each is (IP).
-    small: Option<VecDeque<(u32, u32)>>,
+    small: Option<VecDeque<(usize, u32)>>,
     /// How many endpoints wait until their own part of it is small.
     pub wait_for_own: usize,
     /// Those of them whose turn has come.
-    pub ready: VecDeque<u32>,
+    pub ready: VecDeque<usize>,
 }
 
 impl Nic {
-    /// Of a host whose segments do not simply get lost when the queue is full.
-    pub fn new(link: u32, txqueuelen: u64, on_full: OnFull) -> Self {
+    /// The queue of a host whose segments do not simply get lost when it is full, and which may keep small queues.
+    pub fn new(txqueuelen: u64, on_full: OnFull, keeps_small: bool) -> Self {
         Nic {
-            spot: None,
-            link,
             txqueuelen,
             stalls: on_full == OnFull::Stall,
             waiting: VecDeque::new(),
             turn: None,
-            small: None,
+            small: keeps_small.then(VecDeque::new),
             wait_for_own: 0,
             ready: VecDeque::new(),
         }
-    }
-
-    /// It keeps small queues from now on.
-    pub fn keep_small(&mut self) {
-        self.small = Some(VecDeque::new());
     }
 
     /// Whether somebody waits for a packet to leave.
@@ -55,7 +42,7 @@ impl Nic {
     }
 
     /// A packet of `bytes` of `endpoint` has joined the queue. Whether that is of interest.
-    pub fn joined(&mut self, endpoint: u32, bytes: u32) -> bool {
+    pub fn joined(&mut self, endpoint: usize, bytes: u32) -> bool {
         if let Some(small) = &mut self.small {
             small.push_back((endpoint, bytes));
         }
@@ -63,7 +50,7 @@ impl Nic {
     }
 
     /// Now that the queue holds `backlog` packets: one of those that have left, and how long it is.
-    pub fn left(&mut self, backlog: u64) -> Option<(u32, u32)> {
+    pub fn left(&mut self, backlog: u64) -> Option<(usize, u32)> {
         self.small.as_mut().filter(|small| small.len() as u64 > backlog)?.pop_front()
     }
 
@@ -73,7 +60,7 @@ impl Nic {
     }
 
     /// The same for `endpoint`, which lets those go first that wait already.
-    pub fn has_room_for(&mut self, endpoint: u32, backlog: u64) -> bool {
+    pub fn has_room_for(&mut self, endpoint: usize, backlog: u64) -> bool {
         let first = self.stalls || self.waiting.is_empty() || self.turn.take() == Some(endpoint);
         first && self.has_room(backlog)
     }

@@ -10,28 +10,24 @@ use longfat_core::packet::PacketId;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 
-use super::Spot;
-
 /// The packets that one host holds.
 #[derive(Debug)]
 pub struct Overhead {
-    /// Its place in the agenda of its island; `None` where no endpoint uses it.
-    pub spot: Option<Spot>,
     most: Duration,
     rng: Rng,
-    /// When each leaves, to which link.
-    held: VecDeque<(Time, PacketId, u32)>,
+    /// When each leaves, and the number of its link.
+    held: VecDeque<(Time, PacketId, usize)>,
     last: Time,
 }
 
 impl Overhead {
     /// Up to `most` for each packet.
     pub fn new(most: Duration, rng: Rng) -> Self {
-        Overhead { spot: None, most, rng, held: VecDeque::new(), last: Time::ZERO }
+        Overhead { most, rng, held: VecDeque::new(), last: Time::ZERO }
     }
 
     /// Holds the packet `id`, which goes to `link`.
-    pub fn hold(&mut self, now: Time, id: PacketId, link: u32) {
+    pub fn hold(&mut self, now: Time, id: PacketId, link: usize) {
         let leaves = now.saturating_add(Duration::from_ps(self.rng.below(self.most.as_ps() + 1)));
         self.last = self.last.max(leaves);
         self.held.push_back((self.last, id, link));
@@ -43,7 +39,7 @@ impl Overhead {
     }
 
     /// The next one to leave now, and its link.
-    pub fn take(&mut self, now: Time) -> Option<(PacketId, u32)> {
+    pub fn take(&mut self, now: Time) -> Option<(PacketId, usize)> {
         if self.next() > now {
             return None;
         }

@@ -10,10 +10,11 @@
 use std::collections::VecDeque;
 
 use longfat_core::packet::PacketId;
+use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_model::{Cycles, Intake};
 
-use super::Spot;
+use crate::context::Context;
 
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ impl Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
     /// This packet goes to the interface of this link when it is done.
-    Send(PacketId, u32),
+    Send(PacketId, usize),
     /// This packet comes to its endpoint then.
     Receive(PacketId),
 }
@@ -47,7 +48,7 @@ pub enum Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Ask this endpoint for a packet to send.
-    Ask(u32),
+    Ask(usize),
     /// Receive this packet.
     Receive(PacketId),
 }
@@ -55,14 +56,12 @@ pub enum Next {
 /// One processor.
 #[derive(Debug)]
 pub struct Processor {
-    /// Its place in the agenda of its island; `None` where no endpoint uses it.
-    pub spot: Option<Spot>,
     send: Cost,
     receive: Cost,
     job: Option<Job>,
     done: Time,
     /// Endpoints that may have something to send.
-    asking: VecDeque<u32>,
+    asking: VecDeque<usize>,
     intake: Intake,
     /// What has come, and waits at the interface.
     ring: VecDeque<PacketId>,
@@ -74,8 +73,6 @@ pub struct Processor {
     backlog: VecDeque<PacketId>,
     /// It was full, and takes nothing until it is empty.
     is_throttled: bool,
-    /// What came and found no room.
-    overrun: VecDeque<PacketId>,
     busy: Duration,
 }
 
@@ -83,7 +80,6 @@ impl Processor {
     /// An idle one.
     pub fn new(cpu: &longfat_model::Cpu) -> Self {
         Processor {
-            spot: None,
             send: Cost::new(cpu.send, cpu.mhz),
             receive: Cost::new(cpu.receive, cpu.mhz),
             job: None,
@@ -95,34 +91,33 @@ impl Processor {
             polls: false,
             backlog: VecDeque::new(),
             is_throttled: false,
-            overrun: VecDeque::new(),
             busy: Duration::ZERO,
         }
     }
 
     /// `endpoint`, which does not ask yet, may have something to send.
-    pub fn ask(&mut self, endpoint: u32) {
+    pub fn ask(&mut self, endpoint: usize) {
         self.asking.push_back(endpoint);
     }
 
-    /// A packet has come to the interface.
-    pub fn arrived(&mut self, now: Time, id: PacketId) {
+    /// The packet `id` has come to the interface. What finds no room is lost.
+    pub fn arrived(&mut self, id: PacketId, context: &mut Context) {
         if self.intake.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
-            self.overrun.push_back(id);
-            return;
+            return context.lose(id, DropReason::Overrun);
         }
+        let now = context.now;
         self.ring.push_back(id);
         if self.polls {
             return;
         }
         let is_enough = self.intake.rx_frames.is_some_and(|frames| self.ring.len() as u64 >= frames);
         self.interrupt = self.interrupt.min(if is_enough { now } else { now + self.intake.rx_usecs });
-        self.heed_interrupt(now);
+        self.heed_interrupt(context);
     }
 
     /// The interface interrupts, if it is time.
-    fn heed_interrupt(&mut self, now: Time) {
-        if self.interrupt > now {
+    fn heed_interrupt(&mut self, context: &mut Context) {
+        if self.interrupt > context.now {
             return;
         }
         self.interrupt = Time::MAX;
@@ -133,16 +128,11 @@ impl Processor {
         for id in self.ring.drain(..) {
             if self.is_throttled || self.backlog.len() as u64 >= backlog.max {
                 self.is_throttled = backlog.throttles;
-                self.overrun.push_back(id);
+                context.lose(id, DropReason::Overrun);
             } else {
                 self.backlog.push_back(id);
             }
         }
-    }
-
-    /// A packet that came and found no room.
-    pub fn take_overrun(&mut self) -> Option<PacketId> {
-        self.overrun.pop_front()
     }
 
     /// The packet that has waited longest.
@@ -179,9 +169,9 @@ impl Processor {
     }
 
     /// It is interrupted, or done with its job, which is then what comes back.
-    pub fn wake(&mut self, now: Time) -> Option<Job> {
-        self.heed_interrupt(now);
-        if self.done > now {
+    pub fn wake(&mut self, context: &mut Context) -> Option<Job> {
+        self.heed_interrupt(context);
+        if self.done > context.now {
             return None;
         }
         self.done = Time::MAX;

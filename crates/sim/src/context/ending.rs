@@ -10,7 +10,7 @@ pub struct Ending {
     /// Volumes of which the sender does not know yet that they are delivered; `None` in a run without volumes, which lasts its whole duration.
     unfinished: Option<usize>,
     /// Flows with a volume of which some may not have been sent even once, and the volume.
-    unsent: Vec<(u32, u64)>,
+    unsent: Vec<(usize, u64)>,
     /// When all stages are to come together.
     hold: Option<Time>,
     /// The last volume was delivered since the last call of [`Ending::take_delivery`].
@@ -19,7 +19,7 @@ pub struct Ending {
 
 impl Ending {
     /// The end of a run with so many volumes, of which those of the flows in `unsent` are sent whole.
-    pub fn new(volumes: usize, unsent: Vec<(u32, u64)>) -> Self {
+    pub fn new(volumes: usize, unsent: Vec<(usize, u64)>) -> Self {
         let unfinished = (volumes > 0).then_some(volumes);
         Ending { undelivered: volumes, unfinished, unsent, hold: None, has_delivered_all: false }
     }
@@ -32,7 +32,7 @@ impl Ending {
     /// Time beyond which no sweep goes: the run may end at any instant after it. A volume is not delivered before its last byte has been
     /// sent and has crossed the network, so while one has not been sent, all may go on by another period (the plan sees to that). `front`
     /// is how far the stages have come, `sent` says how many bytes a flow has sent once.
-    pub fn hold(&mut self, front: Time, sent: impl Fn(u32) -> u64) -> Time {
+    pub fn hold(&mut self, front: Time, sent: impl Fn(usize) -> u64) -> Time {
         while self.hold.is_none() && self.undelivered > 0 {
             match self.unsent.last() {
                 None => self.hold = Some(front),

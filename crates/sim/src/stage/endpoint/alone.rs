@@ -1,0 +1,96 @@
+//! Endpoints as stages, where they share nothing with others of their host but the link they send by.
+
+use longfat_core::packet::PacketId;
+use longfat_core::queue::DropReason;
+use longfat_core::time::Time;
+
+use super::Endpoint;
+use crate::context::Context;
+use crate::context::inputs::InputId;
+use crate::stage::carrier::Carrier;
+
+/// An endpoint by itself.
+pub struct Alone {
+    pub endpoint: Endpoint,
+    /// The input by which packets come to it.
+    input: InputId,
+    /// Its link, if nobody else sends by that. Thousands of endpoints may send by one link: they have no room for one of their own.
+    pub carrier: Option<Box<Carrier>>,
+    /// If others do, the inputs of the stage of its link: one per [`Cause`], since each is in order of time then.
+    outlets: Option<[InputId; 2]>,
+}
+
+/// Trigger of what an endpoint does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// A packet came.
+    Arrival,
+    /// The endpoint woke.
+    Timer,
+}
+
+impl Alone {
+    /// An endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
+    pub fn new(endpoint: Endpoint, input: InputId, carrier: Option<Box<Carrier>>, outlets: Option<[InputId; 2]>) -> Self {
+        Alone { endpoint, input, carrier, outlets }
+    }
+
+    /// The endpoint lives up to and including `until`, or until it has had its turn. Returns when it next has something to do.
+    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+        let turn_ends = context.turn_ends();
+        let mut line = std::mem::take(&mut context.inputs[self.input].line);
+        let before = line.len();
+        let next = loop {
+            let comes = line.first().map_or(Time::MAX, |id| context.packets[id].stamp);
+            let wakes = self.endpoint.wake;
+            let next = comes.min(wakes);
+            if next > until || (context.steps >= turn_ends && next > context.now) {
+                break next;
+            }
+            context.now = next;
+            context.steps += 1;
+            // Packets come before timers.
+            if comes <= wakes {
+                let id = line.pop(&context.packets).expect("there is a first");
+                self.arrive(id, context);
+            } else {
+                self.endpoint.wake(context);
+                self.attend(Cause::Timer, context);
+                let Endpoint { wake, number, .. } = self.endpoint;
+                assert!(wake > context.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
+            }
+        };
+        let input = &mut context.inputs[self.input];
+        input.delivered += (before - line.len()) as u64;
+        input.line = line;
+        let Some(carrier) = &mut self.carrier else { return next };
+        let lived = if next > until { until } else { Time::from_ps(next.as_ps() - 1) };
+        carrier.advance_before(lived, context);
+        next.min(carrier.link.due())
+    }
+
+    /// The packet `id` has come. If it is damaged, the checksum fails.
+    #[inline]
+    fn arrive(&mut self, id: PacketId, context: &mut Context) {
+        if context.packets[id].corrupted {
+            return context.lose(id, DropReason::Corrupted);
+        }
+        self.endpoint.receive(id, context);
+        self.attend(Cause::Arrival, context);
+    }
+
+    /// After anything that happened: notes it, sends what there is to send, sets the timer.
+    #[inline]
+    fn attend(&mut self, cause: Cause, context: &mut Context) {
+        self.endpoint.read(context.now);
+        self.endpoint.note_milestone(context);
+        while let Some(id) = self.endpoint.poll(context) {
+            if let Some(carrier) = &mut self.carrier {
+                carrier.offer(context.now, id, context);
+            } else if let Some(outlets) = self.outlets {
+                context.inputs.put(outlets[cause as usize], id, &mut context.packets);
+            }
+        }
+        self.endpoint.settle(context);
+    }
+}

@@ -1,0 +1,65 @@
+//! Links as stages: what has come goes through the queue in order of time.
+
+use longfat_core::time::Time;
+
+use super::carrier::Carrier;
+use crate::context::Context;
+use crate::context::inputs::InputId;
+use crate::context::merge::Arrival;
+use crate::ledger::LinkLog;
+
+/// A link with the queue before it.
+pub struct LinkStage {
+    pub carrier: Carrier,
+    /// The inputs in which packets wait.
+    pub waiting: Vec<InputId>,
+}
+
+impl LinkStage {
+    /// The link lives up to and including `until`. Returns when it next has something to do.
+    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+        let next = match self.waiting[..] {
+            [only] if context.inputs[only].tie.is_none() => self.take_from_one(only, until, context),
+            _ => self.take_from_all(until, context),
+        };
+        self.carrier.advance_before(until, context);
+        next.min(self.carrier.link.due())
+    }
+
+    /// Takes what comes by the one input in which packets wait. Returns when the next one does.
+    fn take_from_one(&mut self, only: InputId, until: Time, context: &mut Context) -> Time {
+        let Context { inputs, packets, ledger, .. } = context;
+        let input = &mut inputs[only];
+        let before = input.line.len();
+        let line = &mut input.line;
+        let (link, mut log) = (&mut self.carrier.link, LinkLog { link: self.carrier.number, ledger });
+        let mut next = Time::MAX;
+        while let Some(id) = line.first() {
+            let now = packets[id].stamp;
+            if now > until {
+                next = now;
+                break;
+            }
+            line.pop(packets);
+            log.ledger.queued(now, id, packets, log.link);
+            link.offer(now, id, packets, &mut log);
+        }
+        if line.is_empty() {
+            self.waiting.clear();
+        }
+        input.delivered += (before - input.line.len()) as u64;
+        next
+    }
+
+    /// Takes what comes by several inputs. Returns when the next packet does.
+    fn take_from_all(&mut self, until: Time, context: &mut Context) -> Time {
+        let Context { inputs, packets, ledger, .. } = context;
+        let next = inputs.gather(&mut self.waiting, until, packets);
+        let mut log = LinkLog { link: self.carrier.number, ledger };
+        for Arrival { time, id, .. } in inputs.batch.drain() {
+            log.ledger.queued(time, id, packets, log.link);
+            self.carrier.link.offer(time, id, packets, &mut log);
+        }
+        next
+    }
+}
