@@ -19,7 +19,7 @@ INTERRUPTED = 130  # as in longfat.errors
 
 def main() -> None:
     """Runs the command, and exits."""
-    # Where it is ignored, as shells have it for what runs in the background, it stays so.
+    # A shell starts background processes with SIGINT ignored: it stays ignored.
     heeded = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
     if heeded:
         _signal.signal(_signal.SIGINT, _leave)

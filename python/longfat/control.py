@@ -76,7 +76,7 @@ def _made_of(cls: type) -> bytes:
 
 
 def _code(code: CodeType) -> list[object]:
-    """What compiled code does, without where it stood."""
+    """Returns what compiled code does, without its place in the file."""
     consts = [_code(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts]
     return [code.co_code.hex(), code.co_names, code.co_varnames, consts]
 
@@ -87,16 +87,16 @@ def _name(cls: type) -> str:
 
 @dataclass(frozen=True)
 class Promise:
-    """What every congestion control must do, and whether one does."""
+    """A rule that every congestion control must keep, and whether one does."""
 
     name: str
     kept: bool
     why: str
-    """What is not so; empty where it is kept."""
+    """The fault; empty where the rule is kept."""
 
 
 def conformance(control: type | str) -> list[Promise]:
-    """What the tests of longfat ask of each of its controls, asked of `control`: a class or a name.
+    """Checks `control`, a class or a name, against the rules that the tests of longfat apply to its own controls.
 
         assert all(promise.kept for promise in longfat.conformance(Gentle))
 

@@ -6,5 +6,5 @@ import os
 
 
 def default_jobs() -> int:
-    """As many as this process may use cores."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -30,7 +30,7 @@ from longfat.text import encodable
 Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 """Values of an axis, or each by its label."""
 Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value]"
-"""What can be set in an experiment."""
+"""A value that can be set in an experiment."""
 
 
 class Experiment:
@@ -42,11 +42,11 @@ class Experiment:
 
     def __init__(self, text: str, file: str = "<string>", name: str = "experiment") -> None:
         self.name = name
-        """What its results go by."""
+        """Name of its results."""
         self.file = str(Path(file).resolve()) if Path(file).is_file() else ""
-        """Where it came from; empty where that was no file."""
+        """Path of its file; empty where it came from no file."""
         self.changes: dict[str, str] = {}
-        """What was set since, as TOML."""
+        """Values set since, as TOML."""
         self._shown = encodable(file)
         self._document = Document(text, self._shown)
         self.plans = Plans(self._document, name)
@@ -138,7 +138,7 @@ class Experiment:
 
     @property
     def warnings(self) -> list[RunWarning]:
-        """What can be told before anything is run (`docs/warnings.md`)."""
+        """Warnings that can be given before anything is run (`docs/warnings.md`)."""
         return list(self.plans.plan().warnings)
 
     def run(self) -> Result:
@@ -299,7 +299,7 @@ def _kept(work: Work) -> str:
 
 
 def before(runs: Iterable[Run]) -> list[RunWarning]:
-    """What can be told of these runs before they are run."""
+    """Returns the warnings of these runs that can be given before they are run."""
     return merged(one for run in runs for one in _of(run))
 
 
@@ -332,7 +332,7 @@ def load_results(folder: str | Location) -> Results:
 
 
 def _labels(values: Sequence[tuple[str | None, Value]]) -> list[str]:
-    """What values of an axis are called: as they are labelled, or as they are written."""
+    """Names the values of an axis: by label, or as they are written."""
     return [label or _word(value) for label, value in values]
 
 

@@ -1,4 +1,4 @@
-"""What `pip install longfat` alone does not bring: libraries that only some of longfat needs."""
+"""Extras: libraries that only some of longfat needs, and that `pip install longfat` alone does not bring."""
 
 from __future__ import annotations
 

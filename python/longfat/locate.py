@@ -1,4 +1,4 @@
-"""Where experiments are found by name, and where their results go.
+"""Finds experiments by name, and the folders of their results.
 
 A name is looked up first from the working directory (`papers/NAME`, `experiments/NAME.toml`, `experiments/NAME`), then among
 those that come with longfat: `python/longfat/{papers,experiments}` are links to the folders at the top of the repository,
@@ -71,9 +71,9 @@ def results_folder(what: str, results: Location) -> Location | None:
 
 
 def variant(name: str, changes: Mapping[str, str]) -> str:
-    """Where the results go of the experiment `name` with these `--set`: `lfn+flow0.window=64KiB`. Without any, `name` itself.
+    """Name of the results of the experiment `name` with these `--set`: `lfn+flow0.window=64KiB`. Without any, `name` itself.
 
-    What a folder's name had better not have is left out or becomes a dash; then, and where it would be long, a hash tells it from others.
+    Characters that a folder's name should not have are dropped or become a dash. Then, and for a long name, a hash makes the name unique.
     """
     said = [f"{path}={value}" for path, value in changes.items() if path != "quick"]
     plain = [re.sub(r"[\s\[\]\"']", "", one) for one in said]
@@ -85,11 +85,11 @@ def variant(name: str, changes: Mapping[str, str]) -> str:
 
 
 LONGEST = 120
-"""Characters of a folder's name, without what tells a longer one from others."""
+"""Characters of a folder's name, without the hash of a longer one."""
 
 
 def results_home(results: Location, *, quick: bool) -> Location:
-    """Where under `results` those of `run` go, or of `run --quick`."""
+    """Folder under `results` for those of `run`, or of `run --quick`."""
     return results / "quick" if quick else results
 
 
@@ -123,7 +123,7 @@ def names() -> list[str]:
 
 
 def _named(what: str) -> Iterator[Path]:
-    """Where `what` may be meant as a name."""
+    """Yields the paths that `what` may mean as a name."""
     parts = Path(what).parts
     for root in roots():
         for home in HOMES:

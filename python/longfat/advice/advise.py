@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to set for a path, and the runs that say so."""
+    """Settings for a path, and the runs behind them."""
 
     plan: Plan
     """The question, the candidates and the cases."""
     experiment: Experiment
-    """What was run; its `text` is the file."""
+    """The experiment that was run; its `text` is the file."""
     results: Results
-    """Its runs."""
+    """Results of the experiment."""
     cells: Mapping[tuple[str, str], Cell]
-    """What came out, by candidate and case; without those on which the answer does not depend."""
+    """Cells by candidate and case, without those on which the answer does not depend."""
     delay: str
     """Which delay the cells have: `p95 RTT` or `mean RTT`."""
     found: Verdict
-    """What follows."""
+    """Candidate to set, with the reasons."""
     copied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """The cells for which no run was needed: that with the next smaller buffer dropped nothing."""
     warnings: list[str] = field(default_factory=list[str])
@@ -49,17 +49,17 @@ class Advice:
 
     @property
     def verdict(self) -> str:
-        """What won, by how much, what would change it, and how sure that is."""
+        """Best candidate, its lead, what would change the choice, and how sure it is."""
         return " ".join(self.found.sentences)
 
     @property
     def lines(self) -> list[Line]:
-        """What sets it on Linux, each with its reason and its source."""
+        """Commands that set it on Linux, each with its reason and its source."""
         return linux.lines(self.plan, self.found.best)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a candidate: goodput in each case, the worst, delay, and what a flow beside it gets."""
+        """One row per candidate: goodput in each case, the worst, delay, and what a flow beside it gets."""
         return show.table(self)
 
     def save(self, file: str | Path) -> None:

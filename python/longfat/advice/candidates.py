@@ -1,6 +1,6 @@
-"""What could be set on a Linux host: one line each. A new line is in the tables, the verdict and the experiment.
+"""Candidates: settings of a Linux host, one line each. A new line is in the tables, the verdict and the experiment.
 
-The order counts: of candidates that are alike the first is taken, so what asks for the least change comes first.
+The order counts: the first of several equal candidates is taken, so the one with the least change comes first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from longfat.advice.question import Question
 STREAMS = 8
 """Parallel streams of a candidate that has several; transfer tools have four to eight (ESnet, packet pacing)."""
 SHARE = 0.9
-"""Of the path's rate, for all streams together, where they are paced by `fq maxrate`."""
+"""Fraction of the path's rate that all streams together get where `fq maxrate` paces them."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,17 @@ class Candidate:
 
     name: str
     what: str
-    """In words."""
+    """Description in words."""
     control: str = "cubic"
     streams: int = 1
     paced: bool = False
-    """Whether TCP paces it, as it does below the queueing discipline `fq`, though the control has no rate of its own."""
+    """True if TCP paces it, as it does below the queueing discipline `fq`, though the control has no rate of its own."""
     maxrate: float | None = None
-    """The share of the path's rate at which `fq maxrate` holds all streams together."""
+    """Fraction of the path's rate at which `fq maxrate` holds all streams together."""
     untouched: bool = False
-    """Whether the buffers stay as Linux has them."""
+    """True if the buffers stay as Linux has them."""
     kernel: str = ""
-    """What it needs that no released kernel has; empty where any has it."""
+    """Kernel that it needs; empty if a released kernel will do."""
 
 
 CANDIDATES = (
@@ -49,7 +49,7 @@ CANDIDATES = (
 
 
 def asked(question: Question) -> list[Candidate]:
-    """Those that answer the question: of a number of streams that is given, each with that many."""
+    """Returns the candidates for the question; each has the number of streams that the question gives, if any."""
     if question.streams is None:
         return list(CANDIDATES)
     return [replace(one, streams=question.streams) for one in CANDIDATES if one.streams == 1]

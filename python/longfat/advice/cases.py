@@ -1,4 +1,4 @@
-"""What is not known of the path, as cases: the middle of it, and from there each unknown to its ends."""
+"""Cases: the middle of what is not known of the path, and from there each unknown to its ends."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from longfat.advice.question import Question
 
 BUFFERS = ("0.5 bdp", "0.1 bdp", "1 bdp")
-"""Where the bottleneck's buffer is not known; the first is the middle."""
+"""Bottleneck buffers to try where the question gives none; the first is the middle."""
 LOSSES = (0.0, 1e-6, 1e-5)
-"""Where it is not known what the path loses of itself."""
+"""Probabilities of loss on the path to try where the question gives none."""
 SEEDS = 3
 """Runs of a case in which packets are lost at random, where the question is to be answered thoroughly."""
 
@@ -22,13 +22,13 @@ class Case:
     buffer: str
     loss: float
     rivals: int
-    """Flows from another host."""
+    """Number of flows from another host."""
     control: str = "cubic"
-    """Of those."""
+    """Congestion control of the rivals."""
 
     @property
     def name(self) -> str:
-        """As it is called in tables."""
+        """Name of the case in tables."""
         lost = f"loss {self.loss:g}".replace("e-0", "e-") if self.loss else "no loss"
         beside = f", beside {f'{self.rivals} ' if self.rivals > 1 else ''}{self.control}" if self.rivals else ""
         return f"{self.buffer}, {lost}{beside}"

@@ -1,4 +1,4 @@
-"""What came out: a cell for each candidate in each case."""
+"""Cells: the metrics of each candidate in each case."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -40,12 +40,12 @@ class Cell:
     in_flight: float
     """The most payload that one of its streams had in flight, bytes."""
     is_short: bool
-    """Whether the runs were too short for the control to have shown what it does."""
+    """True if the runs were too short for the control to have shown what it does."""
     dropped: int
     """Packets that the bottleneck's queues had no room for, in the whole run."""
 
     def as_case(self, case: str) -> Cell:
-        """The same of another case, in which the same would happen."""
+        """Copies the cell to another case, in which the same would happen."""
         return replace(self, case=case)
 
     @property
@@ -65,7 +65,7 @@ def delay_of(result: Result) -> tuple[str, str]:
 
 
 def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Cell:
-    """What these runs, one of each seed, come to."""
+    """Returns the cell for these runs, one per seed."""
     warmup, interval, delay = plan.warmup, plan.interval, delay_of(runs[0])[0]
     parts = [rate for run in runs for rate in _parts(run, warmup, interval)]
     own = [run.flows[run.flows["group"] == "candidate"] for run in runs]

@@ -29,7 +29,7 @@ class Line:
 
 
 def lines(plan: Plan, candidate: Candidate) -> list[Line]:
-    """What sets a candidate; nothing where it is what Linux does by itself."""
+    """Returns the commands that set a candidate; none where it is what Linux does by itself."""
     made: list[Line] = []
     control = "bbr" if candidate.control == "bbr3" else candidate.control
     needs_fq = candidate.paced or candidate.maxrate is not None or control == "bbr"

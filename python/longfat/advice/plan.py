@@ -35,7 +35,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run."""
+    """Candidates and cases to run, for how long and with how many seeds."""
 
     question: Question
     candidates: list[Candidate]
@@ -184,7 +184,7 @@ def to_toml(plan: Plan) -> str:
 
 
 def _maxrate(question: Question, candidate: Candidate) -> float:
-    """Of each stream; 0 where it has none."""
+    """Rate limit of each stream, bit/s; 0 where it has none."""
     return (candidate.maxrate or 0.0) * question.rate / candidate.streams
 
 

@@ -16,25 +16,25 @@ HEADERS = 52
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked. Rates in bit/s (of IP packets: the links add no framing), times in seconds, sizes in bytes."""
+    """The path as asked. Rates in bit/s (of IP packets: the links add no framing), times in seconds, sizes in bytes."""
 
     rate: float
     rtt: float
     mtu: int = 1500
     buffer: str | None = None
-    """Of the bottleneck, as the experiment file has it (`64 MiB`, `0.5 bdp`); None where it is not known."""
+    """Buffer of the bottleneck, as the experiment file has it (`64 MiB`, `0.5 bdp`); None where it is not known."""
     loss: float | None = None
     """Probability that the path loses a packet; None where it is not known."""
     streams: int | None = None
-    """None: whatever is best."""
+    """Number of streams; None: whatever is best."""
     rivals: tuple[int, str] | None = None
     """How many flows compete all the time, and their control; None where it is not known."""
     edge: float = 0.0
     """Rate of the hosts' interfaces."""
     duration: float | None = None
-    """Of each run; None: as long as the time allows."""
+    """Duration of each run, s; None: as long as the time allows."""
     thorough: bool = False
-    """Whether it may take eight times as long, with three seeds where packets are lost at random."""
+    """True if it may take eight times as long, with three seeds where packets are lost at random."""
 
     @property
     def bdp(self) -> float:

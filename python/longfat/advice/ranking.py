@@ -10,19 +10,19 @@ from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
 
 NEAR = 0.01
-"""Rates within so much of each other are the same to a user, whatever their intervals."""
+"""Rates within this fraction of each other are the same to a user, whatever their intervals."""
 INDIFFERENT = 0.1
-"""Where only a candidate's own wide interval reaches the most, it may have been measured badly: then its rate must not be less by more than
-this. (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
+"""Largest lag of a candidate that only its own wide interval brings level with the best: it may have been measured badly.
+(An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
 ENOUGH = 0.5
-"""Of an equal share: who leaves others less is told of those that leave more."""
+"""Fraction of an equal share: a candidate that leaves rivals less is compared with those that leave more."""
 STEP = 0.1
 """Differences of fairness and delay that count where throughput does not decide."""
 
 Key = tuple[str, str]
 """The names of a candidate and of a case."""
 Cells = Mapping[Key, Cell]
-"""Those that are known."""
+"""Known cells."""
 
 
 def judged(plan: Plan) -> list[str]:
@@ -38,12 +38,12 @@ def worst_case(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
 
 
 def is_whole(plan: Plan, cells: Cells, candidate: Candidate) -> bool:
-    """Whether its worst case is known to be that."""
+    """Returns true if every judged case of the candidate is known, so that its worst case is."""
     return all((candidate.name, case) in cells for case in judged(plan))
 
 
 def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
-    """What a rival beside the candidate gets of an equal share; NaN where no case has one, and where it is not known."""
+    """Fraction of an equal share that a rival beside the candidate gets; NaN where no case has one, and where it is not known."""
     case = rival_case(plan)
     cell = cells.get((candidate.name, case)) if case else None
     if cell is None:
@@ -69,18 +69,18 @@ def top_of(plan: Plan, cells: Cells, among: Sequence[Candidate]) -> Cell:
 
 
 def level(plan: Plan, cells: Cells, among: Sequence[Candidate]) -> list[Candidate]:
-    """Those between whom throughput does not decide, of whom the worst case is known."""
+    """Returns the candidates tied on worst-case throughput, of those whose worst case is known."""
     top = top_of(plan, cells, among)
     return [one for one in among if is_whole(plan, cells, one) and _is_level(worst_case(plan, cells, one), top)]
 
 
 def best_of(plan: Plan, cells: Cells, alike: Sequence[Candidate]) -> Candidate:
-    """Of those that are level: what a released kernel has, then who leaves others more, then delay, then the least change."""
+    """Picks among ties: needs no unreleased kernel, then leaves others more, then delay, then the least change."""
     return min(alike, key=lambda one: _order(plan, cells, one))
 
 
 def kinder_than(plan: Plan, cells: Cells, best: Candidate) -> list[Candidate]:
-    """Where the best takes more than half of what is due to others: those that take clearly less."""
+    """Returns the candidates that take clearly less, where the best takes more than half of what is due to others."""
     share = kept(plan, cells, best)
     if math.isnan(share) or share >= ENOUGH:
         return []

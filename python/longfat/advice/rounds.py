@@ -72,9 +72,9 @@ class Rounds:
     def __init__(self, plan: Plan, experiment: Experiment, *, everything: bool) -> None:
         self.plan = plan
         self.cells: dict[Key, Cell] = {}
-        """What is known."""
+        """Known cells."""
         self.copied: set[Key] = set()
-        """The cells that no run was made for: the queue of the same run with a smaller buffer dropped nothing."""
+        """Cells without a run of their own: the queue of the same run with a smaller buffer dropped nothing."""
         only = {"candidate": plan.candidates[0].name, "case": plan.cases[0].name}
         self._runs: dict[Key, list[tuple[int, str]]] = {}
         for run in experiment.plans.whole().named:

@@ -69,7 +69,7 @@ def _said(cell: Cell | None) -> str:
 
 
 def supposed(advice: Advice) -> list[str]:
-    """What the answer rests on."""
+    """Lists the assumptions of the answer."""
     plan = advice.plan
     question = plan.question
     made = [
@@ -89,7 +89,7 @@ def supposed(advice: Advice) -> list[str]:
 
 
 def traps(plan: Plan, results: Results) -> list[str]:
-    """What would make the answer wrong, or the path other than it looks."""
+    """Lists what would make the answer wrong, or the path other than it looks."""
     question = plan.question
     made: list[str] = []
     if question.bdp > WINDOW_LIMIT:
@@ -150,7 +150,7 @@ def _print_lines(console: Console, lines: list[linux.Line]) -> None:
 
 
 def text(advice: Advice) -> str:
-    """As `longfat advise` prints it."""
+    """Returns the text that `longfat advise` prints."""
     from longfat.report.terminal import ENDLESS, Terminal
 
     file = io.StringIO()

@@ -1,4 +1,4 @@
-"""What follows from the cells, in words. Every number is of a run; nothing is known beforehand."""
+"""The verdict: conclusions from the cells, in words. Every number is of a run; nothing is known beforehand."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from longfat.plot.units import with_interval, with_unit
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to set, and why."""
+    """Candidate to set, and why."""
 
     best: Candidate
     stock: Candidate
     """The best that a released kernel has; often the same."""
     decided: bool
-    """Whether the throughput in the worst case alone tells the best from the next."""
+    """True if the throughput in the worst case alone tells the best from the next."""
     sentences: list[str]
 
 
 def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
-    """The candidate with the most throughput in its worst case; of those that may be level with it, that which leaves others more.
+    """Chooses the candidate with the most throughput in its worst case; among ties, the one that leaves others more.
 
-    Of who is behind, not all cells need be known (`rounds`). LongfatError where the best gets nothing.
+    Cells of candidates that are clearly behind need not all be known (`rounds`). LongfatError where the best gets nothing.
     """
     if top_of(plan, cells, plan.candidates).goodput <= 0:
         raise LongfatError("no candidate gets anything through in its worst case: there is nothing to advise for this path")
@@ -101,7 +101,7 @@ def _fair(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate])
 
 
 def _kinder(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
-    """Of those that leave others clearly more, the best."""
+    """Names the best candidate among those that leave others clearly more."""
     kinder = [one for one in kinder_than(plan, cells, best) if is_whole(plan, cells, one)]
     if not kinder:
         return []

@@ -26,10 +26,10 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Row:
-    """What a flow reached, captured or simulated. Rates are of payload; None is what cannot be told.
+    """One flow's metrics, captured or simulated. Rates are of payload; None is what cannot be told.
 
-    Of a simulation, means over its repeats; `..._half` is half of a 95 % interval by Student's t, None for fewer than two repeats. `gain`
-    is by how much its goodput is more than that of the simulation as captured, repeat by repeat with the same seeds (common random
+    For a simulation, values are means over its repeats; `..._half` is half of a 95 % interval by Student's t, None for fewer than two
+    repeats. `gain` is the increase of its goodput over the simulation as captured, repeat by repeat with the same seeds (common random
     numbers: Law and Kelton, Simulation Modeling and Analysis, 2000, section 11.2).
     """
 
@@ -57,7 +57,7 @@ class Row:
 
     @property
     def differs(self) -> bool | None:
-        """Whether the interval of `gain` leaves zero out; None where there is none."""
+        """True if the interval of `gain` leaves zero out; None where there is none."""
         return None if self.gain is None or self.gain_half is None else abs(self.gain) > self.gain_half
 
 

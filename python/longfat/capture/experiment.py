@@ -9,10 +9,10 @@ from longfat.errors import CaptureError, ExperimentError
 from longfat.experiment import Experiment
 from longfat.results.repeats import share_interval
 
-# What a flow meets where its path is full.
+# Causes that mean that the flow's path is full.
 FULL = ("congestion, by loss", "congestion, by ECN", "active queue management", "bursts over a small buffer", "a full path")
 SMALLEST_MTU = 1500
-"""Of the simulated hosts: a queue takes some of their packets."""
+"""Smallest MTU of the simulated hosts, bytes: a queue takes some of their packets."""
 LEAST_TRAINS = 50
 """Trains that say what the bottleneck passes."""
 TEMPLATE = """\
@@ -121,7 +121,7 @@ def _needed(connection: Connection) -> tuple[float, float, float]:
 
 
 def _rate(connection: Connection, base: float, goodput: float, of_ip: float) -> tuple[float, str]:
-    """Of IP packets in bit/s, and how it is known."""
+    """Rate of IP packets in bit/s, and how it is known."""
     passed = peak(connection, base, goodput) * of_ip
     bottleneck = connection.bottleneck
     if connection.verdict.cause in FULL:
@@ -142,7 +142,7 @@ def _queue(connection: Connection, known: tuple[float, float, float], rate: floa
     cause = connection.verdict.cause
     if cause == "policer":
         own = round(goodput * of_ip)
-        # Of its bucket nothing is known but that some packets passed at once.
+        # Only one thing is known of its bucket: some packets passed at once.
         burst = max(round(own / 8 * base), 10 * 1500)
         return f'{{ kind = "policer", rate = "{own} bit/s", burst = "{burst} bytes", limit = "{max(bdp, least)} bytes" }}'
     if cause == "congestion, by ECN":

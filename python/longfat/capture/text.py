@@ -1,4 +1,4 @@
-"""What `longfat trace` prints. Whatever comes out of a capture is escaped."""
+"""Text of `longfat trace`. Whatever comes out of a capture is escaped."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def print_comparison(console: Console, rows: Sequence[Row]) -> None:
 
 
 def print_notes(console: Console, found: Capture) -> None:
-    """What is wrong with the files."""
+    """Prints the problems of the files."""
     for file in found.files:
         for note in file.notes:
             console.print(f"[yellow]{_text(file.name)}:[/] {_text(note)}", soft_wrap=True)

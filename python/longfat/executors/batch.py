@@ -17,24 +17,24 @@ from longfat.errors import LongfatError
 from longfat.text import check_name, count, duration
 
 MOST_TASKS = 1000
-"""Of one array: Slurm refuses more unless its MaxArraySize (1001 by default) says otherwise."""
+"""Most tasks of one array: Slurm refuses more unless its MaxArraySize (1001 by default) says otherwise."""
 SUFFIX = {"slurm": "slurm", "htcondor": "condor", "kubernetes": "yaml"}
 SUBMIT = {"slurm": "sbatch", "htcondor": "condor_submit", "kubernetes": "kubectl apply -f"}
 
 
 @dataclass(frozen=True)
 class Job:
-    """What an array job is to do."""
+    """Description of an array job."""
 
     name: str
     arguments: list[str]
-    """Of `longfat`, without the shard."""
+    """Arguments of `longfat`, without the shard."""
     tasks: int
     longest_s: float
     """About how long the longest task takes."""
     cores: int
     folder: Path
-    """Where it was written; paths are relative to it."""
+    """Folder where it was written; paths are relative to it."""
     image: str
     claim: str
     python: str = sys.executable

@@ -21,7 +21,7 @@ LOOK_S = 2.0
 
 @dataclass(frozen=True)
 class Version:
-    """What must be the same at each worker."""
+    """Versions that must be the same at each worker."""
 
     longfat: str = __version__
     code: str = CODE
@@ -34,10 +34,10 @@ class Version:
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker must know of a sweep to do runs of it."""
+    """Data that a worker needs to do runs of a sweep."""
 
     folder: str
-    """Where results go: a path or a URL that means the same at every worker."""
+    """Folder of the results: a path or a URL that means the same at every worker."""
     title: str
     text: str
     """The experiment, every change applied."""
@@ -46,14 +46,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What comes back of a chunk whose runs are all in the store."""
+    """Reply for a chunk whose runs are all in the store."""
 
     runs: int
     """How many were run; the others were there."""
     cost: float
-    """Of those that were run."""
+    """Cost of the runs that were run."""
     seconds: float
-    """By the worker's own monotonic clock: clocks of machines differ."""
+    """Duration by the worker's own monotonic clock: clocks of machines differ."""
 
 
 def do(task: Task, items: list[Item]) -> Done:
@@ -80,7 +80,7 @@ def _do(task: Task, items: list[Item]) -> Done:
     with store.writer() as writer:
         looked = float("-inf")
         for item in items:
-            # What others have done since is no loss to do again; to look for it takes as long as a short run.
+            # Repeating runs that others have just finished costs little; looking for them takes as long as a short run.
             if time.monotonic() - looked > LOOK_S:
                 finished, looked = store.finished_of(item.hash for item in items), time.monotonic()
             if item.hash in finished:

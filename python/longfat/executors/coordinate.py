@@ -48,7 +48,7 @@ class _Chunk:
     """How often in a row a worker failed at its first run."""
     sent: float = field(default_factory=time.monotonic)
     twice: bool = False
-    """Whether another worker has it, too."""
+    """True if another worker has it, too."""
 
     @property
     def cost(self) -> float:
@@ -100,7 +100,7 @@ class _Coordinator:
         """The runs that nobody has been given."""
         self.queued = self.queue.cost
         self.given: dict[str, float] = {}
-        """Those that somebody has, and that are not known to be finished, with their costs."""
+        """Runs that a worker has and that are not known to be finished, with their costs."""
         self.again: deque[_Chunk] = deque()
         self.flying: dict[Future[Done], _Chunk] = {}
         self.sizes = _Sizes()
@@ -176,7 +176,7 @@ class _Coordinator:
                 self.work.finished_cost += item.cost
 
     def _failed(self, chunk: _Chunk, error: BaseException) -> None:
-        """What the worker finished before counts. The run it failed at goes alone to another one, the rest together."""
+        """Counts the runs that the worker finished. The run it failed at goes alone to another worker, the rest together."""
         finished = self.store.finished_of(item.hash for item in chunk.items)
         self.store.unload()
         self._count(item for item in chunk.items if item.hash in finished)

@@ -27,7 +27,7 @@ QUIET: dict[str, Any] = {
     "distributed.admin.event-loop-monitor-interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
 }
-"""What Dask watches of itself, less often than by default: two workers that did nothing took 7 % of a core, and so take 1 %."""
+"""Dask's own monitoring, less often than by default: two idle workers took 7 % of a core, and so take 1 %."""
 PATIENCE = 5
 """Seconds that workers may take to end when they are told to, and that the thread of a pool may when they are gone."""
 SECONDS = 10
@@ -122,7 +122,7 @@ def _distributed(name: str) -> Any:
         import distributed
     except ImportError as error:
         raise LongfatError(f"--executor {name} needs Dask, which is not installed ({error}): pip install 'longfat[dask]'") from error
-    # What is to be said of workers that come and go is said by the coordinator.
+    # The coordinator reports workers that come and go, so Dask's loggers need not.
     for logger in ("distributed", "distributed.client", "distributed.nanny", "distributed.scheduler", "distributed.worker"):
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     return distributed

@@ -50,7 +50,7 @@ class Cut:
         return max(1, min(self.shards, self.runs // TOGETHER))
 
     def group(self, shard: int) -> int:
-        """Of a shard, from 0."""
+        """Group of a shard, from 0."""
         return shard * self.groups // self.shards
 
     def members(self, group: int) -> range:
@@ -96,7 +96,7 @@ def balanced(items: Items, parts: int) -> list[Items]:
     taken = min(parts, len(items))
     places: list[list[int]] = [[] for _ in range(taken)]
     least = [(0.0, index) for index in range(taken)]
-    # By hash where the cost is equal: the order of axes in the file does not matter.
+    # Runs of equal cost are sorted by hash: the order of axes in the file does not matter.
     order = np.lexsort((items.digests, -items.costs))
     for place, each in zip(order.tolist(), items.costs[order].tolist(), strict=True):
         cost, index = least[0]

@@ -1,4 +1,4 @@
-"""What a paper published, beside what longfat measures.
+"""Papers: published numbers beside those that longfat measures.
 
 A paper is a folder `papers/NAME/` that holds
 

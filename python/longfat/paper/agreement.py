@@ -12,7 +12,7 @@ from longfat.paper.published import Row
 
 @dataclass(frozen=True)
 class Agreement:
-    """What `Paper.agreements` asks of a table: its published rows of a quantity, all together and for each value of a condition."""
+    """A table for `Paper.agreements`: its published rows of a quantity, all together and for each value of a condition."""
 
     where: str
     quantity: str
@@ -31,9 +31,9 @@ class Statistic:
 
 
 def statistics(asked: Agreement, cells: Sequence[tuple[Row, float]]) -> Iterator[Statistic]:
-    """Of published `cells` with ours: how many are within the published deviation, and within two; the mean error; their rank correlation.
+    """Compares published `cells` with ours: how many are within one and two published deviations, mean error, rank correlation.
 
-    The mean error is the mean of |ours - published|, in the table's unit; beside it, as a part of the mean that is published.
+    The mean error is the mean of |ours - published|, in the table's unit, and as a fraction of the published mean.
     """
     parts = {"": list(cells)}
     for row, ours in cells if asked.by else ():

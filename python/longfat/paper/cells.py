@@ -1,4 +1,4 @@
-"""What the numbers, claims and figures of a paper are made of."""
+"""Building blocks of a paper's numbers, claims and figures."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -34,17 +34,17 @@ class Cells:
 
     @classmethod
     def of(cls, measured: Measured) -> Self:
-        """Those of `measured`, made once."""
+        """Returns the cells of `measured`, made once."""
         return measured.once(cls)
 
     def names(self) -> dict[str, Any]:
-        """What an inequality may use: the subclass's public methods, what its module defines, `longfat.theory`, mean and median."""
+        """Names that an inequality may use: the subclass's public methods, what its module defines, `longfat.theory`, mean and median."""
         module = sys.modules[type(self).__module__]
         methods = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
         return {"mean": mean, "median": median, **vars(theory), **vars(module), **methods}
 
     def prepare(self, results: Results, table: str) -> pd.DataFrame:
-        """What a subclass wants of a table of an experiment: columns of its own, fewer rows."""
+        """Prepares a table of an experiment for the subclass: columns of its own, fewer rows."""
         return getattr(results, table)
 
     def table(self, stem: str, table: str = "runs") -> pd.DataFrame:
@@ -69,7 +69,7 @@ class Cells:
 
 
 def rank_correlation(x: Iterable[float], y: Iterable[float]) -> float:
-    """Spearman's; NaN where a value is missing."""
-    # Of ranks, Pearson's is Spearman's.
+    """Spearman's rank correlation; NaN where a value is missing."""
+    # Pearson's correlation of ranks is Spearman's.
     ranks = pd.DataFrame({"x": list(x), "y": list(y)}).rank()
     return float(ranks["x"].corr(ranks["y"])) if ranks.notna().all(axis=None) else math.nan

@@ -34,7 +34,7 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether it is so; NaN on either side is not."""
+        """True if the inequality holds; NaN on either side does not."""
         return OPERATORS[self.op](self.left, self.right)
 
     def __str__(self) -> str:

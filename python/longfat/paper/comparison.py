@@ -43,7 +43,7 @@ def compare(paper: Paper, rows: Sequence[Row], measured: Measured) -> list[Compa
 
 
 def null(paper: Paper, rows: Sequence[Row], lines: Sequence[Comparison]) -> Null | None:
-    """What null models score on the numbers that the headline counts; `None` where none is judged."""
+    """Scores null models on the numbers that the headline counts; `None` where none is judged."""
     of = {
         line.id: line
         for line in lines

@@ -1,4 +1,4 @@
-"""What a line of a comparison is, and how many would hold by chance: only what is simulated says anything of the simulator."""
+"""Kinds of comparison lines, and how many would hold by chance: only a simulated line says anything of the simulator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS: Mapping[Kind, str] = {
     "calibrated": "what a parameter of ours was chosen by",
     "repeat": "the same quantity of the same test as a line before it, or an average of such lines",
 }
-"""Of what kinds lines are. The headline counts the first; the others are listed."""
+"""Kinds of lines. The headline counts the first; the others are listed."""
 
 Bound = Literal["<", "<=", ">", ">="]
 HOLDS: Mapping[Bound, Callable[[float, float], bool]] = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -39,7 +39,7 @@ class Rule:
     """In place of 10 %, in the number's unit: of an index near 1, half of the last digit that is printed."""
 
     def holds(self, ours: float) -> bool:
-        """Whether `ours` does."""
+        """Returns true if `ours` holds."""
         if self.bound:
             return HOLDS[self.bound](ours, self.published)
         allowed = max(TOLERANCE * abs(self.published) if self.within is None else self.within, self.uncertainty or 0.0)
@@ -63,7 +63,7 @@ class Null:
     shuffled: float
     """Expected, were our values exchanged at random among the lines of the same place and quantity."""
     trivial: int | None
-    """By the paper's trivial prediction; `None` where it has none."""
+    """Number that hold by the paper's trivial prediction; `None` where it has none."""
     trivial_words: str = ""
 
     @property
@@ -74,7 +74,7 @@ class Null:
 
 
 def null_model(cells: Sequence[tuple[Row, Rule, float]], trivial: Callable[[Row], float | None] | None, words: str) -> Null:
-    """Of judged `cells` (the published row, its rule, ours). A prediction that is `None` does not hold.
+    """Null model of judged `cells` (the published row, its rule, ours). A prediction that is `None` does not hold.
 
     The expectation is exact: of n lines that share their values at random, line i gets each value with probability 1/n.
     """

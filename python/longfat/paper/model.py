@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What we measured, with something to say about it; `value=None` is "not testable", and `note` says why."""
+    """Our measurement, with something to say about it; `value=None` is "not testable", and `note` says why."""
 
     value: float | None
     note: str = ""
@@ -100,7 +100,7 @@ class Paper:
     measured_tables: list[MeasuredTable] = field(default_factory=list[MeasuredTable])
     agreements: list[Agreement] = field(default_factory=list[Agreement])
     kinds: dict[str, Kind] = field(default_factory=dict[str, "Kind"])
-    """By quantity, or by the id of a number or claim (which comes first); what is not in it is simulated."""
+    """Kinds by quantity, or by the id of a number or claim (which comes first); a line without an entry is simulated."""
     bounds: dict[str, Bound] = field(default_factory=dict[str, "Bound"])
     within: dict[str, float] = field(default_factory=dict[str, float])
     trivial: Callable[[Row], float | None] | None = None
@@ -197,7 +197,7 @@ class Paper:
         return register
 
     def made_tables(self, measured: Measured) -> tuple[list[tuple[str, Table]], list[tuple[str, str]]]:
-        """Those that there are results for, by their places, and where and why others are missing."""
+        """Returns the tables that there are results for, by their places, and where and why others are missing."""
         made: list[tuple[str, Table]] = []
         missing: list[tuple[str, str]] = []
         for table in self.measured_tables:
@@ -223,7 +223,7 @@ def load_paper(folder: Path) -> Paper:
     if not path.is_file():
         raise LongfatError(f"{folder} is not a paper: it has no paper.py")
     name = f"longfat_paper_{folder.name}"
-    # As a package, so that paper.py may import what lies beside it: `from .cells import Cells`.
+    # It is loaded as a package, so that paper.py may import what lies beside it: `from .cells import Cells`.
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
     assert spec is not None
     assert spec.loader is not None

@@ -29,7 +29,7 @@ class Row:
 
     @property
     def test(self) -> tuple[object, ...]:
-        """What was asked of which test: rows with the same are of one result."""
+        """Quantity and conditions: rows with the same are of one result."""
         return (self.quantity, *sorted((name, text) for name, text in self.conditions.items() if text))
 
     def __getitem__(self, condition: str) -> str:

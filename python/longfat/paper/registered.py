@@ -1,4 +1,4 @@
-"""What a paper's numbers and claims were when they were fixed, before anything was run: `registered.csv`, and what has been edited since.
+"""The registry of a paper: its numbers and claims as fixed before anything was run (`registered.csv`), and the edits since.
 
 A registry that can be edited after a run can be made to agree with it. So the contents of every row of `claims.csv` and `published/*.csv`
 were hashed in the commit that fixed them; each edit since then stands in the paper's README with its reason, and a test compares.
@@ -15,9 +15,9 @@ from pathlib import Path
 NAME = "registered.csv"
 COLUMNS = ("id", "where", "sha256")
 CLAIM = ("where", "says", "inequality")
-"""What a claim says. Its id, and why it cannot be tested, may be put in other words."""
+"""Columns of a claim that are registered. Its id, and why it cannot be tested, may be reworded."""
 WORDS = ("id", "page", "unit", "note")
-"""What may be put in other words of a number: its value, its conditions and its uncertainty may not."""
+"""Columns of a number that may be reworded: its value, its conditions and its uncertainty may not."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Edit:
 
 
 def contents(read: Callable[[str], str], files: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Of each row of these files (by their places in a paper's folder): its id, where it stands, a hash of what it says."""
+    """Yields for each row of these files (by their places in a paper's folder): its id, where it stands, a hash of what it says."""
     for name in files:
         for row in csv.DictReader(read(name).splitlines()):
             said = (
@@ -48,7 +48,7 @@ def files_of(folder: Path) -> list[str]:
 
 
 def now(folder: Path) -> list[tuple[str, str, str]]:
-    """What stands in the folder."""
+    """Contents of the folder, as `contents` gives them."""
     return list(contents(lambda name: (folder / name).read_text(encoding="utf-8"), files_of(folder)))
 
 
