@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMS: dict[str, dict[str, str]] = {
     table: {column["stored"]: column["form"] for column in listed if column["stored"]} for table, listed in columns().items()
 }
-"""By table, the columns that are stored, and what their cells mean."""
+"""Stored columns by table, and what their cells mean."""
 NONE = np.uint64(np.iinfo(np.uint64).max)
 """Stands for a missing whole number in what comes from a trace and goes back to it."""
 
@@ -50,5 +50,5 @@ def _cells(values: Any, form: str) -> Any:
     if form != "number" and values.type != pa.uint64():
         values = values.cast(pa.uint64())
     cells = values.fill_null(NONE).to_numpy() if values.null_count else values.to_numpy()
-    # What was read from the middle of a file may begin at any byte; the native part reads whole words.
+    # Data read from the middle of a file may begin at any byte; the native part reads whole words.
     return np.require(cells, requirements="A")

@@ -53,7 +53,7 @@ def read(place: Place) -> dict[str, str]:
 
 
 def text(sums: Mapping[str, str]) -> str:
-    """What stands in `SHA256SUMS`."""
+    """Returns the text of `SHA256SUMS`."""
     return "".join(f"{value}  {name}\n" for name, value in sorted(sums.items()))
 
 

@@ -154,7 +154,7 @@ class Combined:
                 place = [field.name for field in fields].index(axis) + 1
                 fields.insert(place, pa.field(quantity[0], pa.float64()))
         schema = pa.schema(fields)
-        # So that pandas reads what it would have written.
+        # The metadata is what pandas writes, so that pandas reads the table as one of its own.
         said = pa.Table.from_pandas(schema.empty_table().to_pandas(), preserve_index=False).schema.metadata
         path = self._path(name)
         options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
@@ -198,17 +198,17 @@ def _keys(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _no_rows(values: Any) -> Any:
-    """Of a table without rows what is in columns of words cannot be one."""
+    """Returns the column of a table without rows; a column of words is made of nulls, since it cannot be sliced."""
     return pa.nulls(0) if pa.types.is_large_string(values.type) else values.slice(0, 0)
 
 
 def _whole_numbers(values: Sequence[int]) -> Any:
-    """As pandas has them."""
+    """Makes a column of the type that pandas would use."""
     return pa.array(values, pa.int64() if max(values) < 2**63 else pa.uint64())
 
 
 def _names(warnings: Sequence[RunWarning]) -> str:
-    """As `Result.row` has them."""
+    """Joins the names of warnings as `Result.row` does."""
     return ", ".join(dict.fromkeys(warning.name for warning in warnings if warning.name))
 
 

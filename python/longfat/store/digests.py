@@ -28,7 +28,7 @@ def digests_in(rows: Any) -> NDArray[np.bytes_]:
 
 
 def all_digests(file: Any) -> NDArray[np.bytes_]:
-    """The same of all rows of a Parquet file."""
+    """Returns the digests of all rows of a Parquet file, as `digests_in` does for some."""
     parts: list[NDArray[np.bytes_]] = []
     for start in range(0, file.num_row_groups, GROUPS_AT_ONCE):
         groups = range(start, min(start + GROUPS_AT_ONCE, file.num_row_groups))

@@ -38,7 +38,7 @@ def read_json(place: Place, name: str, *needed: str) -> dict[str, Any]:
 
 
 def json_bytes(value: object) -> bytes:
-    """What `read_json` reads; null for NaN, which JSON has not."""
+    """Makes the bytes that `read_json` reads; null for NaN, which JSON has not."""
     return (json.dumps(_plain(value), indent=2, allow_nan=False) + "\n").encode()
 
 
@@ -49,11 +49,11 @@ def read_table(place: Place, name: str) -> pd.DataFrame:
 
 
 def read_opened(file: Any) -> pd.DataFrame:
-    """The same of a file that is open: what `pandas.read_parquet` gives.
+    """Reads a table of users' columns from an open file, as `pandas.read_parquet` would.
 
-    Row groups are read one after the other, so that of a table of a million rows little more is in memory than the table.
+    Row groups are read one after the other, so that reading a table of a million rows needs little more memory than the table.
     """
-    # Without threads: one that still runs when the process ends aborts it.
+    # No threads are used: a thread that still runs when the process ends aborts it.
     with pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False) as source:
         rows, schema = source.metadata.num_rows, source.schema_arrow
         columns: dict[str, Any] = {

@@ -135,7 +135,7 @@ class Finished:
 
     @classmethod
     def of_run(cls, run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Finished:
-        """What there is to keep of a run that has just ended; metrics are made of it."""
+        """Makes the kept form of a run that has just ended; metrics are made of it."""
         facts: dict[str, Any] = {
             "run": run.hash,
             "title": title,
@@ -152,7 +152,7 @@ class Finished:
 
     @classmethod
     def from_trace(cls, facts: dict[str, Any], trace: Trace) -> Finished:
-        """Of the facts, with those of `IN_JSON` not yet in JSON, and a trace."""
+        """Makes it of the facts, with those of `IN_JSON` not yet in JSON, and a trace."""
         row = _row(facts) | trace.once()
         digest, parts = trace.kept(head(row), LARGE)
         if parts is None:
@@ -166,7 +166,7 @@ class Finished:
 
     @property
     def tables(self) -> Mapping[str, pa.Table]:
-        """Of `TRACE_TABLES`, those in which it has rows."""
+        """Tables in which it has rows, of `TRACE_TABLES`."""
         if self.large:
             return {name: pa.concat_tables(self.pieces(name)) for name in TRACE_TABLES if self.rows(name)}
         if self._tables is None:
@@ -220,7 +220,7 @@ class Finished:
             raise DamagedError("it is not what was written")
 
     def fields(self) -> dict[str, Any]:
-        """What is known of the run besides its trace, by the names of `Result`."""
+        """Facts about the run besides its trace, by the names of `Result`."""
         return fields(self.facts)
 
     def trace(self) -> Trace:
@@ -242,7 +242,7 @@ class Large(Protocol):
         ...
 
     def pieces(self, name: str, column: str) -> Iterator[pa.Table]:
-        """As `Finished.pieces`."""
+        """Yields a table piece by piece, as `Finished.pieces` does."""
         ...
 
 
@@ -263,7 +263,7 @@ class _OfTrace:
 
 
 def fields(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row of `runs` says besides the trace, by the names of `Result`."""
+    """Returns the facts in a row of `runs`, by the names of `Result`."""
     known = {name: json.loads(row[name]) if name in IN_JSON else row[name] for name in FACTS if name != "format_version"}
     known["warnings"] = [of_facts(one) for one in known["warnings"]]
     known["provenance"] = {name: known.pop(name) for name in MADE_BY}
@@ -271,13 +271,13 @@ def fields(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def head(row: dict[str, Any]) -> bytes:
-    """What the digest of a run begins with: pairs of a name and a value as JSON, without spaces."""
+    """Returns the beginning of a run's digest: pairs of a name and a value as JSON, without spaces."""
     before, behind = around_resolved(row)
     return f"{before}{_quoted(row['resolved'])}{behind}".encode()
 
 
 def around_resolved(row: dict[str, Any]) -> tuple[str, str]:
-    """The same before and behind the value of `resolved`, which is most of it."""
+    """Returns that beginning in two parts: before and behind the value of `resolved`, which is most of it."""
     names = _in_order(tuple(row))
     place = names.index("resolved")
     before, behind = ([f"[{_quoted(name)},{_json_of(row[name])}]" for name in some] for some in (names[:place], names[place + 1 :]))
@@ -290,7 +290,7 @@ def _in_order(names: tuple[str, ...]) -> list[str]:
 
 
 def _json_of(value: str | float | None) -> str:
-    """As `_json` has it, without its preparations, which take longer than a cell."""
+    """Writes a value as `_json` does, without its preparations, which take longer than a cell."""
     if isinstance(value, str):
         return _quoted(value)
     return repr(value) if type(value) is int else _json(value)

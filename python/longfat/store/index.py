@@ -1,7 +1,7 @@
-"""Where in a shard a run is: the first 8 bytes of each hash, sorted, with the number of its row in `runs`.
+"""Index of a shard: the first 8 bytes of each hash, sorted, with the number of its row in `runs`.
 
-It is a Parquet file like the tables, 12 bytes a run, so that one run of a million is found by one row group of it, and what a shard has in
-common with others by reading that much. Two runs may have the same first bytes: what is found is looked at in `runs`.
+It is a Parquet file like the tables, 12 bytes per run. One run of a million is found by one row group of it, and the runs that a shard
+has in common with others by reading the index alone. Two runs may have the same first bytes, so the row in `runs` is checked.
 """
 
 # pyarrow comes without types.

@@ -43,7 +43,7 @@ _LAYOUTS = json.dumps(LAYOUTS).encode()
 
 @dataclass(frozen=True)
 class Record:
-    """Where in a journal a run is."""
+    """Place of a run in a journal."""
 
     run: str
     journal: str
@@ -94,7 +94,7 @@ class Journal:
             yield journal
 
     def _lock(self) -> bool:
-        """Whether it is this process's now. Not where another holds it, or it has been turned into a shard meanwhile."""
+        """Takes the lock. False if another process holds it, or if the journal has been turned into a shard meanwhile."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -168,7 +168,7 @@ def encode(finished: Finished) -> bytes:
 
 
 def records(path: Path, start: int = 0) -> Iterator[Record]:
-    """What is whole in a journal from `start` on. What is not is passed over."""
+    """Yields the whole records of a journal from `start` on. Damaged ones are skipped."""
     try:
         with path.open("rb") as file:
             file.seek(start)

@@ -50,7 +50,7 @@ def exclusive(folder: Path, what: str, name: str) -> Generator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether there is a sweep or a writer."""
+    """Returns true if a sweep or a writer is at work there."""
     for name in (SWEEP, WRITERS):
         try:
             with (folder / name).open() as lock:

@@ -35,11 +35,11 @@ class Many:
     """Runs of one shard, with their rows."""
 
     facts: list[dict[str, Any]]
-    """As `Finished.facts`."""
+    """Facts of each run, as `Finished.facts`."""
     digests: list[str]
-    """What was written."""
+    """Digests of the runs as written."""
     tables: list[tuple[str, Table, list[int]]]
-    """Of each table the columns, and how many rows each run has. The table `run` has one of each."""
+    """Tables: name, columns, and how many rows each run has. The table `run` has one row per run."""
 
     @property
     def runs(self) -> list[str]:
@@ -65,11 +65,11 @@ class Shown:
 
     facts: list[dict[str, Any]]
     said: list[tuple[bytes, list[Given]] | None]
-    """Of each run a digest of its metrics, and its warnings. None for one that has no rows here, and has to be read alone."""
+    """Digest of each run's metrics, and its warnings. None for a run that has no rows here, and has to be read alone."""
     tables: dict[str, dict[str, Any]]
-    """By table its columns without those that say which run a row is of."""
+    """Columns by table, without those that say which run a row is of."""
     counts: dict[str, NDArray[np.int64]]
-    """By table how many rows each run has."""
+    """Rows of each run, by table."""
 
     @property
     def alone(self) -> list[str]:
@@ -77,7 +77,7 @@ class Shown:
         return [facts["run"] for facts, said in zip(self.facts, self.said, strict=True) if said is None]
 
     def warnings(self, number: int) -> tuple[RunWarning, ...]:
-        """Of a run."""
+        """Warnings of a run."""
         said, run = self.said[number], self.facts[number]["run"]
         return tuple(RunWarning(one["name"], one["text"], one["count"], (run,)) for one in said[1]) if said else ()
 

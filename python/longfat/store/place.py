@@ -1,4 +1,4 @@
-"""Where results are kept: a folder, or a URL of an object store.
+"""Places of results: a folder, or a URL of an object store.
 
 Both hold files by name. A file appears whole or not at all: in a folder it is written beside its name, put on the disk and renamed; an
 object store shows an object when all of it has come. Object stores are reached through `pyarrow.fs`, which finds credentials where each
@@ -32,7 +32,7 @@ from longfat.errors import StorageError
 from longfat.store import checksums
 
 SCHEMES = {"s3": "s3", "gs": "gs", "az": "abfs"}
-"""What a URL begins with, and what pyarrow calls it."""
+"""Schemes of URLs, and pyarrow's names for them."""
 UNFINISHED = ".unfinished-"
 AWAY = (
     *("NETWORK_CONNECTION", "REQUEST_TIMEOUT", "SLOW_DOWN", "SERVICE_UNAVAILABLE", "HTTP status 50"),  # S3
@@ -47,7 +47,7 @@ AWAY = (
 )
 """Words for a store that does not answer."""
 CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload", "LeaseNotPresent", "LeaseAlreadyPresent")
-"""What fails of something that was begun: a store that was started anew meanwhile may not know it any more, or may have ended it."""
+"""Words for the failure of something begun earlier: a store restarted meanwhile may have forgotten it, or may have ended it."""
 WAITS = "longfat waits for a store"
 PATIENCE_S = 300.0
 """How long a writer goes on trying to reach an object store that does not answer."""
@@ -62,12 +62,12 @@ class Url:
     text: str
 
     def __truediv__(self, name: str) -> Url:
-        """What is called `name` under it; options after a `?` stay at the end."""
+        """URL of `name` under it; options after a `?` stay at the end."""
         path, mark, options = self.text.partition("?")
         return Url(f"{path.rstrip('/')}/{name}{mark}{options}")
 
     def __str__(self) -> str:
-        """As it was given."""
+        """Returns the text as it was given."""
         return self.text
 
     @property
@@ -110,7 +110,7 @@ class Place(Protocol):
 
     where: Location
     local: Path
-    """Where this machine keeps its journals and locks for this place."""
+    """Folder where this machine keeps its journals and locks for this place."""
 
     def read(self, name: str) -> bytes:
         """All of a file."""
@@ -125,7 +125,7 @@ class Place(Protocol):
         ...
 
     def put_all(self, files: Mapping[str, bytes | Path]) -> None:
-        """As `put`, several files; where one cannot be written, in a folder none."""
+        """Puts several files, as `put` does. Where one cannot be written, a folder gets none."""
         ...
 
     def remove(self, name: str) -> None:
@@ -137,7 +137,7 @@ class Place(Protocol):
         ...
 
     def has(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Returns true if there is such a file."""
         ...
 
 
@@ -204,7 +204,7 @@ class Folder:
         return sorted(found)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a file."""
+        """Returns true if there is such a file."""
         return (self.path / name).is_file()
 
 
@@ -276,7 +276,7 @@ class Bucket:
         return sorted((info.base_name, info.size) for info in found if info.type == pafs.FileType.File)
 
     def has(self, name: str) -> bool:
-        """Whether there is such an object."""
+        """Returns true if there is such an object."""
         return patiently(lambda: self.system.get_file_info(self._path(name))).type == pafs.FileType.File
 
 
@@ -356,7 +356,7 @@ def _pauses() -> Iterator[float]:
 
 
 def _is_away(error: OSError) -> bool:
-    """Whether a store has not answered, or has for now no answer: what another time may bring."""
+    """Returns true if a store has not answered, or has no answer for now: a later attempt may succeed."""
     if error.errno in (errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE):
         return True
     said = str(error)
@@ -364,12 +364,12 @@ def _is_away(error: OSError) -> bool:
 
 
 def is_refused(error: BaseException) -> bool:
-    """Whether the system or a server says no, as against a file that is gone or damaged: of that pyarrow gives no number."""
+    """Returns true if the system or a server says no. For a file that is gone or damaged, pyarrow gives no number."""
     return isinstance(error, OSError) and (error.errno not in (None, errno.ENOENT) or _is_away(error))
 
 
 def machine() -> str:
-    """What this machine is called in the names of files."""
+    """Returns this machine's name as it stands in names of files."""
     name = "".join(sign if sign.isalnum() else "-" for sign in os.uname().nodename if sign.isascii())
     return (name or "machine")[:40]
 

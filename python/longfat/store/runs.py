@@ -48,7 +48,7 @@ class Kept:
     within: str
     """The name of its shard, or `JOURNALS`."""
     made_by: dict[str, Any]
-    """As `Result.provenance`; empty where it is damaged."""
+    """Provenance, as `Result.provenance`; empty where it is damaged."""
     size: int
     """Bytes; of a run in a shard, its share by rows."""
 
@@ -80,7 +80,7 @@ class Runs:
 
     @contextmanager
     def writer(self, keep_note: Callable[[], str] = str) -> Generator[Writer]:
-        """What writes finished runs. Any number of processes may hold one at once, also while one is `writing`. As `writing`."""
+        """Yields a writer of finished runs. Any number of processes may hold one at once, also while one is `writing`. As `writing`."""
         with self._telling(keep_note), locks.shared(self.place.local, str(self.folder), self._clear):
             self.check_format()
             writer = Writer(self.place)
@@ -102,7 +102,7 @@ class Runs:
 
     @contextmanager
     def _telling(self, keep_note: Callable[[], str] = str) -> Generator[None]:
-        """What the system refuses becomes a StorageError."""
+        """Turns an error of the system while writing into a StorageError."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
@@ -111,7 +111,7 @@ class Runs:
 
     @contextmanager
     def _reading(self) -> Generator[None]:
-        """The same for reads."""
+        """Turns an error of the system while reading into a StorageError."""
         try:
             yield
         except OSError as error:
@@ -167,7 +167,7 @@ class Runs:
             return self._shards.finished() | chain(*self._journals.values())
 
     def has(self, run: str) -> bool:
-        """Whether the run of this hash is finished, and all of it is what was written."""
+        """Returns true if the run of this hash is finished, and all of it is what was written."""
         with self._lock:
             self.refresh()
             try:
@@ -176,13 +176,13 @@ class Runs:
                 return False
 
     def is_finished(self, run: str) -> bool:
-        """Whether the run of this hash is finished now. What is in it is not looked at."""
+        """Returns true if the run of this hash is finished now. Its contents are not checked."""
         with self._lock:
             self.refresh()
             return self._is_there(run)
 
     def finished_of(self, runs: Iterable[str]) -> Hashes:
-        """Those of `runs` that are finished now. What is in them is not looked at."""
+        """Returns the `runs` that are finished now. Their contents are not checked."""
         wanted = Hashes.of(runs)
         with self._lock:
             self.refresh()
@@ -193,11 +193,11 @@ class Runs:
         return any(run in found for found in self._journals.values()) or self._shards.has(run)
 
     def whole(self, runs: Iterable[str]) -> Hashes:
-        """Those of `runs` that are finished and are what was written. The others that are there are put aside."""
+        """Returns the `runs` that are finished and are what was written. Damaged ones are put aside."""
         return self.whole_of(self.finished() & runs, self.put_aside)
 
     def whole_of(self, runs: Iterable[str], damaged: Callable[[str], object] = lambda _: None) -> Hashes:
-        """Those of `runs`, which were finished at the last look, that are what was written; `damaged` is told of the others."""
+        """Returns the `runs`, finished at the last look, that are what was written; `damaged` is told of the others."""
         every = Hashes.of(runs)
         suspects: list[str] = []
         for some in self._shards.read_many(every):
@@ -346,11 +346,11 @@ def _result(trace: Trace, fields: dict[str, Any]) -> Result:
 
 
 def _of_missing_columns(trace: Trace, tables: Tables, kept: list[RunWarning]) -> list[RunWarning]:
-    """What is to be told of a run whose trace lacks columns: which, and what was told of it then and cannot be told now."""
+    """Returns warnings for a run whose trace lacks columns: which columns, and earlier warnings that cannot be found again now."""
     if not trace.missing:
         return []
     now = {one["text"] for one in tables["warnings"]}
-    # Where nothing is stored, a count is read as 0; a value that may be missing is.
+    # A column that is not stored is read as 0 where it counts, and as missing where it may be missing.
     unknown = [column for column in trace.missing if _can_be_missing(column)]
     wrong = [column for column in trace.missing if column not in unknown]
     notes = [f"its trace was stored without {', '.join(unknown)}: what is made of that has no value"] if unknown else []

@@ -87,10 +87,10 @@ class Shard:
         self._packed: dict[str, bytes] | None = None
         """The footers of its files, as they are written: in memory a footer takes ten times as much. None while nobody has asked."""
         self._footers: dict[str, Any] = {}
-        """Those that are in use."""
+        """Footers that are in use."""
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
         self._starts: dict[str, list[int]] = {}
-        """Of each table where its row groups begin, and where the last ends."""
+        """Starts of each table's row groups, and the end of the last."""
         if facts := self._said():
             self.replaces = facts["replaces"]
             self.size = sum(one["bytes"] for one in facts["tables"].values())
@@ -99,7 +99,7 @@ class Shard:
         """The runs that it has, and of each of them, in that order, the number of its row in `runs`, where somebody has asked."""
 
     def _said(self) -> dict[str, Any]:
-        """What its `NAME.json` says; nothing where it is damaged or gone: its files have footers of their own."""
+        """Reads `NAME.json`; nothing where it is damaged or gone: the files have footers of their own."""
         with passing_over_damage():
             said = json.loads(self.place.read(f"{FOLDER}/{self.name}.json"))
             facts: dict[str, Any] = said["shard"]
@@ -119,7 +119,7 @@ class Shard:
         return [table for table in TABLES if self.place.has(self.path(table))]
 
     def _read(self, table: str, what: Callable[[Any], Found]) -> Found:
-        """What is asked of the Parquet file of a table."""
+        """Calls `what` with the Parquet file of a table."""
 
         def read() -> Found:
             with self.place.open(self.path(table)) as source:
@@ -134,7 +134,7 @@ class Shard:
         return self._footer(table) or self._read(table, lambda file: file.metadata)
 
     def _footer(self, table: str) -> Any:
-        """The same, or None where only the file has it."""
+        """The footer if it is known without the file, else None."""
         if self._packed is None:
             self._packed = {}
             self._said()
@@ -180,7 +180,7 @@ class Shard:
         return self._runs
 
     def _digests(self) -> list[tuple[int, NDArray[np.bytes_]]]:
-        """Of the runs in rows that can be read, each time with the number of the first row."""
+        """Digests of the runs in rows that can be read, each time with the number of the first row."""
         try:
             return [(0, self._read("runs", all_digests))]
         except FileNotFoundError as error:
@@ -207,9 +207,9 @@ class Shard:
         self.forget()
 
     def find(self, wanted: Hashes) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
-        """Of those of `wanted` that it has the numbers of their rows in `runs`, and their digests, as they stand there. GoneError.
+        """Finds the runs of `wanted` that it has: the numbers of their rows in `runs`, and their digests, as they stand there. GoneError.
 
-        Where its runs are not held it goes by the index, and holds nothing.
+        It goes by the index and holds nothing, unless its runs are held already.
         """
         if self._runs is None:
             with passing_over_damage():
@@ -242,12 +242,12 @@ class Shard:
         return None
 
     def in_order(self, some: Hashes) -> tuple[NDArray[np.int64], NDArray[np.bytes_]]:
-        """As `find`, for who comes again and again: its runs are held from then on."""
+        """Finds runs as `find` does, for a caller that comes again and again: the shard's runs are held from then on."""
         self._loaded()
         return self.find(some)
 
     def facts(self, columns: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Of each run these facts, as `Finished.fields` has them; without the runs whose facts are damaged."""
+        """Returns these facts of each run, as `Finished.fields` has them; without the runs whose facts are damaged."""
         found: dict[str, dict[str, Any]] = {}
         with passing_over_damage():
             for number in range(len(self._rows_of_groups("runs"))):
@@ -266,7 +266,7 @@ class Shard:
         return self._starts[table]
 
     def pieces(self, table: str, start: int, count: int, group: Callable[[int], pa.Table]) -> Iterator[pa.Table]:
-        """The same, a row group at a time. `group` reads one."""
+        """Yields rows of a table, a row group at a time. `group` reads one."""
         starts = self._starts_of_groups(table)
         found = 0
         for number in range(bisect_right(starts, start) - 1, len(starts) - 1):
@@ -283,7 +283,7 @@ class Shard:
         return self._read(table, lambda file: file.read_row_group(number, columns=columns))
 
     def kept_group(self, table: str, number: int) -> pa.Table:
-        """The same, kept in case the next run has rows in it, too."""
+        """Reads a row group and keeps it in case the next run has rows in it, too."""
         key, groups = (table, number), self._groups
         found = groups.pop(key, None)
         groups[key] = found = self.group(table, number) if found is None else found
@@ -341,7 +341,7 @@ class _InShard:
     shard: Shard
     run: str
     places: dict[str, tuple[int, int]]
-    """Of each table where they begin, and how many there are."""
+    """First row of the run in each table, and how many rows it has."""
 
     def rows(self, name: str) -> int:
         return self.places.get(name, (0, 0))[1]

@@ -50,7 +50,7 @@ class Shards:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.there: dict[str, Shard] = {}
-        """Those that count, by name."""
+        """Shards that count, by name."""
         self._known: dict[str, Shard] = {}
         self._aside: set[tuple[str, str]] = set()
         self._unmergeable: set[str] = set()
@@ -79,7 +79,7 @@ class Shards:
         return self._settled(look)
 
     def _settled(self, look: Callable[[], Found]) -> Found:
-        """What a look at the shards gives. Where one has gone into another meanwhile, it looks again."""
+        """Returns what a look at the shards gives. Where one has gone into another meanwhile, it looks again."""
         while True:
             try:
                 return look()
@@ -89,7 +89,7 @@ class Shards:
                     self.there[gone.shard].lost()
 
     def settled(self) -> dict[str, Shard]:
-        """Those that count, by name, all of whose runs are known; of one that has lost them none."""
+        """Shards that count, by name, all of whose runs are known; a shard that has lost its runs has none."""
         self.finished()
         return self.there
 
@@ -100,7 +100,7 @@ class Shards:
         _give_back()
 
     def has(self, run: str) -> bool:
-        """Whether there is a run that is not put aside."""
+        """Returns true if there is a run that is not put aside."""
         return bool(self._with(run))
 
     def aside(self) -> list[tuple[str, str]]:
@@ -165,7 +165,7 @@ class Shards:
                     yield many
             except (*UNREADABLE, TypeError, AttributeError):  # which run it is, and what is wrong, is told when each is read
                 yield list(in_hexadecimal(digests[done:]))
-            # Of each shard in turn some row groups are held, and not of all shards at once.
+            # Row groups of one shard at a time are held, and not of all shards at once.
             shard.forget()
         yield [*alone, *left]
 
@@ -225,7 +225,7 @@ class Shards:
         _give_back()
 
     def _merge_some(self, mine: str) -> bool:
-        """Whether there were shards to be merged, and they were."""
+        """Merges shards. Returns true if there were some to be merged, and they were."""
         self.refresh()
         self._clear(mine)
         some = self._too_many(mine)
@@ -340,7 +340,7 @@ class Shards:
 
 
 def _left_out(some: list[Shard], dropped: Hashes) -> Iterator[Hashes]:
-    """Of each shard what one of them all does not get of it: the runs `dropped`, and those that one before it has."""
+    """Yields for each shard the runs that the merged shard does not take from it: those `dropped`, and those that an earlier shard has."""
     prefixes = [shard.prefixes() for shard in some]
     known = np.concatenate([np.empty(0, np.uint64), *(one for one in prefixes if one is not None)])
     if not dropped and len(np.unique(known)) == len(known) and not any(one is None for one in prefixes):
@@ -371,7 +371,7 @@ def _class(size: int) -> int:
 
 
 def _fit(one: Shard, other: Shard) -> bool:
-    """Whether the tables that both have are of the same columns."""
+    """Returns true if the tables that both have are of the same columns."""
     try:
         mine, others = one.schemas(), other.schemas()
     except UNREADABLE:
@@ -404,7 +404,7 @@ def _give_back() -> None:
 
 @contextmanager
 def _alone(lock: Path) -> Generator[bool]:
-    """Whether nobody else on this machine holds the lock, which is held until the end."""
+    """Takes the lock until the end. Yields true if nobody else on this machine holds it."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         try:

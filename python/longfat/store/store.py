@@ -179,11 +179,11 @@ class Store(Runs):
         return self._only_made(now, rows)
 
     def is_written_to(self) -> bool:
-        """Whether a process of this machine is writing here now."""
+        """Returns true if a process of this machine is writing here now."""
         return locks.is_held(self.place.local)
 
     def is_there(self) -> bool:
-        """Whether there are results, of a whole sweep or of a part of one."""
+        """Returns true if there are results, of a whole sweep or of a part of one."""
         with self._reading():
             return any(self.place.has(name) for name in (PROVENANCE, SWEEP))
 
@@ -198,7 +198,7 @@ class Store(Runs):
         return found
 
     def load_so_far(self) -> Results:
-        """Of a sweep that is under way or was stopped, the runs that are finished: `Results.so_far` says how many. Else as `load`.
+        """Loads the finished runs of a sweep that is under way or was stopped: `Results.so_far` says how many. Else as `load`.
 
         A run that is damaged counts as not finished.
         """
@@ -224,7 +224,7 @@ class Store(Runs):
         return self._only_made(note | {"so_far": so_far}, done, document)
 
     def load(self) -> Results:
-        """What `combine` wrote, or where its tables are damaged, what it would write.
+        """Loads the tables that `combine` wrote; where they are damaged, they are made anew.
 
         All tables but `runs` are read when they are asked for.
         StorageError where there are no results, or newer ones; DamagedError where there is no way back.

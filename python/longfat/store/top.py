@@ -1,9 +1,9 @@
-"""What stands at the top of results: the experiment, where they come from, and the tables that users see.
+"""Files at the top of results: the experiment, where they come from, and the tables that users see.
 
 experiment.toml         the experiment as it was given
 provenance.json         how, where and by what code it was run; format_version
 sweep.json              while a sweep is under way, or was stopped: what it is of
-runs.parquet            one row a run; see longfat.results.results for the columns of each table
+runs.parquet            one row per run; see longfat.results.results for the columns of each table
 flows.parquet links.parquet hosts.parquet
 SHA256SUMS              what these files were when they were written
 """

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from longfat.store.place import Place
 
 JOURNAL_BYTES = 32 << 20
-"""A journal of this size becomes a shard."""
+"""Size at which a journal becomes a shard, bytes."""
 JOURNAL_RUNS = 20_000
-"""So does one of so many runs."""
+"""Number of runs at which a journal becomes a shard."""
 
 
 class Writer:
@@ -63,7 +63,7 @@ class Writer:
             self._shards.unload()
 
     def _made_a_shard(self, finished: Finished) -> bool:
-        """Whether a run has become a shard. One that could not be sent waits in the journal, as the others do. OSError."""
+        """Makes a shard of a run; returns false if it could not be sent: it waits in the journal, as the others do. OSError."""
         try:
             with self._sealing:
                 self._shards.write(iter([finished]))
