@@ -32,7 +32,7 @@ class Observation:
     now: float
     """Virtual time in seconds."""
     flows: list[FlowEntry]
-    """What each flow's sender says of itself, as `tcp_info` does."""
+    """State of each flow's sender, as in `tcp_info`."""
     queues: list[QueueEntry]
     """The queue in front of each one-way link, and totals of that link so far."""
 
@@ -63,7 +63,7 @@ class Simulation:
 
     @property
     def done(self) -> bool:
-        """Whether the run has come to its end."""
+        """True if the run has come to its end."""
         return self._native.done
 
     @property
@@ -79,7 +79,7 @@ class Simulation:
         self._native.advance(_number("until", until, "s", 1e6))
 
     def observe(self) -> Observation:
-        """What there is to see now. Looking changes nothing."""
+        """Returns the state of flows and queues now. Looking changes nothing."""
         return Observation(self.now, self._native.flows(), self._native.queues())
 
     def set(

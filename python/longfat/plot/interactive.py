@@ -53,7 +53,7 @@ def _series(series: Series, style: Style, most_points: int | None) -> dict[str, 
         "step": series.step,
         "published": series.published,
         "bar": series.bar,
-        # Whether a part of it can be found by halving.
+        # True if a part of it can be found by halving.
         "sorted": bool(np.all(np.diff(np.asarray(series.x)) >= 0)),
     }
     ends = {"low": series.low, "error": series.error}

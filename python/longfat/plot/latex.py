@@ -24,7 +24,7 @@ DIGITS = 4
 
 
 def to_latex(results: Results, metrics: Sequence[str], level: float = LEVEL, by: Literal["run", "group"] = "run") -> str:
-    """What `Results.to_latex` says."""
+    """Makes the table of `Results.to_latex`."""
     need("report", "a table of LaTeX")
     means = results.means(level, by=by)
     keys = [*results.axes, "group"] if by == "group" else results.axes

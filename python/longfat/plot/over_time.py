@@ -35,7 +35,7 @@ Line = tuple[str, pd.DataFrame]
 
 
 def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterator[Plot]:
-    """What was recorded of a run, over time; none of what was not. `label` stands in titles, what the run is in captions if `named`."""
+    """Yields a run's recordings over time. `label` stands in titles, the description of the run in captions if `named`."""
     (flows, of_flows), (links, of_links) = (thinned(result, name, MOST_ROWS) for name in ("flow_series", "link_series"))
     some = sorted(flows["flow"].unique())[:MOST_LINES] if len(flows) else []
     by_flow: dict[Any, pd.DataFrame] = dict(iter(flows.groupby("flow"))) if len(flows) else {}

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 GAP = -(2**31)
 """The difference that stands for NaN."""
 DIGITS = 8
-"""Of the largest difference in a column, what is kept at least."""
+"""Digits that are kept at least of the largest difference in a column."""
 EXACT = 15
 """Digits of a 64-bit float."""
 
@@ -61,7 +61,7 @@ def pack(value: object) -> str:
 
 
 def unpack(text: str) -> Any:
-    """What `pack` was given; a column as a list."""
+    """Returns what `pack` was given; a column as a list."""
     content = zlib.decompress(base64.b64decode(text))
     (length,) = struct.unpack_from("<I", content)
     head = json.loads(content[4 : 4 + length])

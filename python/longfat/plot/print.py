@@ -59,9 +59,9 @@ FEW_DECADES = 2e3
 
 
 MANY_MARKS = 20
-"""Marks without a line from which on each is small."""
+"""Number of marks without a line from which on each is small."""
 LEAST = 7
-"""Of these, the height of the shortest bar."""
+"""Height of the shortest bar, in rows of `PIXELS`."""
 
 
 def save(plot: Plot, folder: Path) -> list[Path]:
@@ -75,7 +75,7 @@ def save(plot: Plot, folder: Path) -> list[Path]:
 
 
 METADATA: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None, "Producer": None, "Creator": None}}
-"""By ending; without what differs from day to day."""
+"""Metadata by the file name's ending, without what differs from day to day."""
 
 
 def write(
@@ -176,7 +176,7 @@ def _mark(series: Series, colour: str, *, many: bool) -> dict[str, Any]:
     """How large the marks of a series are, and whether they are filled."""
     if series.published:
         return {"markersize": 8, "markeredgewidth": 1.4, "markeredgecolor": colour, "markerfacecolor": "none", "zorder": 5}
-    # Of many marks, each is small.
+    # Marks are small where there are many.
     return {"markersize": 2.4, "markeredgewidth": 0.4} if many else {}
 
 
@@ -223,7 +223,7 @@ def _plain(text: str) -> str:
 def _map(figure: Figure, axes: Any, heat: Heat) -> None:
     colours = LinearSegmentedColormap.from_list("longfat", list(heat.colours))
     image = axes.imshow(heat.rows, cmap=colours, vmin=heat.low, vmax=heat.high, aspect="auto")
-    # What is missing is not what is in the middle.
+    # A missing value has a colour of its own: it is not a value in the middle.
     axes.set_facecolor("#dddddd")
     for y, row in enumerate(heat.rows):
         for x, value in enumerate(row):

@@ -25,17 +25,17 @@ from longfat.results.result import Result
 
 Part = Literal["segments", "retransmissions", "acks", "window", "sack", "drops", "marks"]
 PARTS: tuple[Part, ...] = ("window", "segments", "sack", "retransmissions", "acks", "drops", "marks")
-"""What a time-sequence graph can show, what is drawn last at the end."""
+"""Parts of a time-sequence graph, in the order in which they are drawn."""
 
 COLOURS: dict[Part, int] = {"window": 4, "segments": 0, "retransmissions": 1, "sack": 3, "acks": 2, "drops": 6, "marks": 5}
 
 MOST_SPEEDS = 200_000
-"""Intervals of a graph of speed at most."""
+"""Most intervals of a graph of speed."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where packets are looked at: rows of the table for data, and for what comes back."""
+    """A point where packets are looked at: rows of the table for data, and for what comes back."""
 
     name: str
     data: pd.DataFrame
@@ -243,7 +243,7 @@ def _sack(back: pd.DataFrame, colour: int) -> list[Series]:
 
 
 def _drops(packets: pd.DataFrame | Result, flow: int) -> list[Series]:
-    """What was lost of the flow's data, wherever: a series for each link and reason."""
+    """Series of the flow's data that was lost, wherever: one for each link and reason."""
     table = _table(packets)
     mine = (table["flow"] == flow) & (table["direction"] == "forward")
     lost = table[mine & table["event"].str.startswith("dropped") & (table["len_bytes"] > 0)]
@@ -303,7 +303,7 @@ def _link(packets: pd.DataFrame | Result, at: str | int) -> int:
 
 
 def _within(series: Series, start: float | None, end: float | None) -> Series:
-    """What of a series is between `start` and `end`; of a line, also the points before and after, to which it goes."""
+    """Cuts a series to `start` and `end`; a line also keeps the points before and after, to which it goes."""
     x = np.asarray(series.x)
     first = 0 if start is None else int(np.searchsorted(x, start, side="left"))
     last = len(x) if end is None else int(np.searchsorted(x, end, side="right"))

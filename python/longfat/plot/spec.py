@@ -1,4 +1,4 @@
-"""What a plot shows, apart from how it is drawn: one spec, drawn interactively and for print."""
+"""Specs of plots: contents apart from how they are drawn. One spec is drawn interactively and for print."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Axis:
     title: str
     log: bool = False
     start: float | None = None
-    """Where the axis begins (a data value, also when `log`); by default, where the data does."""
+    """Start of the axis (a data value, also when `log`); by default, where the data begins."""
     end: float | None = None
     names: Sequence[str] = ()
-    """What the values 0, 1, 2... are called, where they count things (stacks) rather than measure. May be of two lines."""
+    """Names of the values 0, 1, 2..., where they count things (stacks) rather than measure. May be of two lines."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Series:
     step: bool = False
     """Hold each value until the next, as counters and windows do."""
     published: bool = False
-    """What somebody else measured: larger hollow marks, over all lines."""
+    """True for values that somebody else measured: larger hollow marks, over all lines."""
     bar: bool = False
     """A bar at each x instead of a line, on top of the bars of the series before it."""
     colour: int | None = None
@@ -109,7 +109,7 @@ class Heat:
         """The number in a cell."""
         if not math.isfinite(value):
             return ""
-        # Without a minus before what is rounded to nothing.
+        # A value that rounds to nothing has no minus before it.
         return f"{value:.3g}" if self.sequential else f"{round(value, 2) + 0.0:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""What came out of a sweep: lines along numbers, bars and dots by names, maps of two axes, flows, groups, delay."""
+"""Plots of a sweep: lines along numbers, bars and dots by names, maps of two axes, flows, groups, delay."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -131,7 +131,7 @@ def mean_rtt(results: Results) -> pd.Series:
 
 
 def spaced(values: Sequence[float]) -> bool:
-    """Whether numbers are spaced as on a logarithmic axis: far apart, and more evenly by their ratios than by their differences."""
+    """Returns true if numbers are spaced as on a logarithmic axis: far apart, and more evenly by their ratios than by their differences."""
     numbers = sorted(set(values))
     if len(numbers) < 3 or numbers[0] <= 0 or numbers[-1] / numbers[0] < WIDE:
         return False
@@ -149,7 +149,7 @@ def _along(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metr
     """A metric along an axis: a line for each value of the next, a plot for each of those after it."""
     column = numeric_axis(runs, results.axes)
     if column is None:
-        # By names: the axis that has most of them.
+        # Axis of names: the one with most of them.
         axis, across = max(varied, key=lambda one: runs[one].nunique()), None
     else:
         axis, across = quantities(runs, results.axes)[column][0], column

@@ -18,7 +18,7 @@ STEPS: dict[Unit, tuple[tuple[str, float], ...]] = {
 
 
 def scaled(unit: Unit, largest: float) -> tuple[str, float]:
-    """What to call the unit in which `largest` is at least 1, and how many of the base unit it is."""
+    """Returns the unit in which `largest` is at least 1, and how many of the base unit it is."""
     steps = STEPS[unit]
     if not abs(largest) > 0:
         return next(step for step in steps if step[1] == 1.0)

@@ -24,12 +24,12 @@ AXIS = "backend"
 FIGURES = ("goodput", "cwnd", "rtt", "queue", "drops")
 GOODPUT_WITHIN = 0.05
 QUEUE_WITHIN = 0.1
-"""What agreement is: docs/testbed.md."""
+"""Limits of agreement: docs/testbed.md."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The same run by two backends."""
+    """One run by two backends."""
 
     labels: dict[str, str]
     """The value of each other axis; and the repeat, where there are several."""
@@ -38,7 +38,7 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """What tells it from other pairs."""
+        """Name that tells it from other pairs."""
         return ", ".join(self.labels.values()) or self.first.title
 
 
@@ -86,14 +86,14 @@ def queue_delay(pair: Pair) -> Quantity:
 
 
 def sent_again(pair: Pair) -> Quantity:
-    """Of all payload sent, what was sent before."""
+    """Fraction of all payload sent that was a retransmission."""
     return Quantity(
         *(float(one.flows["bytes_retransmitted"].sum() / max(1, one.flows["bytes_sent"].sum())) for one in (pair.first, pair.second))
     )
 
 
 def table(results: Sequence[Result]) -> pd.DataFrame:
-    """One row a pair: the axes, `goodput_bps`, `queue_delay_s` and `sent_again` of both backends with their difference, and the verdict."""
+    """One row per pair: the axes, `goodput_bps`, `queue_delay_s`, `sent_again` of both backends with their difference, and the verdict."""
     rows: list[dict[str, Any]] = []
     for pair in pairs(results):
         row: dict[str, Any] = dict(pair.labels)
@@ -174,7 +174,7 @@ def plots(pair: Pair) -> Iterator[Plot]:
     prefix = re.sub(r"[^a-z0-9]+", "-", pair.name.lower()).strip("-")
     for plot in time_plots(together(pair), named=False):
         if plot.id in FIGURES:
-            # What both backends carry together is nothing.
+            # The sum over both backends means nothing.
             series = [one for one in plot.series if one.name != "all"]
             # The fullest queue comes first, whosever it is; a backend has one colour in all figures.
             series.sort(key=lambda one: one.name.endswith(f", {pair.second.labels[AXIS]}"))

@@ -26,7 +26,7 @@ ALIKE = 0.01
 
 @dataclass(frozen=True)
 class Answer:
-    """What the first screen says."""
+    """Contents of the first screen."""
 
     sentences: list[str]
     columns: list[str]
@@ -39,7 +39,7 @@ class Answer:
 
 
 def answer(results: Results) -> Answer:
-    """What came out, in short. Repeats of a setting are averaged."""
+    """Summarizes the results. Repeats of a setting are averaged."""
     by = headline(results)
     column = by.column
     table = _settings(results, by)
@@ -70,7 +70,7 @@ METRICS: Mapping[str, tuple[str, Unit | None]] = {
     "retransmission_rate": ("sent again", None),
     "jain_index": ("Jain's index", "1"),
 }
-"""What the table of settings has, by column: what to call it, and its unit; without one it is a share."""
+"""Columns of the table of settings: heading and unit; a column without a unit is a fraction."""
 THROUGHPUTS = ("ttcp_utilization_bps", "goodput_total_bps")
 """Columns of which a table has one."""
 
@@ -149,7 +149,7 @@ def _what_matters(table: pd.DataFrame, varied: Sequence[str], column: str) -> st
 
 
 def _limit(results: Results, column: str) -> list[str]:
-    """What limits the best run, as far as its counters tell."""
+    """Names what limits the best run, as far as its counters tell."""
     values = results.runs[column]
     run = results.runs["run"].iloc[int(values.argmax())] if values.notna().any() else results.runs["run"].iloc[0]
     result = results.open(run)
@@ -160,7 +160,7 @@ def _limit(results: Results, column: str) -> list[str]:
 
 
 def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
-    """What limits a run: a busy link, what its senders mostly wait for, or losses; empty where it has no links."""
+    """Names what limits a run: a busy link, what its senders mostly wait for, or losses; empty where it has no links."""
     if links.empty:
         return ""
     neck, busiest = links[links["bottleneck"] == 1], links.iloc[int(links["utilization"].fillna(0).argmax())]
@@ -190,7 +190,7 @@ LIMITS: Mapping[str, str] = {
     "host_limited_s": "the sender's own interface limits",
     "application_limited_s": "the application limits",
 }
-"""What may hold a sender back, by the column of the time it did, but for its congestion window."""
+"""Limits of a sender other than its congestion window, by the column of the time for which each held it back."""
 
 
 def _waits(flows: pd.DataFrame, end_s: float) -> dict[str, float]:
@@ -198,7 +198,7 @@ def _waits(flows: pd.DataFrame, end_s: float) -> dict[str, float]:
     columns = ["cwnd_limited_s", *(column for column in LIMITS if column != "application_limited_s")]
     if not set(columns) <= set(flows):
         return {}
-    # What is not TCP, or was never established, waits for nothing.
+    # A flow that is not TCP, or was never established, waits for nothing.
     flows = flows.dropna(subset=[*columns, "established_s"])
     lives = float((flows["acked_all_s"].fillna(end_s) - flows["established_s"]).clip(lower=0).sum())
     if not lives:

@@ -22,12 +22,12 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Of its widest cell, or its heading on one line."""
+        """Width of its widest cell, or of its heading on one line."""
         return max(self.least, _length(self.title))
 
     @property
     def least(self) -> int:
-        """With the heading on as many lines as it has words."""
+        """Width with the heading on as many lines as it has words."""
         return max(map(_length, (*self.title.split(), *self.cells)), default=0)
 
 

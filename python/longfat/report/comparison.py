@@ -24,7 +24,7 @@ WIDE = 130
 
 
 def difference(line: Comparison) -> str:
-    """By how much ours is off, in percent of the published number."""
+    """Difference between ours and the published number, in percent of the published one."""
     if isinstance(line.published, float) and isinstance(line.ours, float) and line.published:
         return f"{100 * (line.ours - line.published) / abs(line.published):+.1f} %"
     return ""

@@ -109,7 +109,7 @@ def _link(run: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _said(links: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What is written at a link: rate, delay, queue, and what it loses."""
+    """Lines that are written at a link: rate, delay, queue, and what it loses."""
     lines = [_values([link.get("rate", "") for link in links]), _values([link.get("delay", "") for link in links])]
     lines.append(_values([_queue(link) for link in links]))
     lines.append(_values([_loss(link) for link in links]))
@@ -136,7 +136,7 @@ def _loss(link: Mapping[str, Any]) -> str:
 
 
 def _values(values: Sequence[str]) -> str:
-    """What a property is in all runs: its value, or the first and the last, with what they have in common said once."""
+    """Values of a property in all runs: its value, or the first and the last, with what they have in common said once."""
     distinct = list(dict.fromkeys(value for value in values if value))
     if len(distinct) < 2:
         return "".join(distinct)
@@ -227,7 +227,7 @@ def _node(node: Node, top: float) -> Markup:
 
 
 def _fans(edge: Edge) -> list[tuple[int, int]]:
-    """Of each end the node, and to which column the link goes: who has that in common lies close together."""
+    """Keys of the fans that a link belongs to: each end's node with the column of the other end. Links of one fan lie close together."""
     one, other = edge.ends
     return [(id(one), other.column), (id(other), one.column)]
 

@@ -1,4 +1,4 @@
-"""What notebooks show of an experiment and of results."""
+"""Displays of an experiment and of results in notebooks."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false

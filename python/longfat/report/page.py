@@ -67,7 +67,7 @@ class Shown:
 
     @property
     def wide(self) -> bool:
-        """Whether it takes the whole width, as a time-sequence graph does."""
+        """True if it takes the whole width, as a time-sequence graph does."""
         return any(series.low is not None for series in self.plot.series)
 
     @property
@@ -146,7 +146,7 @@ def results_page(results: Results, text: str = "", tick: Callable[[float], objec
 
 
 def _description(text: str) -> str:
-    """What the experiment's file says of itself."""
+    """Returns the description in the experiment's file."""
     try:
         said = tomllib.loads(text).get("description", "")
     except tomllib.TOMLDecodeError:

@@ -27,7 +27,7 @@ LINES = 4
 
 @dataclass(frozen=True)
 class Runs:
-    """What the page needs to let a reader pick runs."""
+    """Data that lets a reader of the page pick runs."""
 
     facts: dict[str, Any]
     """Axes with their values; runs with their places on them; which two are shown first."""
@@ -40,7 +40,7 @@ class Runs:
 
     @property
     def recorded(self) -> bool:
-        """Whether any run has something over time."""
+        """True if any run has something over time."""
         return any(self.packs)
 
 

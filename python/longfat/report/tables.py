@@ -119,7 +119,7 @@ def run_table(results: Results, *, details: bool = True) -> tuple[list[str], lis
 
 
 def limited_by(runs: pd.DataFrame) -> pd.Series | None:
-    """What the senders of each run waited for most, and for how much of the time: `cwnd 98 %`. `None` where that was not recorded."""
+    """Names what the senders of each run waited for most, and for how much of the time: `cwnd 98 %`. `None` where that was not recorded."""
     names = {f"{name}_limited_share": name for name in ("cwnd", "rwnd", "sndbuf", "pacing", "host", "application")}
     if not set(names) <= set(runs) or runs[[*names]].isna().all(axis=None):
         return None
@@ -154,7 +154,7 @@ def _interval(mean: float, half: float) -> str:
 
 
 def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
-    """The same of the hosts, where a run has several with bounded memory: of one alone, the table of runs says all."""
+    """Returns the table of hosts, where a run has several with bounded memory: for one alone, the table of runs says all."""
     hosts = results.hosts
     # An axis called `name` leaves the hosts' own column another name.
     name = "host_name" if "host_name" in hosts else "name"
@@ -169,7 +169,7 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
     twins = quantities(table, axes).keys()
     # A column without a single value (no probe, no second sender) says nothing.
     shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
-    # What is asked most comes first: of a table that is split for want of room, it is in the first part.
+    # The columns that readers ask for most come first: they are in the first part of a table that is split for want of room.
     shown.sort(key=lambda name: (name not in axes, FIRST.index(name) if name in FIRST and name not in axes else len(FIRST)))
     titles: list[str] = []
     cells: list[list[str]] = []

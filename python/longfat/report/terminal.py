@@ -93,7 +93,7 @@ class Terminal(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """As wide as the terminal, or as `COLUMNS` says; into a file or a pipe, as wide as it takes."""
+    """Makes a console as wide as the terminal, or as `COLUMNS` says; into a file or a pipe, as wide as it takes."""
     bounded = stderr or sys.stdout.isatty() or "COLUMNS" in os.environ
     return Terminal(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
 

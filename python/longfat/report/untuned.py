@@ -24,7 +24,7 @@ MOST = 20
 
 
 def line(results: Results) -> str:
-    """What an untouched Linux host would get in place of the flow that is farthest above it; empty where there is nothing to say."""
+    """Says what an untouched Linux host would get in place of the flow that is farthest above it; empty where there is nothing to say."""
     flows = results.flows
     if flows.empty or not {"goodput_bps", "rtt_min_s", "group"} <= set(flows):
         return ""
@@ -48,7 +48,7 @@ def line(results: Results) -> str:
 
 
 def is_tuned(flow: Mapping[str, Any]) -> bool:
-    """Whether the buffers of a flow of a resolved experiment bound nothing, from its start on."""
+    """Returns true if the buffers of a flow of a resolved experiment bound nothing, from its start on."""
     receiver = {**flow, **flow.get("receiver", {})}
     return flow["window_sizing"]["kind"] == "static" and (flow["send_buffer"], receiver["receive_buffer"]) == (UNBOUNDED, UNBOUNDED)
 

@@ -1,4 +1,4 @@
-"""What a sweep that decides came to: the value that a search found, and the repeats that a precision took."""
+"""Outcomes of an adaptive sweep: the value that a search found, and the repeats that a precision took."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def found(results: Results) -> pd.DataFrame:
-    """What a `[search]` found: one row a combination of the other axes.
+    """Table of what a `[search]` found: one row per combination of the other axes.
 
     It has the value of the axis that is searched (nothing where no value reaches the bound), the mean of the metric there, and its
     number of repeats. `before` is the last value that was run and does not reach the bound, and `..._before` the metric there (nothing
@@ -44,7 +44,7 @@ def found(results: Results) -> pd.DataFrame:
 
 
 def lines(results: Results) -> list[str]:
-    """What there is to say of it, a line each."""
+    """Lines that describe the outcomes."""
     return [*_of_search(results), *_of_precision(results)]
 
 

@@ -122,7 +122,7 @@ def _key_columns(results: Results) -> Sequence[str]:
 
 
 def _is(text: object, value: Label) -> bool:
-    """Whether a label of an axis is what is asked for: the same word, or the same quantity ("1 GiB" and "1024 MiB", 8 and "8")."""
+    """Returns true if a label of an axis is `value`: the same word, or the same quantity ("1 GiB" and "1024 MiB", 8 and "8")."""
     asked = str(value).lower() if isinstance(value, bool) else str(value)
     if str(text) == asked:
         return True

@@ -1,4 +1,4 @@
-"""Where results come from: the code, the backend, the machine, the experiment."""
+"""Provenance of results: the code, the backend, the machine, the experiment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def of_run(run: Run) -> dict[str, Any]:
-    """What has just made a run."""
+    """Describes the code, backend and machine that have just made a run."""
     # In real time the machine is a part of what made it.
     machine = {"kernel": platform.release(), "cpu": _cpu(), "cpus": str(os.cpu_count())} if run.is_real_time else {}
     return {"results_version": RESULTS_VERSION, "backend": run.backend, "longfat": _longfat() | machine, "finished": _now()}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 MOST = 1_000_000
-"""As many repeats as an experiment file may ask for."""
+"""Most repeats that an experiment file may ask for."""
 
 
 def half_width(values: Sequence[float], level: float = LEVEL) -> float:

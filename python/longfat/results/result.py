@@ -36,7 +36,7 @@ class Columns:
     """Columns that hold words, which cannot be told where there are no rows."""
 
     def __call__(self) -> pd.DataFrame:
-        """As a DataFrame."""
+        """Makes the DataFrame."""
         made = any(len(column) for column in self.table.values())
         if made or not self.words:
             return pd.DataFrame(self.table)
@@ -45,7 +45,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class ColumnsOfTrace:
-    """The same of a table that is large: it stays where the trace has it, which need not be in memory, until it is asked for."""
+    """Columns of a large table: it stays where the trace has it, which need not be in memory, until it is asked for."""
 
     trace: Trace
     name: SeriesName
@@ -56,7 +56,7 @@ class ColumnsOfTrace:
         return self.trace.table(self.name)
 
     def __call__(self) -> pd.DataFrame:
-        """As a DataFrame."""
+        """Makes the DataFrame."""
         return pd.DataFrame(self.table)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,9 +97,9 @@ class Result:
     resolved: str
     """The whole run as JSON: every default filled in."""
     warnings: list[RunWarning]
-    """What it should not keep to itself; see `docs/warnings.md`."""
+    """Warnings of the run; see `docs/warnings.md`."""
     end_s: float
-    """When the run ended, in virtual seconds."""
+    """Time at which the run ended, in virtual seconds."""
     steps: int
     """Events the simulator handled."""
     cost: float
@@ -107,9 +107,9 @@ class Result:
     wall_s: float
     cpu_s: float
     flows: Later = Later()
-    """One row a flow: counters, and every metric of a flow."""
+    """One row per flow: counters, and every metric of a flow."""
     links: Later = Later()
-    """One row a one-way link: counters, and every metric of a link."""
+    """One row per one-way link: counters, and every metric of a link."""
     hosts: Later = Later()
     """One row a host of which the experiment says something (`[[host]]`): every metric of a host."""
     flow_series: Later = Later()
@@ -119,15 +119,15 @@ class Result:
     events: Later = Later()
     """Drops, marks, retransmissions; no rows unless the experiment sets `measure.events`."""
     packets: Later = Later()
-    """What happened to each packet; no rows unless the experiment sets `measure.packets`."""
+    """Events of each packet; no rows unless the experiment sets `measure.packets`."""
     acks: Later = Later()
     """Senders as each ACK finds them; no rows unless the experiment sets `measure.acks`."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
-    """What made it: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
+    """Provenance: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
     verdict: str | None = None
-    """Of a run in real time `valid`, `suspect` or `invalid`; `warnings` say why."""
+    """Verdict on a run in real time: `valid`, `suspect` or `invalid`; `warnings` say why."""
     control_from: str | None = None
-    """Of a run in a kernel, whose programs its congestion controls were: `kernel`, `twin`, or both."""
+    """Origin of the congestion controls of a run in a kernel: `kernel`, `twin`, or both."""
     real_time: dict[str, float] = field(default_factory=dict[str, float])
     """How exact a run in real time was, by the names of docs/testbed.md."""
 
@@ -137,11 +137,11 @@ class Result:
 
     @property
     def series(self) -> pd.DataFrame:
-        """The same as `flow_series`."""
+        """Alias of `flow_series`."""
         return self.flow_series
 
     def plot(self, what: str = "goodput") -> Plot:
-        """What was recorded over time: `goodput`, `rtt`, `cwnd`, `queue`, `drops`. Needs `measure.interval`. Raises LongfatError."""
+        """Plot of a recording over time: `goodput`, `rtt`, `cwnd`, `queue`, `drops`. Needs `measure.interval`. Raises LongfatError."""
         from longfat.plot.over_time import time_plots
 
         there = {plot.id: plot for plot in time_plots(self)}
@@ -180,7 +180,7 @@ WITHOUT_SERIES = dict.fromkeys(SERIES, Columns({}))
 
 
 def from_trace(run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Result:
-    """What `run.execute()` gave, as DataFrames."""
+    """Turns the trace of `run.execute()` into DataFrames."""
     return of_trace(
         trace,
         trace.tables(),
@@ -232,7 +232,7 @@ def _empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
 
 
 def changed(result: Result, **fields: Any) -> Result:
-    """As `dataclasses.replace`, without making tables that nobody has asked for."""
+    """Copies a result with other fields, as `dataclasses.replace`, without making tables that nobody has asked for."""
     made = copy.copy(result)
     for name, value in fields.items():
         object.__setattr__(made, name, value)

@@ -1,4 +1,4 @@
-"""What runs leave, as DataFrames.
+"""Results of runs, as DataFrames.
 
 The tables. Every column's name ends with its unit (`_s` seconds, `_bps` bit/s, `_bytes`); rates of flows count payload.
 "Axes" are one column of text for each axis of the sweep, named and valued as in the experiment file; an axis of
@@ -115,7 +115,7 @@ class Results(Sequence[Result]):
 
     @property
     def quick(self) -> bool:
-        """Whether they are of the short form that the experiment's file has for `--quick`."""
+        """True if they are of the short form that the experiment's file has for `--quick`."""
         return "quick" in self.provenance.get("changes", {})
 
     @property
@@ -131,7 +131,7 @@ class Results(Sequence[Result]):
 
     @property
     def warnings(self) -> list[RunWarning]:
-        """What the runs should not keep to themselves: each warning once, with the runs it is of (`docs/warnings.md`)."""
+        """Warnings of the runs: each once, with the runs it is of (`docs/warnings.md`)."""
         return [of_facts(facts) for facts in self.provenance.get("warnings", [])]
 
     def found(self) -> pd.DataFrame:
@@ -309,7 +309,7 @@ def in_order(table: str, names: Iterable[str]) -> list[str]:
 def _known(table: str) -> dict[str, int]:
     recorded = [column["name"] for column in columns()[table]] if table != "runs" else []
     made = [entry["name"] for entry in registries()["metrics"]]
-    # Of `runs`, what `Result.row` has behind the metrics.
+    # The table `runs` also has the columns that `Result.row` puts behind the metrics.
     names = dict.fromkeys([*recorded, *made, *(("end_s", "steps", "warnings", "verdict", "control_from") if table == "runs" else ())])
     return {name: number for number, name in enumerate(names)}
 

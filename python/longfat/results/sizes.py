@@ -28,7 +28,7 @@ def finished(results: Results) -> pd.DataFrame:
 
 
 def by_size(results: Results, edges: Sequence[float] = EDGES) -> pd.DataFrame:
-    """What `Results.by_size` says."""
+    """Makes the table of `Results.by_size`."""
     if list(edges) != sorted(set(edges)) or not edges or edges[0] <= 0:
         raise LongfatError(f"edges={list(edges)!r}: sizes in bytes above 0, each larger than the one before it")
     flows = finished(results)

@@ -24,7 +24,7 @@ class RunWarning:
     name: str
     """Its name in `longfat list warnings`; empty where it says how the run is kept."""
     text: str
-    """What was found: the first of those that differ in numbers alone, such as one of each flow."""
+    """Finding in words: the first of those that differ in numbers alone, such as one of each flow."""
     count: int = 1
     """How many there are like it in a run, at the most."""
     runs: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class RunWarning:
 
     @property
     def advice(self) -> str:
-        """What to do."""
+        """Advice: what to do."""
         return _advice().get(self.name, "")
 
     def as_facts(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Merged:
                     self._others.setdefault(key, bytearray()).extend(blake2b(run.encode(), digest_size=16).digest())
 
     def all(self) -> list[RunWarning]:
-        """What they come to."""
+        """Returns the merged warnings."""
         return [RunWarning(key[0], text, self._counts[key], tuple(runs), self._more(key)) for key, (text, runs) in self._found.items()]
 
     def _more(self, key: tuple[str, str]) -> int:
@@ -90,7 +90,7 @@ def merged(warnings: Iterable[RunWarning]) -> list[RunWarning]:
 
 
 def new_ones(warnings: Iterable[RunWarning], known: Iterable[RunWarning]) -> list[RunWarning]:
-    """Those of `warnings` that are not among the `known`, whatever their numbers."""
+    """Returns the `warnings` that are not among the `known`, whatever their numbers."""
     said = {(warning.name, "" if warning.name == "repeats_alike" else _form(warning.text)) for warning in known}
     return [warning for warning in warnings if (warning.name, "" if warning.name == "repeats_alike" else _form(warning.text)) not in said]
 

@@ -24,7 +24,7 @@ Wanted: TypeAlias = Callable[[Known], Sequence[int]]
 
 
 class Decider:
-    """What a document wants run. It keeps hashes and metrics of runs, so that each is resolved and read once."""
+    """Decides which runs a document wants. It keeps hashes and metrics of runs, so that each is resolved and read once."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -33,12 +33,12 @@ class Decider:
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether what it wants depends on what runs gave."""
+        """True if what it wants depends on what runs gave."""
         return bool(self.document.precision or self.document.search)
 
     @property
     def most(self) -> int:
-        """As many runs as it can come to."""
+        """Upper bound on the number of runs."""
         if not self.document.search:
             return self.document.run_count
         # Both ends, and one for each halving of what is between them.
@@ -112,7 +112,7 @@ class Decider:
             width = within * abs(mean) if relative else within
             if half <= width or count == most:
                 return numbers, self._values(numbers, finished, metric) if metric else None
-            # Of few repeats the deviation is known roughly: no more than twice as many at a time.
+            # The deviation is known only roughly from few repeats: no more than twice as many at a time.
             needed = repeats_needed(count, half, width)
             count = min(most, 2 * count if math.isnan(needed) else max(count + 1, min(int(needed), 2 * count)))
 

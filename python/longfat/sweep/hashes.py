@@ -21,19 +21,19 @@ class Hashes(Set[str]):
     """A set of hashes, each a text of 64 hexadecimal digits, that is held as a sorted array of 32 bytes each. It never changes."""
 
     def __init__(self, digests: NDArray[np.bytes_]) -> None:
-        """Of digests that are sorted, each once."""
+        """Wraps digests that are sorted, each once."""
         self.digests = digests
 
     @classmethod
     def of(cls, hashes: Iterable[str]) -> Hashes:
-        """Of these. What is no hash is left out: no run has it."""
+        """Makes a set of these hashes. A text that is no hash is left out: no run has it."""
         if isinstance(hashes, Hashes):
             return hashes
         return cls.joined([np.frombuffer(b"".join(filter(None, map(_digest, hashes))), FORM)])
 
     @classmethod
     def joined(cls, parts: Iterable[NDArray[np.bytes_]]) -> Hashes:
-        """Of all digests in these arrays."""
+        """Makes a set of all digests in these arrays."""
         digests = np.concatenate([np.empty(0, FORM), *parts])
         digests.sort(kind="stable")  # fast where parts of it are sorted
         again = digests[1:] == digests[:-1]
@@ -51,7 +51,7 @@ class Hashes(Set[str]):
         return isinstance(run, str) and self.place(run) is not None
 
     def place(self, run: str) -> int | None:
-        """Where a hash stands among the sorted ones; None where it is not there."""
+        """Index of a hash among the sorted ones; None where it is not there."""
         digest = np.frombuffer(_digest(run), FORM)
         at = int(np.searchsorted(self.digests, digest)[0]) if len(digest) else len(self)
         return at if at < len(self) and self.digests[at] == digest[0] else None

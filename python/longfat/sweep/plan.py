@@ -28,11 +28,11 @@ class Item(NamedTuple):
     """A run of a sweep."""
 
     number: int
-    """As in `Experiment.resolve`."""
+    """Number of the run, as in `Experiment.resolve`."""
     hash: str
     cost: float
     is_alone: bool = False
-    """Whether nothing else may run meanwhile."""
+    """True if nothing else may run meanwhile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +65,25 @@ class Items:
 
     @property
     def cost(self) -> float:
-        """Of all."""
+        """Cost of all runs together."""
         return float(self.costs.sum())
 
     @property
     def hashes(self) -> Iterator[str]:
-        """Of each."""
+        """Hash of each run."""
         return in_hexadecimal(self.digests)
 
     @property
     def as_set(self) -> Hashes:
-        """The same, each once."""
+        """Hashes of the runs, each once."""
         return Hashes.joined([self.digests])
 
     def where(self, which: NDArray[Any] | slice) -> Items:
-        """Those of which this is true, or those at these places."""
+        """Subset by boolean mask or by index."""
         return Items(self.numbers[which], self.digests[which], self.costs[which], self.alone[which])
 
     def first(self, count: int) -> Items:
-        """So many of them."""
+        """Returns the first `count` runs."""
         return self.where(slice(count))
 
     def after(self, count: int) -> Items:
@@ -91,11 +91,11 @@ class Items:
         return self.where(slice(count, None))
 
     def without(self, hashes: Iterable[str]) -> Items:
-        """Those that are not among these."""
+        """Returns the runs whose hashes are not among these."""
         return self.those(~Hashes.of(hashes).among(self.digests))
 
     def those(self, which: NDArray[np.bool_]) -> Items:
-        """Those of which this is true; no copy where it is true of all."""
+        """Subset by boolean mask; no copy where it is true of all."""
         return self if which.all() else self.where(which)
 
     def once(self) -> Items:
@@ -104,11 +104,11 @@ class Items:
         return self if len(first) == len(self) else self.where(np.sort(first))
 
     def longest_first(self) -> Items:
-        """The same, by their cost; those of the same cost as they were."""
+        """Sorts the runs by cost, the longest first; runs of the same cost stay in order."""
         return self.where(np.argsort(-self.costs, kind="stable"))
 
     def each_longest_first(self) -> Iterator[Item]:
-        """The same one by one, without a copy of all of them."""
+        """Yields the runs one by one, the longest first, without a copy of all of them."""
         order = np.argsort(-self.costs, kind="stable").astype(np.uint32)
         for start in range(0, len(order), AT_ONCE):
             yield from self.where(order[start : start + AT_ONCE])._listed()
@@ -144,11 +144,11 @@ class Plan:
     seeds: NDArray[np.uint64]
     """Sorted, each once."""
     warnings: list[RunWarning]
-    """What can be told before they are run."""
+    """Warnings that can be given before the runs are run."""
 
     @classmethod
     def of(cls, document: Document, numbers: Iterable[int]) -> Plan:
-        """Of these runs of an experiment, in order. ExperimentError of the first that has a fault."""
+        """Plans these runs of an experiment, in order. Raises ExperimentError for the first that has a fault."""
         parts: list[Items] = [NOTHING]
         backends: set[str] = set()
         seeds: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
@@ -173,7 +173,7 @@ class Plan:
 
 
 def _planned(document: Document, numbers: Iterable[int]) -> Iterator[tuple[list[int], Planned]]:
-    """What `Document.plan` says of the runs, `AT_ONCE` at a time, in order. All cores do it."""
+    """Yields what `Document.plan` says of the runs, `AT_ONCE` at a time, in order. All cores do it."""
     rest = iter(numbers)
     stretches = iter(lambda: list(islice(rest, AT_ONCE)), [])
     jobs = default_jobs()

@@ -60,7 +60,7 @@ class _Alike:
     alike: int = 0
     """How many of them gave the same each time."""
     repeats: int = 0
-    """Those of the first that did."""
+    """Number of repeats of the first combination that did."""
     first: tuple[str, ...] = ()
     """The first `MOST_RUNS` runs of those that did."""
     runs: int = 0

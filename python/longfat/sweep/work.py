@@ -56,7 +56,7 @@ def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Resul
 
 
 def timed(run: Run, progress: Report | None = None) -> tuple[Trace, float, float]:
-    """What one run left, and how long it took on the clock and of a core. As `execute`."""
+    """Runs it as `execute` does. Returns the trace, and how long it took on the clock and of a core."""
     wall, cpu = time.perf_counter(), time.thread_time()
     trace = run.execute(progress)
     return trace, time.perf_counter() - wall, time.thread_time() - cpu

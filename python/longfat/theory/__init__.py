@@ -1,4 +1,4 @@
-"""What theory says: windows and rates of TCP as functions of loss, round trip and segment size.
+"""Theory: windows and rates of TCP as functions of loss, round trip and segment size.
 
 Windows are averages over time, in segments; `p` is the probability that a segment is lost (one loss for each 1/p segments);
 times are in seconds, sizes in bytes of payload, rates in bit/s of payload. ValueError for a `p` outside (0, 1).
@@ -71,7 +71,7 @@ def pftk(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0, max_wi
 
 
 def pftk_full(p: float, rtt: float, rto: float, segments_per_ack: float = 2.0, max_window: float = math.inf) -> float:
-    """The same model before it is shortened (Padhye et al. 1998, sections II-B and II-C): segments sent a round trip, retransmissions too.
+    """PFTK model before it is shortened (Padhye et al. 1998, II-B and II-C): segments sent per round trip, retransmissions too.
 
     A loss takes the rest of its round with it. Between two timeouts the window is `peak` on average when a loss is seen, which is then
     a timeout with probability `q`; timeouts in a row double the rto up to 64 times. A window of `max_window` segments that `peak` would
@@ -265,7 +265,7 @@ def prague(p: float, wait: float = 0.0) -> float:
 
 
 def _solve(f: Callable[[float], float], low: float, high: float) -> float:
-    """Where the rising `f` is zero, by bisection."""
+    """Returns the zero of the rising `f`, by bisection."""
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if f(middle) < 0 else (low, middle)

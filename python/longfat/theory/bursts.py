@@ -1,4 +1,4 @@
-"""What a burst does to a small memory: part of `longfat.theory`, derived in docs/bursts.md.
+"""Bursts over a small memory: part of `longfat.theory`, derived in docs/bursts.md.
 
 A burst comes to a switch at the rate `rate_in` and leaves at the rate `rate_out`; `memory` is what the switch can hold meanwhile. Rates are
 in bit/s, memory and sizes in bytes, all in one measure (payload, IP or wire: what you count of a packet you count of the memory).

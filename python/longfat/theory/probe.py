@@ -1,4 +1,4 @@
-"""What a burst of numbered packets says of the path that it crossed.
+"""Properties of a path, estimated from a burst of numbered packets that crossed it.
 
 A burst that comes to the bottleneck at a rate f greater than its rate s leaves at s, and fills its memory M with what is left over. So
 the packets that arrive are spaced by the bottleneck, the first loss says how much it holds, and the share of losses after that what f is:
@@ -64,7 +64,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Probe:
-    """What a burst says of its path. Rates and sizes are of the payload that `size` counts."""
+    """Properties of a path. Rates and sizes are of the payload that `size` counts."""
 
     received: int
     """Packets that arrived, those that came twice counted once."""
@@ -72,13 +72,13 @@ class Probe:
     reordered: int
     """Packets that arrived after one with a higher number."""
     rate_bps: Estimate
-    """At which packets arrived while none was lost: the rate of the bottleneck, or that of the burst where it found none."""
+    """Rate at which packets arrived while none was lost: the rate of the bottleneck, or that of the burst where it found none."""
     input_bps: Estimate | None
-    """At which packets came to the bottleneck; None where none was lost in the network."""
+    """Rate at which packets came to the bottleneck; None where none was lost in the network."""
     memory_bytes: Estimate | None
-    """Of the bottleneck; None where none was lost in the network."""
+    """Memory of the bottleneck; None where none was lost in the network."""
     losses: tuple[Loss, ...]
-    """In order of their numbers."""
+    """Losses, in order of their numbers."""
 
     def lost_at(self, where: Place) -> int:
         """How many packets were lost there."""
@@ -162,7 +162,7 @@ def _in_order(number: _Integers, time: _Floats, sent: int | None) -> tuple[_Inte
 
 
 def _stretches(number: _Integers) -> list[tuple[int, int]]:
-    """Where packets that follow each other without loss begin and end, as places `[begin, end)`."""
+    """Returns begin and end of each stretch of packets that follow each other without loss, as places `[begin, end)`."""
     cuts = np.flatnonzero(np.diff(number) > 1) + 1
     edges = [0, *cuts.tolist(), len(number)]
     return list(pairwise(edges))
@@ -191,7 +191,7 @@ def _spacing(number: _Integers, time: _Floats) -> tuple[Estimate, float]:
 
 
 def _slope(time: _Floats) -> float:
-    """Of a straight line through evenly numbered `time`, by least squares."""
+    """Slope of a straight line through evenly numbered `time`, by least squares."""
     place = np.arange(len(time)) - (len(time) - 1) / 2
     return float(place @ time / (place @ place))
 
@@ -222,7 +222,7 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
         right = float(np.mean(time[place + 1 : place + 1 + n] - steps[:n]))
         gone[i] = ((right - left) / spacing - 1) / lengths[i]
         error[i] = max(noise * math.sqrt(1 / m + 1 / n) / spacing, 1e-3) / lengths[i]
-    # Of a run lost behind a full bottleneck, only the share that passes it is missing on its line: alone runs say what that is.
+    # A run lost behind a full bottleneck leaves a gap of only the share that passes the bottleneck. Short runs tell that share.
     alone = 0.0
     if len(at):
         short = lengths <= _SHORT
@@ -250,7 +250,7 @@ def _losses(number: _Integers, time: _Floats, missing: _Integers, spacing: float
 
 
 def _was_full_after(number: _Integers, missing: _Integers, at: int, share: float) -> bool:
-    """Whether the bottleneck was full when the long run behind the arrival `at` ended, where it loses `share` of what comes.
+    """Returns true if the bottleneck was full when the long run behind the arrival `at` ended, where it loses `share` of what comes.
 
     Had the L packets of the run been lost before the bottleneck, its queue would have emptied by L (1 - share) packets meanwhile, and would
     have lost none until as many had come again to fill it: L (1 - share) / share. Full, it loses one in 1 / share at once.
@@ -284,7 +284,7 @@ def _share_lost(last: int, losses: list[Loss]) -> Estimate | None:
     for loss in losses:
         if start <= loss.first <= last:
             is_lost[loss.first - start : loss.first - start + loss.packets] = 1 if loss.where == "network" else np.nan
-    # Of a run lost elsewhere nobody knows how many had come so far.
+    # Packets of a run lost elsewhere are left out: nobody knows how many had come so far.
     is_lost = is_lost[~np.isnan(is_lost)]
     pieces = np.array_split(is_lost, min(_PIECES, max(1, len(is_lost) // 10)))
     shares, weights = np.array([piece.mean() for piece in pieces]), np.array([len(piece) for piece in pieces], dtype=np.float64)
