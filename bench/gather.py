@@ -1,4 +1,4 @@
-"""What it takes to make the tables of many finished runs: memory and CPU of the process that does it. `python bench/gather.py RUNS ...`.
+"""Costs of making the tables of many finished runs: memory and CPU of the process that does it. `python bench/gather.py RUNS ...`.
 
 The runs are those of bench/store.py without series, stored under hashes of their own. A process that does nothing else makes the tables.
 """
@@ -19,7 +19,7 @@ from store import many, say
 
 
 class Made(NamedTuple):
-    """As much of a run as its row needs."""
+    """Facts of a run that its row needs."""
 
     index: int
     hash: str

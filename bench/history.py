@@ -1,4 +1,4 @@
-"""What `make bench` measured, release by release.
+"""History of `make bench`, release by release.
 
     python bench/history.py record bench.json    appends one line to bench/history.jsonl
     python bench/history.py plot                 draws bench/*.svg and bench/*.png from it

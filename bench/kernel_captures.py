@@ -58,7 +58,7 @@ SNAP = 96
 
 
 def facts(cause: str, control: str, rtt: int, rate: float, rng: random.Random) -> dict[str, Any]:
-    """What is done to the flow: bytes, bytes a second for `read_rate`, seconds, and bit/s."""
+    """Facts of what is done to the flow: bytes, bytes per second for `read_rate`, seconds, and bit/s."""
     bps = rate * 1e6
     bdp = bps / 8 * rtt / 1e3
     made: dict[str, Any] = {"cause": cause, "control": control, "rtt": rtt / 1e3, "rate": bps, "buffer": 4 * bdp + 30_000}
@@ -66,7 +66,7 @@ def facts(cause: str, control: str, rtt: int, rate: float, rng: random.Random) -
         case "send buffer":
             made["sndbuf"] = int(max(9000, bdp * rng.uniform(0.25, 0.5)))
         case "application":
-            # As much in each of about a round trip.
+            # One write about every round trip.
             made |= {"write": int(max(6000, bdp * rng.uniform(0.15, 0.5))), "interval": rtt / 1e3 * rng.uniform(0.6, 2.5)}
         case "congestion, by loss":
             made["buffer"] = max(bdp * rng.uniform(0.6, 1.2), 15_000)
@@ -81,7 +81,7 @@ def facts(cause: str, control: str, rtt: int, rate: float, rng: random.Random) -
         case "receiver's ring":
             made |= {"ring": rng.choice((8, 16)), "host": 2 * bps, "pause": 0.02 + 16 * 12_000 / bps, "every": rng.uniform(0.7, 1.3)}
         case "slower receiver":
-            # Of a host that is the bottleneck: a queue like any other.
+            # The host is the bottleneck: a queue like any other.
             made |= {"ring": int(max(12, bdp / 1500)), "host": bps * rng.uniform(0.4, 0.7)}
         case "receive window":
             made["rcvbuf"] = int(max(9000, bdp * rng.uniform(0.25, 0.5)))
@@ -141,7 +141,7 @@ def marked(packet: bytes) -> bytes:
 
 
 class Path_:
-    """What packets go through."""
+    """The path that packets go through."""
 
     def __init__(self, known: dict[str, Any], captures: list[Capture], out: list[int], rng: random.Random) -> None:
         self.known, self.captures, self.out, self.rng = known, captures, out, rng

@@ -1,4 +1,4 @@
-"""What `longfat trace` does with a capture of many gigabytes: memory, speed, progress, and sequence numbers that wrap.
+"""Reading a capture of many gigabytes with `longfat trace`: memory, speed, progress, and sequence numbers that wrap.
 
     python bench/large.py [GIGABYTES]
 

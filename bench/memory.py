@@ -1,4 +1,4 @@
-"""What a sweep holds in memory: the peak of the process that runs it and makes its tables, and of one that reads them.
+"""Memory of a sweep: the peak of the process that runs it and makes its tables, and of one that reads them.
 
 `python bench/memory.py RUNS ...` runs a sweep of so many runs of a millisecond or two with `longfat run --jobs 1`, and opens its results
 with `longfat.load_results`, each in a process of its own. The peak is the largest resident set (`ru_maxrss`). Prints it for each number of

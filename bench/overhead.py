@@ -1,4 +1,4 @@
-"""What a run of a sweep costs beside the simulation: CPU of all processes less that inside the runs.
+"""Cost of a run of a sweep beside the simulation: CPU of all processes less that inside the runs.
 
 `python bench/overhead.py [RUNS [SECONDS]]`: SECONDS of virtual time make the runs long; 0.5 are some 5 ms of a core, 12 some 20 ms,
 60 some 100 ms. It is the slope between a small and a large sweep, so what a process costs to start does not count. By CPU time and not
@@ -55,7 +55,7 @@ WAYS = {
 
 
 def threads(process: int) -> dict[str, tuple[int, int]]:
-    """Of each thread of `process` and of what it has started: ns for which it ran, and for which it waited for a core."""
+    """Times of each thread of `process` and of what it has started: ns for which it ran, and for which it waited for a core."""
     found: dict[str, tuple[int, int]] = {}
     for task in Path(f"/proc/{process}/task").glob("*"):
         try:
@@ -84,14 +84,14 @@ def attend(process: subprocess.Popen[bytes]) -> tuple[float, float]:
 
 
 class Used(NamedTuple):
-    """What a sweep took, in seconds."""
+    """Times that a sweep took, in seconds."""
 
     all: float
-    """CPU of all processes."""
+    """CPU time of all processes."""
     inside: float
-    """Of that, inside the runs."""
+    """CPU time inside the runs, part of `all`."""
     busy: float
-    """For which a core had work, of both."""
+    """Time for which a core had work, of both cores."""
     clock: float
 
 

@@ -1,4 +1,4 @@
-"""What `longfat trace` says of the lab traces of Flach et al. (SIGCOMM 2016), which are not kept here.
+"""Verdicts of `longfat trace` on the lab traces of Flach et al. (SIGCOMM 2016), which are not kept here.
 
     git clone https://github.com/USC-NSL/policing-detection
     python bench/policed.py policing-detection/data/validation

@@ -1,4 +1,4 @@
-"""What `longfat trace` says of captures that others took and explained.
+"""Verdicts of `longfat trace` on captures that others took and explained.
 
     python bench/strangers.py FOLDER [--set second] [--details]
 
@@ -201,7 +201,7 @@ def chunks(name: str, sha256: str, says: str, *causes: str) -> Known:
 
 
 QUIET = "RTT=100-RTTV=0-RTTC=0%-LOSS=0%"
-# What a shaper's queue of n bytes adds to the 100 ms is n / rate. 8 kB are five packets: 43 ms at 1.5 Mb/s, 21 ms at 3 Mb/s, which is a
+# A shaper's queue of n bytes adds n / rate to the 100 ms. 8 kB are five packets: 43 ms at 1.5 Mb/s, 21 ms at 3 Mb/s, which is a
 # small buffer, and congestion. A queue of 2 MB takes a whole chunk. One loss in a hundred allows Reno 1.4 Mb/s at 100 ms (Mathis et al.,
 # CCR 1997), one in fifty 1 Mb/s, one in twenty 0.6 Mb/s, one in ten 0.45 Mb/s, and one in a hundred 0.3 Mb/s at 500 ms.
 SECOND = (

@@ -54,7 +54,7 @@ print(time.process_time() - before, kib("VmHWM") - at)
 def captured(folder: Path, packets: int) -> tuple[Path, int]:
     """A capture of about so many packets."""
     file = folder / f"of-{packets}.toml"
-    # Of 1500 bytes and at 1 Gb/s there are 83 000 data packets in a second, and half as many ACKs.
+    # A second at 1 Gb/s has 83 000 data packets of 1500 bytes, and half as many ACKs.
     file.write_text(EXPERIMENT.format(seconds=max(1, round(packets / 100_000))), encoding="utf-8")
     made = folder / f"of-{packets}.pcapng"
     # (Results at rest would take longer than the run and the capture together.)

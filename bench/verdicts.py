@@ -160,7 +160,7 @@ def text(
     """The experiment in which `name` limits a flow, beside others or alone."""
     bdp = rate * 1e6 / 8 * rtt / 1e3
     packets = bdp / 1500
-    # Of its own, so that what was made with the others is made as it was.
+    # A generator of its own: scenarios made with the other one stay as they were.
     later = random.Random(f"{name} {control} {rtt} {rate}")
     values: dict[str, Any] = {
         "window": int(max(bdp * rng.uniform(0.2, 0.5), 6000)),
@@ -168,7 +168,7 @@ def text(
         "read": int(rate * 1000 * rng.uniform(0.25, 0.5)),
         "interval": max(1, round(20e3 * 8 / (rate * 1e6 * rng.uniform(0.05, 0.2)) * 1e3)),
         "small": max(4, round(packets * rng.uniform(0.04, 0.1))),
-        # By Mathis et al. 1997 so much that a third to a half of the rate is left to Reno.
+        # Loss rate that leaves a third to a half of the rate to Reno, by Mathis et al. 1997.
         "loss": f"{min(0.02, (1.22 / (rng.uniform(0.3, 0.5) * packets)) ** 2):.2g}",
         "policed": int(rate * 1000 * rng.uniform(0.3, 0.7)),
         "tokens": int(max(15_000, bdp * rng.uniform(0.3, 1.5))),

@@ -63,7 +63,7 @@ LONG_SWEEP = _for_minutes(SWEEP)
 
 
 def items_of(items: list[Item]) -> Items:
-    """The same as a plan has them."""
+    """Returns the items as a plan has them."""
     digests = np.array([bytes.fromhex(item.hash) for item in items], FORM)
     numbers, costs = np.array([item.number for item in items], np.uint64), np.array([item.cost for item in items])
     return Items(numbers, digests, costs, np.array([item.is_alone for item in items]))

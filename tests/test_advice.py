@@ -161,7 +161,7 @@ def test_what_is_not_run_changes_nothing_of_who_is_set(words: dict[str, object])
 
 
 def test_who_is_behind_in_one_case_is_not_run_in_the_others() -> None:
-    """By hand: BBR has 9 Gbit/s everywhere. CUBIC has none with losses, Reno 8.9 there and then 1 in the small buffer."""
+    """Goodputs made up by hand: BBR has 9 Gbit/s everywhere. CUBIC has none with losses, Reno 8.9 there and then 1 in the small buffer."""
     made = ask()
     every = made_up(made, {"bbr": 9e9, "reno": 8.9e9, "as Linux comes": 1e8})
     every["reno", "0.1 bdp, no loss"] = replace(every["reno", "0.1 bdp, no loss"], goodput=1e9)
@@ -201,7 +201,7 @@ def test_where_intervals_overlap_it_says_so_and_asks_what_is_left_to_others() ->
     assert not found.decided
     assert found.best.name == "cubic maxrate"
     assert "Throughput does not decide" in " ".join(found.sentences)
-    # The same rates, and as much left by either: then the first of the list.
+    # Rates are equal, and as much is left by either: then the first of the list wins.
     assert verdict.verdict(made, made_up(made, names, half=2e8), "mean RTT").best.name == "bbr"
 
 
@@ -284,7 +284,7 @@ def test_a_small_path_from_question_to_answer(small: longfat.Advice, tmp_path: P
     # Held at 90 % of the path, and never more than that.
     held = small.cells["cubic maxrate", middle].goodput
     assert 0.8 * small.plan.question.payload < held <= 0.905 * small.plan.question.payload
-    # What waited behind a gap when the measured seconds began is delivered in them: at most what path and queue hold,
+    # Data that waited behind a gap when the measured seconds began is delivered in them: at most what path and queue hold,
     # two BDPs of 20 ms in 2 s.
     assert all(0 < cell.goodput <= small.plan.question.payload * 1.02 for cell in small.cells.values())
     text = str(small)
@@ -322,7 +322,7 @@ def test_a_question_asked_otherwise_finds_its_runs(tmp_path: Path) -> None:
     first = longfat.advise(**SMALL, **known, folder=tmp_path)
     middle = first.plan.cases[0].name
     made = Store(tmp_path).finished()
-    # The same runs under another name of their case: half a product is 25 kB.
+    # Runs are the same under another name of their case: half a product is 25 kB.
     again = longfat.advise(**SMALL, **known, buffer="25 kB", folder=tmp_path)
     assert again.plan.cases[0].name != middle
     both = [one.name for one in again.plan.candidates if (one.name, middle) in first.cells]

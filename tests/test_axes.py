@@ -1,4 +1,4 @@
-"""What an axis may be called: whatever its name, its tables are whole, or it is refused before anything runs."""
+"""Names of axes: whatever its name, the tables of an axis are whole, or it is refused before anything runs."""
 
 from __future__ import annotations
 

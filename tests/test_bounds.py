@@ -1,4 +1,4 @@
-"""What no metric may say, seen from outside: in the tables of runs, by the bounds that the registry states."""
+"""Bounds that no metric may exceed, seen from outside: in the tables of runs, by the bounds that the registry states."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
     )
     (tmp_path / "long.toml").write_text(text)
     call = [sys.executable, "-m", "longfat", "run", "long.toml", "--jobs", "2"]
-    # What a shell starts in the background ignores SIGINT, and so would all that it starts.
+    # A process that a shell starts in the background ignores SIGINT, and so would all that it starts.
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     folder = tmp_path / "results" / "long"

@@ -15,7 +15,7 @@ MSS = 1448
 
 
 def grow(cc: CongestionControl, rounds: int, rtt: float = 0.07) -> None:
-    """So many more rounds of ACKs for a segment each."""
+    """Acknowledges one segment at a time for so many more rounds."""
     until = cc.round + rounds
     while cc.round < until:
         cc.on_ack(rtt=rtt)

@@ -93,7 +93,7 @@ ONE_PATH = {
 
 
 def _settings(name: str) -> Iterator[tuple[str, str]]:
-    """Of each setting of an entry: its path without the queue and its flows, and all that decides the outcome but the seed."""
+    """Yields for each setting of an entry: its path without the queue and its flows, and all that decides the outcome but the seed."""
     for run in longfat.load(FOLDER / f"{name}.toml").resolve_all():
         whole = json.loads(run.resolved)
         path = [
@@ -124,7 +124,7 @@ def test_pages_that_state_one_path_agree() -> None:
 
 
 def test_an_answer_can_be_wrong() -> None:
-    # The same sentences over runs in which the answer is another: without loss, BBR is not better than CUBIC.
+    # The sentences are checked on runs in which the answer is another: without loss, BBR is not better than CUBIC.
     experiment = longfat.load(FOLDER / "satellite.toml")
     none = {"none": {"kind": "none"}, "1e-4": {"kind": "none"}}
     experiment["measure.warmup"] = "4 s"

@@ -70,7 +70,7 @@ def test_a_damaged_table_of_a_changed_experiment_is_made_anew(tmp_path: Path) ->
 
 
 def whole(folder: Path) -> str:
-    """What is neither a run nor a table."""
+    """Reads everything that is neither a run nor a table."""
     longfat.load_results(folder)
     return Store(folder).text()
 
@@ -212,7 +212,7 @@ def test_a_journal_is_used_but_for_what_is_damaged(tmp_path: Path) -> None:
     for length in range(0, len(whole), 997):
         file.write_bytes(whole[:length])
         assert len(Store(tmp_path).finished()) == sum(end <= length for end in places[1:])
-    # What a kill cut short is cut off, and the next writer goes on there.
+    # A record that a kill cut short is cut off, and the next writer goes on there.
     file.write_bytes(whole[: places[2] - 1])
     with Store(tmp_path).writer() as writer:
         writer.keep(runs[2], "", *timed(runs[2]))

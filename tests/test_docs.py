@@ -43,9 +43,9 @@ WIDTH = "118"
 
 
 PLAIN = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "cookbook").glob("*.md"))]
-"""What a newcomer reads first."""
+"""Pages that a newcomer reads first."""
 LONGEST = 30
-"""Words of a sentence there."""
+"""Most words of a sentence there."""
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -108,7 +108,7 @@ class Session:
         return self._tidy(printed.getvalue())
 
     def _tidy(self, text: str) -> str:
-        """Without what differs from machine to machine."""
+        """Replaces what differs from machine to machine."""
         text = text.replace(str(self.folder.resolve()), "/home/you/lab")
         text = re.sub(r" on \d+ cores?", " on 2 cores", text)
         return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").splitlines())

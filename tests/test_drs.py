@@ -10,7 +10,7 @@ from longfat.paper import Comparison, Measured, compare, load_paper, load_publis
 
 @pytest.fixture(scope="module")
 def short() -> dict[str, Comparison]:
-    """What the short form of Figure 2 says."""
+    """Lines of the short form of Figure 2."""
     experiment = longfat.load("drs/figure2")
     experiment.quicken()
     folder = paper_folder("drs")

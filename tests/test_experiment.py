@@ -201,5 +201,5 @@ def test_a_backend_is_named_by_the_file_or_the_command_line(tmp_path: Path) -> N
     results = longfat.load_results(tmp_path / "results" / "one+backend=sim")
     assert results.provenance["backends"] == ["sim"]
     assert results[0].provenance["backend"] == "sim"
-    # What is said is what there is without a word.
+    # An explicit backend that is the default gives the same run as no word.
     assert results[0].run == Experiment(ONE).resolve(0).hash

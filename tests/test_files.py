@@ -50,7 +50,7 @@ def test_a_large_table_is_in_memory_once() -> None:
     columns = {f"metric{number}": np.random.default_rng(number).standard_normal(rows) for number in range(10)}
     pq.write_table(pa.table(columns), file, row_group_size=5000)
     del columns
-    # What pandas does for it needs all of it in Arrow's memory, too.
+    # Reading with pandas needs all of it in Arrow's memory, too.
     assert most(lambda: pd.read_parquet(io.BytesIO(file.getvalue()), engine="pyarrow")) > 8 * 10 * rows
     assert most(lambda: read_opened(io.BytesIO(file.getvalue()))) < 8 * 10 * rows / 5
 

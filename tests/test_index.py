@@ -104,7 +104,7 @@ def test_without_an_index_runs_are_found_all_the_same(folder: Path, harm: str) -
     shards.refresh()
     assert shards.merge(list(shards.there.values()))
     assert Store(folder).finished() == set(names(60))
-    # What was merged has an index again.
+    # The merged shard has an index again.
     assert [shard.prefixes() is not None for shard in shards.there.values()] == [True]
     assert [shards.has(run) for run in names(61)] == 60 * [True] + [False]
 
@@ -149,7 +149,7 @@ def test_a_writer_does_not_grow_with_finished_runs(tmp_path: Path, monkeypatch: 
 
 
 def test_digests_of_many_runs_are_those_of_each_whatever_stands_in_them(tmp_path: Path) -> None:
-    """What it resolved to is written as JSON in two places, which have to agree to the letter."""
+    """The resolved run is written as JSON in two places, which have to agree to the letter."""
     signs = "".join(map(chr, [*range(0x300), *range(0x2020, 0x2040), 0xFFFF, 0x1F600, 0x10FFFF]))
     said = [signs, signs[::-1], "", '"', "\\\\u00e9"]
     odd = [

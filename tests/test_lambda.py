@@ -8,7 +8,7 @@ from longfat import theory
 from longfat.locate import paper_folder
 from longfat.paper import Comparison, Measured, compare, load_paper, load_published
 
-# What takes a second or less, and the flows in their short form.
+# Experiments that take a second or less, and the flows in their short form.
 WHOLE = ("burst", "slow-start", "gaps", "equation1")
 SHORT = ("stream", "cure-nic", "cure-pause", "upgraded-stall")
 
@@ -32,7 +32,7 @@ def ours(line: Comparison) -> float:
 
 
 def test_the_first_loss_is_where_equation_1_has_it(lines: dict[str, Comparison]) -> None:
-    # Of IP, between the packets on the wire: 1028 of 1066 bytes at 1 Gb/s, and 1028 of 1056 at 599.04 Mb/s.
+    # Rates of IP, between the packets on the wire: 1028 of 1066 bytes at 1 Gb/s, and 1028 of 1056 at 599.04 Mb/s.
     fast, slow = 1e9 * 1028 / 1066, 599.04e6 * 1028 / 1056
     assert abs(ours(lines["2-first-loss"]) - theory.burst_packets(1028, fast, slow, 500e3)) < 3
     assert ours(lines["2-one-in-three"]) == pytest.approx(100 * (1 - slow / fast), abs=0.1)

@@ -21,18 +21,18 @@ CLASSIFIERS = {
     "Python Software Foundation License": "PSF-2.0",
 }
 WORDS = {"BSD": "BSD-3-Clause"}
-"""What is meant where no expression is given (partd)."""
+"""Licences meant where no expression is given (partd)."""
 LICENCE = re.compile(r"\b(?!(?:AND|OR)\b)[\w.+-]+(?: WITH [\w.-]+)?")
 
 
 def allowed(expression: str) -> bool:
-    """Whether an SPDX expression leaves a choice that is allowed; `/` is how crates wrote OR once."""
+    """Returns true if an SPDX expression leaves a choice that is allowed; `/` is how crates wrote OR once."""
     said = LICENCE.sub(lambda licence: str(licence[0] in ALLOWED), expression.replace("/", " OR "))
     return bool(eval(said.replace("AND", "and").replace("OR", "or"), {}))
 
 
 def licence(package: Distribution) -> str:
-    """What a Python package says its licence is."""
+    """Licence that a Python package names."""
     said = package.metadata
     classified = [one.split(" :: ")[-1] for one in said.get_all("Classifier") or [] if one.startswith("License ::")]
     return (

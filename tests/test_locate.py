@@ -79,7 +79,7 @@ def test_parts_of_two_files_of_one_name_never_mix(tmp_path: Path) -> None:
         (tmp_path / folder / "same.toml").write_text('base = "common.toml"\n')
         shutil.copy(tmp_path / "common.toml", tmp_path / folder)
     assert command("run", "a/same.toml", "--shard", "1/2", cwd=tmp_path).returncode == 0
-    # Of another folder, but the same word for word.
+    # The experiment is in another folder, but the same word for word.
     assert command("run", "b/same.toml", "--shard", "2/2", cwd=tmp_path).returncode == 0
     (tmp_path / "b" / "common.toml").write_text(SWEEP.replace('"30 s"', '"2 s"'))
     for words in (["run", "a/same.toml", "--shard", "1/2"], ["run", "a/same.toml"], ["gather", "a/same.toml"], ["show", "a/same.toml"]):
@@ -106,7 +106,7 @@ def test_two_files_of_one_name_never_replace_each_other_s_results(tmp_path: Path
     assert json.loads((tmp_path / "results" / "same" / "provenance.json").read_text()) == before
     with pytest.raises(StorageError, match="another experiment of that name"):
         longfat.load(tmp_path / "b" / "same.toml").sweep(tmp_path / "results" / "same")
-    # What has been moved, or is the same word for word, goes on.
+    # An experiment that has been moved, or is the same word for word, goes on.
     shutil.copy(tmp_path / "a" / "same.toml", tmp_path / "b" / "same.toml")
     assert "finished already" in command("run", "b/same.toml", cwd=tmp_path).stdout
     shutil.move(tmp_path / "b", tmp_path / "c")
@@ -132,7 +132,7 @@ def test_several_names_and_their_results_by_name(tmp_path: Path) -> None:
 
 
 def test_where_there_are_no_results_the_command_that_makes_them_is_one_that_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of `show mine.toml` it was `longfat run mine`, which finds nothing."""
+    """The command for `show mine.toml` was `longfat run mine`, which finds nothing."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.toml").write_text(ONE, encoding="utf-8")
     with pytest.raises(LongfatError, match=r"no results of mine in .*: `longfat run mine\.toml` makes them"):

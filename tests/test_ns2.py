@@ -43,7 +43,7 @@ def ours(mix: str, queue: int, maxwnd: int) -> dict[str, list[int]]:
     for kind, hosts in enumerate(HOSTS[mix]):
         experiment[f"flow[{kind}].count"] = len(hosts)
         for end, side in ENDS.items():
-            # As in a file: a list from Python is a sweep.
+            # The list is written as in a file: a list from Python is a sweep.
             experiment.set(f"flow[{kind}].{end}", str([f"{side}{host}" for host in hosts]))
     experiment["path.bottleneck.queue.limit"] = f"{queue} packets"
     experiment["flow[1].window_sizing.maxwnd"] = f"{maxwnd} segments"
@@ -55,14 +55,14 @@ def ours(mix: str, queue: int, maxwnd: int) -> dict[str, list[int]]:
 
 
 def theirs(ns2: ModuleType, mix: str, queue: int, maxwnd: int) -> dict[str, list[int]]:
-    """The same in ns-2."""
+    """Packets acknowledged of each flow in ns-2, by kind."""
     flows = ns2.simulate(mix, queue=queue, maxwnd=maxwnd, seconds=SECONDS)
     return {kind: [flow.acked for flow in flows if flow.kind == kind] for kind in ("static", "dynamic")}
 
 
 @pytest.mark.parametrize("maxwnd", [100, 300, 400])
 def test_figure_3_a_static_and_a_dynamic_flow(ns2: ModuleType, maxwnd: int) -> None:
-    # As long as nothing is lost: then the two differ in when a clock ticks.
+    # Equality holds as long as nothing is lost: then the two differ in when a clock ticks.
     assert ours("1+1", 100, maxwnd) == theirs(ns2, "1+1", 100, maxwnd)
 
 

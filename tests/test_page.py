@@ -30,7 +30,7 @@ def resolved(text: str) -> list[dict[str, Any]]:
 
 
 def boxes(svg: str) -> dict[str, tuple[int, int]]:
-    """Where the middle of each box is, by what is written in it."""
+    """Middle of each box, by what is written in it."""
     found = re.findall(r'<rect class="\w+" x="(\d+)" y="(\d+)".*?<text[^>]*>(.*?)</text>', svg)
     return {re.sub("<[^>]*>", "", text): (int(x), int(y)) for x, y, text in found}
 
@@ -67,7 +67,7 @@ def test_no_words_lie_over_others() -> None:
     assert len(words) > 6
     for place, (x, y, text) in enumerate(words):
         for x2, y2, text2 in words[place + 1 :]:
-            # Of 11 px type, a character takes about 5.5 px.
+            # A character of 11 px type takes about 5.5 px.
             apart = abs(x - x2) > 5.5 * (len(text) + len(text2)) / 2
             assert apart or abs(y - y2) >= 10, (text, text2)
 
@@ -95,7 +95,7 @@ def test_the_axis_that_matters_is_named(results: Results) -> None:
     made = dataclasses.replace(results, axes=["control", "window"], runs=four, flows=flows, open=lambda _: results[0])
     links = pd.concat([results.links[results.links["run"] == results.runs["run"].iloc[0]].assign(run=str(i)) for i in range(4)])
     said = answer(dataclasses.replace(made, links=links)).sentences
-    # Of the variance of 1, 2, 8, 9 about 5, 50, between 1.5 and 8.5 lie 49.
+    # The variance of 1, 2, 8, 9 is about 5, 50; 49 of it lie between 1.5 and 8.5.
     assert said[1] == "Most depends on control, which explains 98 % of the variance: on average 8.5 Mbit/s with b, 1.5 Mbit/s with a."
 
 

@@ -518,10 +518,10 @@ def test_a_paper_of_which_runs_are_missing_says_how_much_it_shows(home: Path) ->
     facts = {"finished": len(some), "runs": len(results), "under_way": True}
     part = Measured({"small": dataclasses.replace(some, provenance=some.provenance | {"so_far": facts})})
     assert part.so_far == f"small: {len(some)} of the {len(results)} runs of this sweep: it is still running."
-    # What is there is judged, and what needs the rest is not.
+    # Lines with results are judged, and lines that need the rest are not.
     assert [line.verdict for line in compare(paper, rows, part)] == ["differs", "not testable", "not testable"]
     assert part.so_far in paper_page(paper, rows, part).html
-    # Where the sweep is whole, it is the paper's mistake.
+    # A missing run of a whole sweep is the paper's mistake.
     with pytest.raises(KeyError):
         compare(paper, rows, Measured({"small": some}))
 

@@ -1,4 +1,4 @@
-"""What is known of the runs of a sweep before any is run: the same as when each is resolved, and little memory."""
+"""Plans of sweeps: they say the same of each run as when it is resolved, and take little memory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_first_fault_of_a_sweep_is_told_of_whichever_is_found_first(monkeypa
 
 
 def test_a_run_that_is_planned_takes_some_dozen_bytes() -> None:
-    """Of several pieces: a sweep of a million is planned as it is."""
+    """A plan of several pieces: a sweep of a million is planned as it is."""
     count = AT_ONCE + 10
     items = Experiment(f"repeats = {count}\n{ONE}").plans.plan().items
     assert len(items) == len(set(items.hashes)) == count

@@ -1,4 +1,4 @@
-"""What a burst says of its path, against paths that are known: a queue worked out by hand, packet by packet."""
+"""Probes of paths that are known: a queue worked out by hand, packet by packet."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_block_without_a_gap_is_told_by_what_follows() -> None:
     kept = [number for number in numbers if not 3000 <= number < 3300]
     found = probe(kept, times[: len(kept)], size=1000, sent=5000)
     assert [loss.where for loss in found.losses if loss.packets > 3] == ["receiver"]
-    # Of the 300 it had lost 38 % itself.
+    # The bottleneck had lost 38 % of the 300 itself.
     assert found.lost_at("receiver") == pytest.approx(300 * 0.622, abs=2)
     assert found.memory_bytes is not None
     assert found.memory_bytes.value == pytest.approx(500e3, rel=0.02)

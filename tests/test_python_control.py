@@ -25,7 +25,7 @@ class ScalableToo:
     """Scalable, as Kelly wrote it, in Python."""
 
     def on_ack(self, ack: longfat.Ack) -> None:
-        """As crates/tcp/src/congestion/scalable.rs."""
+        """Grows as crates/tcp/src/congestion/scalable.rs does."""
         if not ack.cwnd_limited or self.window.slow_start(ack):
             return
         if self.window.cwnd <= 16 * self.window.mss:
@@ -154,7 +154,7 @@ def test_what_a_hook_sets_and_makes_no_sense_is_an_error(hook: str, name: str, v
         *place, attribute = name.split(".")
         setattr(getattr(self, place[0]) if place else self, attribute, value)
 
-    # What no hook sets at first is read all the same.
+    # Values that no hook sets at first are read all the same.
     hooks = {"on_ack": lambda self, ack: None, "on_congestion": lambda self, event: None} | {hook: wrong}
     longfat.congestion_control(name="wrong")(type("Wrong", (), hooks))
 

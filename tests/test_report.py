@@ -42,7 +42,7 @@ def browser() -> Iterator[webdriver.Chrome]:
         pytest.skip(reason)
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    # As root, as in a container, Chromium refuses its sandbox; the pages are our own.
+    # Chromium refuses its sandbox as root, as in a container; the pages are our own.
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -185,7 +185,7 @@ def test_a_figure_is_used_by_keyboard(browser: webdriver.Chrome, swept: Path, tm
     box.send_keys("0")
     assert seen() == whole
     assert "Throughput" in str(box.get_attribute("aria-label"))
-    # What cannot be seen can be read.
+    # Values that cannot be seen can be read.
     details = host.find_element(By.CSS_SELECTOR, "details.data")
     details.find_element(By.TAG_NAME, "summary").click()
     WebDriverWait(browser, 5).until(lambda _: len(details.find_elements(By.CSS_SELECTOR, "tbody tr")) == 3)
@@ -254,7 +254,7 @@ def test_what_is_printed_at_once_is_drawn_or_says_that_it_is_not(browser: webdri
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     browser.execute_script("dispatchEvent(new Event('afterprint'))")
     assert browser.execute_script(said) == []
-    # By its key: the page draws all, and then asks for it.
+    # The key for printing works, too: the page draws all, and then asks for it.
     browser.execute_script("dispatchEvent(new KeyboardEvent('keydown', { key: 'p', ctrlKey: true, cancelable: true }))")
     WebDriverWait(browser, 20).until(lambda driver: driver.execute_script("return window.printed === 0"))
 

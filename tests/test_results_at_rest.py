@@ -33,7 +33,7 @@ DOCS = Path(__file__).parent.parent / "docs" / "results.md"
 
 @pytest.fixture
 def small_journals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if runs were many: a shard for each, and size classes that they fill."""
+    """Makes a shard of each run, as if runs were many: they fill size classes."""
     monkeypatch.setattr(writer, "JOURNAL_RUNS", 1)
 
 
@@ -132,7 +132,7 @@ def test_the_tables_do_not_hang_on_how_the_runs_stand_in_the_shards(tmp_path: Pa
 
 
 def test_who_asks_for_many_runs_is_told_which_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of runs that are read together, one has another digest: the others are read."""
+    """One of several runs that are read together has another digest: the others are read."""
     Experiment(MANY).sweep(tmp_path)
     kept = Store(tmp_path)
     runs = sorted(kept.finished())

@@ -73,12 +73,12 @@ def test_groups_of_shards_have_each_run_once(runs: int, of: int, monkeypatch: py
     for group, some in enumerate(numbers):
         assert some.tolist() == sorted(some.tolist())
         assert (cut.groups_of(some) == group).all()
-        # As many as its shards have, but for what is left over at the end.
+        # A group has as many runs as its shards, but for what is left over at the end.
         assert abs(len(some) - len(members[group]) * runs / of) <= len(members[group])
 
 
 def test_shards_of_a_large_sweep_cost_about_the_same() -> None:
-    """Where an axis is as long as there are shards, each shard has all of its values: shards are no pattern of the sweep."""
+    """Each shard has all values of an axis that is as long as there are shards: shards are no pattern of the sweep."""
     runs, of = 400_000, 40
     # The last axis turns fastest; a run costs up to a hundred times another.
     costs = np.geomspace(1, 100, of)[np.arange(runs) % of]
@@ -181,7 +181,7 @@ def job(**other: object) -> batch.Job:
 
 
 def slurm_words(script: str) -> list[str]:
-    """What bash makes of the command, and the folder that it is in."""
+    """Words of the command as bash splits them, and the folder that it is in."""
     told = script.replace(f"exec {shlex.quote(sys.executable)}", 'printf "%s\\0" "$PWD"')
     said = subprocess.run(["bash", "-c", told], env={"SLURM_ARRAY_TASK_ID": "2"}, capture_output=True, text=True, check=True).stdout
     return said.split("\0")[:-1]
@@ -196,7 +196,7 @@ def test_a_slurm_script_hands_on_every_word(tmp_path: Path) -> None:
 
 
 def condor_words(value: str) -> list[str]:
-    """As condor_submit reads them: "" is ", words are apart by spaces, '...' keeps them together, '' in it is '."""
+    """Splits words as condor_submit does: "" is ", words are apart by spaces, '...' keeps them together, '' in it is '."""
     words = re.findall(r"(?:'(?:[^']|'')*'|[^\s'])+", value.replace('""', '"'))
     return [word[1:-1].replace("''", "'") if word.startswith("'") else word for word in words]
 
@@ -270,7 +270,7 @@ def test_kubernetes_obeys_no_word(word: str) -> None:
     pod = made["spec"]["template"]["spec"]
     assert pod["volumes"][0]["persistentVolumeClaim"] == {"claimName": f"c{word}"}
     assert pod["containers"][0]["image"] == f"i{word}"
-    # As Kubernetes reads it: `$(NAME)` is a variable of the container, `$$` a `$`.
+    # Kubernetes reads the command so: `$(NAME)` is a variable of the container, `$$` a `$`.
     line = re.sub(r"\$\$|\$\(([^)]*)\)", lambda found: "$" if found[0] == "$$" else "owned", pod["containers"][0]["command"][2])
     line = line.replace("exec longfat", "printf '%s\\0'")
     said = subprocess.run(["sh", "-c", line], env={"JOB_COMPLETION_INDEX": "0"}, capture_output=True, text=True, check=True).stdout

@@ -46,7 +46,7 @@ return found(document).map(link => link.href).filter(link => link.includes(argum
 
 
 class Parts(HTMLParser):
-    """What a page links to, what it loads, and the places in it that can be linked to."""
+    """Parts of a page: its links, what it loads, and the places in it that can be linked to."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ def test_no_link_is_dead(parts: dict[Path, Parts]) -> None:
 
     assert len(parts) > 100
     assert not [(page.name, link) for page, found in parts.items() for link in found.links if not outside(link) and dead(page, link)]
-    # What a page shows or runs is in the site: none of it comes from elsewhere.
+    # Pictures and scripts of a page are in the site: none of them come from elsewhere.
     assert not [
         (page.name, link) for page, found in parts.items() for link in found.loads if not link.startswith("data:") and dead(page, link)
     ]
@@ -126,7 +126,7 @@ def test_every_paper_shows_its_figures_and_none_is_left_out(site: Path, parts: d
 
 
 def requests(driver: webdriver.Chrome) -> Iterator[str]:
-    """What the pages that were opened have asked for."""
+    """Yields the addresses that the opened pages have asked for."""
     for entry in driver.get_log("performance"):
         message = json.loads(entry["message"])["message"]
         if message["method"] == "Network.requestWillBeSent":

@@ -18,7 +18,7 @@ from longfat import LongfatError
 from longfat.cli import script
 from torture import stop
 
-# So many packets in a millisecond that a run of one second takes hours.
+# Packets per millisecond are so many here that a run of one second takes hours.
 FAST = """\
 [path]
 preset = "dumbbell"
@@ -35,7 +35,7 @@ duration = "10 s"
 
 
 def test_nothing_is_loaded_before_ctrl_c_is_heard() -> None:
-    # What the interpreter loads itself is not ours to hear it in.
+    # Modules that the interpreter loads itself are not ours to hear it in.
     script = Path(sys.executable).with_name("longfat")
     done = subprocess.run([sys.executable, "-X", "importtime", script, "--version"], capture_output=True, text=True, check=True)
     loaded = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]

@@ -113,7 +113,7 @@ def test_any_tool_reads_the_tables(swept: Path) -> None:
 def test_a_metric_that_came_later_has_values_for_runs_there_were(tmp_path: Path) -> None:
     fresh = Experiment(SWEEP).sweep(tmp_path).select(repeat=0)  # read now: the files are changed in their place
     before = inventory(tmp_path / "shards")
-    # As a longfat left it that knew neither of these metrics.
+    # The tables are left as a longfat left them that knew neither of these metrics.
     for table, metric in (("runs", "jain_index"), ("flows", "retransmit_share")):
         file = tmp_path / f"{table}.parquet"
         pd.read_parquet(file).drop(columns=metric).to_parquet(file)
@@ -304,7 +304,7 @@ def test_a_disk_that_fills_while_a_shard_is_made_keeps_the_journal(tmp_path: Pat
     assert len(Store(tmp_path).finished()) == 3
     assert all(Store(tmp_path).has(run) for run in Store(tmp_path).finished())
     Experiment(SWEEP).sweep(tmp_path)
-    # What the shard that never was had left is gone.
+    # Files that the shard that never was had left are gone.
     assert [len(list((tmp_path / "shards" / name).iterdir())) for name in ("runs", "flows", "links")] == [1, 1, 1]
 
 

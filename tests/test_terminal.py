@@ -50,7 +50,7 @@ def test_no_number_of_the_comparison_is_cut(width: int) -> None:
     for one in lines:
         assert terminal.number(one.ours) in text
         assert terminal.number(one.published) in text
-    # Of 80 columns the last four were missing, and "not testable" was "not test".
+    # The last four of 80 columns were missing, and "not testable" was "not test".
     assert "not testable" in text.replace("numbers: 0 hold, 2 differ, 1 not testable", "")
 
 

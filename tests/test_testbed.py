@@ -184,7 +184,7 @@ def orphans() -> int:
 
 @needs_rights
 def test_a_run_leaves_no_connection_behind_that_goes_on_sending() -> None:
-    """What its socket has not sent takes memory for minutes, and the kernel then lets no window of the next runs grow."""
+    """Unsent data of its socket takes memory for minutes, and the kernel then lets no window of the next runs grow."""
     before = orphans()
     result = longfat.Experiment('backend = "testbed"\n' + FILE).run()
     deadline = time.monotonic() + 10
@@ -229,7 +229,7 @@ def test_each_ack_is_seen_on_both_sides() -> None:
 
 @needs_rights
 def test_packets_of_the_kernel_are_recorded_and_captured(tmp_path: Path) -> None:
-    """What became of each packet adds up; and a capture made of it tells what a capture of the simulated run tells."""
+    """Fates of packets add up, and a capture made of them tells what a capture of the simulated run tells."""
     sweep = 'backend = { sweep = ["sim", "testbed"] }\n'
     probe = '[[flow]]\nname = "probe"\ntraffic = { kind = "ping", interval = "50 ms" }\n'
     (tmp_path / "small.toml").write_text(sweep + FILE.replace("[measure]", probe + "[measure]") + 'packets = "all"\n')

@@ -77,7 +77,7 @@ def test_the_derived_functions_are_what_the_rules_make_step_by_step() -> None:
 def test_htcp_is_aimd_for_a_second_and_faster_then() -> None:
     # A cycle of under a second: AIMD(0.4, 0.2) at 100 ms.
     assert theory.htcp(1e-2, 0.1) == pytest.approx(theory.aimd(1e-2, 0.4, 0.2), rel=1e-6)
-    # By steps of a hundredth of a round trip: 2 (1 - beta) alpha(D) of a segment.
+    # The integral steps by a hundredth of a round trip: 2 (1 - beta) alpha(D) of a segment.
     peak = 9000.0
     w, d, segments = 0.8 * peak, 0.0, 0.0
     while w < peak:
@@ -203,7 +203,7 @@ def test_pftk_with_a_limited_window() -> None:
     assert theory.pftk_full(1e-3, 0.1, 1.0, max_window=1000) == free
     # Almost without losses it is the window.
     assert theory.pftk_full(1e-9, 0.1, 1.0, max_window=20) == pytest.approx(20, rel=1e-4)
-    # By hand, p = 0.01, b = 2, 8 segments: E[W] would be 13.2. Q = (1 - 0.99^3)(1 + 0.99^3 (1 - 0.99^5)) / (1 - 0.99^8) = 0.4027;
+    # Values by hand, p = 0.01, b = 2, 8 segments: E[W] would be 13.2. Q = (1 - 0.99^3)(1 + 0.99^3 (1 - 0.99^5)) / (1 - 0.99^8) = 0.4027;
     # 99 + 8 + Q / 0.99 segments in 2 + 12.375 + 2 round trips of 0.1 s and Q 1.0103 / 0.99 s of timeouts.
     assert theory.pftk_full(0.01, 0.1, 1.0, max_window=8) == pytest.approx(107.4068 * 0.1 / (1.6375 + 0.4111), rel=1e-3)
     # It bounds, and lets more through the larger it is.

@@ -124,7 +124,7 @@ def test_two_one_sided_files_are_one_capture(recorded: Path, tmp_path: Path) -> 
     data, acks = only(forward), only(back)
     assert (data.captured, acks.captured) == ("data only", "acks only")
     assert data.data.retransmitted.segments == whole.data.retransmitted.segments
-    # Where the FIN was not captured, its number counts as a byte.
+    # The number of a FIN that was not captured counts as a byte.
     assert acks.data.bytes_acked == whole.data.bytes_acked + 1
     for one in (data, acks):
         assert one.verdict.cause == "cannot tell"

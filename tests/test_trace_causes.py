@@ -20,9 +20,9 @@ def only(name: str) -> Connection:
     return connection
 
 
-# What no capture tells apart: a buffer of four packets is a fifth of what this path holds, so it is a small buffer and a queue; a host
-# slower than the path is a queue in another place; an application that offers as much as a send buffer holds keeps as much in flight.
-# Behind the loss nobody knows when what was lost was sent, so a policer may have taken it.
+# Causes that no capture tells apart. A buffer of four packets is a fifth of what this path holds, so it is a small buffer and a queue.
+# A host slower than the path is a queue in another place. An application that offers as much as a send buffer holds keeps as much
+# in flight. Nobody knows when a lost packet was sent behind the loss, so a policer may have taken it.
 ALIKE = {
     "bursts-over-a-small-buffer": ["congestion, by loss"],
     "congestion-by-loss": ["receiver's ring"],
@@ -30,7 +30,7 @@ ALIKE = {
     "send-buffer": ["application"],
 }
 
-# What was done to the path is not what limits: segments are overtaken, and the kernel takes its reductions back. It had 98 % of the path.
+# Limits that are not what was done to the path: segments are overtaken, and the kernel takes its reductions back. It had 98 % of the path.
 LIMITS = {"reordering": "a full path"}
 
 
@@ -50,7 +50,7 @@ def test_what_the_kernel_counted_is_found(name: str) -> None:
     assert found.data.bytes_acked == pytest.approx(kernel["bytes_acked"], rel=0.15)
     assert found.rtt.min_s == pytest.approx(kernel["min_rtt"] / 1e6, rel=0.05)
     again = found.data.retransmitted
-    # What comes late to the receiver is not told from what was sent again and lost the first time, without timestamps.
+    # A late segment cannot be told, without timestamps, from a retransmission whose first copy was lost.
     late = again.lost_before_capture if name == "reordering" else 0
     assert again.segments - late == pytest.approx(kernel["retrans"], abs=3, rel=0.2)
 
@@ -74,7 +74,7 @@ def test_a_verdict_names_what_looks_the_same() -> None:
     # A ring that is slower than the path is the same queue, in another place.
     assert loss.confidence <= 0.51
     assert any("ring" in limit for limit in loss.limits)
-    # Of 131 such verdicts 117 were right: where the path changes, too, the window may limit as well.
+    # 117 of 131 such verdicts were right: where the path changes, too, the window may limit as well.
     assert window.confidence > 0.85
     assert not window.limits
 

@@ -82,7 +82,7 @@ FILES = {
     "ping.txt": b"PING h (10.0.0.1) 56(84) bytes of data.\n"
     b"64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=20.4 ms\n64 bytes from 10.0.0.1: icmp_seq=2 ttl=64 time=31 ms\n",
 }
-"""What the tools write, in so far as the commands of the page read it."""
+"""Output of the tools, in so far as the commands of the page read it."""
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="the commands need jq")

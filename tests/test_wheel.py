@@ -63,7 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def required(of: Distribution, extras: tuple[str, ...], seen: dict[str, Distribution]) -> dict[str, Distribution]:
-    """What a distribution needs, and what that needs."""
+    """Distributions that a distribution needs, with what those need."""
     for text in of.requires or []:
         one = Requirement(text)
         asked = one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in ("", *extras))
@@ -99,7 +99,7 @@ def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path, monkeyp
     plain = environment(tmp_path / "plain", wheel)
     listed = call(plain, "list").stdout
     assert all(name in listed for name in ("ansnet", "validation", "lfn", "bbr3"))
-    # Of the paper, the experiment that takes least.
+    # The paper's experiment that takes least.
     for arguments in (("run", "ansnet/unequal-rtt"), ("compare", "ansnet")):
         done = call(plain, *arguments)
         assert done.returncode == 0, done.stderr

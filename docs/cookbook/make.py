@@ -45,7 +45,7 @@ def entry(name: str) -> ModuleType:
 
 
 def question(module: ModuleType) -> tuple[str, str]:
-    """What is asked, and who asks it."""
+    """Returns the question, and who asks it."""
     first, _, rest = (module.__doc__ or "").partition("\n\n")
     return first.strip(), " ".join(rest.split())
 

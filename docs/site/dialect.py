@@ -15,7 +15,7 @@ INDENT = 4
 
 
 def targets(text: str) -> Iterator[str]:
-    """Where the relative links and pictures of a page lead to, without anchors."""
+    """Yields the targets of the relative links and pictures of a page, without anchors."""
     yield from (target for _, target, _ in LINK.findall(FENCE.sub("", text)) if not _outside(target))
 
 

@@ -16,7 +16,7 @@ LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)")
 
 
 def tree() -> list[dict[str, Any]]:
-    """What `nav` of the settings is: titles with pages, or with more of the same."""
+    """Value of `nav` in the settings: titles with pages, or with more of the same."""
     sections: list[dict[str, Any]] = [{"longfat": "README.md"}, {"All documents": "docs/index.md"}, {"Gallery": "docs/gallery.md"}]
     for part in re.split(r"\n\n(?=\*\*)", INDEX.read_text(encoding="utf-8")):
         if name := SECTION.match(part):

@@ -85,7 +85,7 @@ def ms(seconds: float) -> str:
 
 
 def cell(run: pd.Series) -> str:
-    """What came of one run."""
+    """Results of one run, as a cell."""
     wait = f"{ms(run['bottleneck_queue_delay_p50_s'])} / {ms(run['bottleneck_queue_delay_p99_s'])}"
     parts = [f"{100 * run['bottleneck_utilization']:.0f} %", f"{wait} ms", f"{100 * run['dropped']:.2g} %"]
     if run["mix"] == "50":

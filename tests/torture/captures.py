@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 HEADER = np.array([0xA1B2C3D4, 0x00040002, 0, 0, 96, 1], "<u4").tobytes()
-"""Of a pcap file: microseconds, 96 bytes of each packet, Ethernet."""
+"""Header of a pcap file: microseconds, 96 bytes of each packet, Ethernet."""
 PACKET = np.dtype(
     [
         *[(name, "<u4") for name in ("second", "microsecond", "captured", "length")],

@@ -83,7 +83,7 @@ def _plain(results: longfat.Results, run: str) -> tuple[Any, ...]:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two answers are the same."""
+    """Returns true if two answers are the same."""
     if isinstance(one, pd.DataFrame) and isinstance(other, pd.DataFrame):
         return one.equals(other) and list(one.columns) == list(other.columns)
     return type(one) is type(other) and bool(one == other)

@@ -98,7 +98,7 @@ def loading(random: Random, folder: Path) -> None:
 
 
 def without_rights(random: Random, folder: Path) -> None:
-    """What takes rights is one message to a process without any, and no run."""
+    """Checks that a command that takes rights gives a process without any one message, and no run."""
     what = random.choice(
         (["run", "small.toml"], ["cc", "load", "fast"], ["cc", "unload", "fast"], ["testbed", "check", "--quick"], ["list"])
     )
@@ -110,7 +110,7 @@ def without_rights(random: Random, folder: Path) -> None:
 
 
 def attack(random: Random, folder: Path) -> None:
-    """Where the testbed is permitted; afterwards the machine is as it was, and the testbed runs."""
+    """Attacks the machine where the testbed is permitted; afterwards it is as it was, and the testbed runs."""
     attacks = [together, killed, killed] if permitted() else []
     attacks += [loading] if HAS_BPF and permitted() else []
     attacks += [without_rights] if os.geteuid() == 0 and shutil.which("setpriv") else []

@@ -14,7 +14,7 @@ from longfat.sweep.work import execute
 
 SLACK = 1 + 1e-9
 BOUNDS = {entry["name"]: entry["bound"] for entry in registries()["metrics"] if "bound" in entry}
-"""Where the registry says that the values of each metric lie, whatever the network."""
+"""Bounds of each metric's values by the registry, whatever the network."""
 
 
 def network(random: Random) -> str:
@@ -78,13 +78,13 @@ def check_metrics(result: Result) -> None:
 
 
 def check(result: Result) -> None:
-    """What holds of every run, seen from outside."""
+    """Checks what holds of every run, seen from outside."""
     check_metrics(result)
     conserved(result)
 
 
 def conserved(result: Result) -> None:
-    """What holds of every link and of every flow, in whatever network."""
+    """Checks what holds of every link and of every flow, in whatever network."""
     for _, link in result.links.iterrows():
         lost = sum(
             link[name]

@@ -20,7 +20,7 @@ from torture.stop import start
 SWEEP = SMALL.replace('"2 s"', '{ sweep = ["1 s", "1.5 s", "2 s", "2.5 s"] }')
 """Eight runs."""
 FOREIGN = SWEEP.replace("10 Mbit/s", "11 Mbit/s")
-"""The same axes and the same labels, over another link."""
+"""Sweep with the same axes and the same labels, over another link."""
 SHARDS = 4
 
 
@@ -40,7 +40,7 @@ def expected() -> longfat.Results:
 
 
 def put(source: Path, place: Path) -> None:
-    """What a shard's process wrote, in the folder where all of them write."""
+    """Copies the output of a shard's process into the folder where all of them write."""
     shutil.copytree(source, place, dirs_exist_ok=True)
 
 
@@ -96,7 +96,7 @@ def attack(random: Random, folder: Path) -> None:
     if isinstance(found, LongfatError):
         assert done.split(",")[0] not in ("none", "two", "foreign"), f"{done}: {found}"
         assert len(str(found)) < 2000, f"{done}: the error is long"
-        # Where runs are missing it says so; where something else is damaged, which file.
+        # The message says so where runs are missing; where something else is damaged, it names the file.
         assert str(place) in str(found) or "missing" in str(found), f"{done}: {found}"
     else:
         right(found, done)

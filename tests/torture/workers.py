@@ -31,7 +31,7 @@ def children(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether it runs: one that has ended and that nobody has asked for is not alive."""
+    """Returns true if it runs: a process that has ended and that nobody has asked for is not alive."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -39,7 +39,7 @@ def is_alive(pid: int) -> bool:
 
 
 def is_worker(pid: int) -> bool:
-    """Whether it is one that works, and no helper of the interpreter's."""
+    """Returns true if it is a process that works, and no helper of the interpreter's."""
     try:
         return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -99,7 +99,7 @@ def signalled(pid: int, number: int) -> None:
 
 
 def gone(pids: list[int]) -> list[int]:
-    """Those that are still there when their command has been gone for a while."""
+    """Returns the processes that are still there when their command has been gone for a while."""
     end = time.monotonic() + 20
     while (left := [pid for pid in pids if is_alive(pid)]) and time.monotonic() < end:
         time.sleep(0.2)
