@@ -1,4 +1,4 @@
-"""Compares what `longfat compare PAPER --json` printed before and after: do two versions of longfat give the same numbers?
+"""Checks that two versions of longfat give the same numbers: compares what `longfat compare PAPER --json` printed before and after.
 
     longfat compare ansnet --json > before/ansnet.json    # with the old version, and its results
     longfat compare ansnet --json > after/ansnet.json     # with the new one, and its own

@@ -47,7 +47,7 @@ class Server:
 
     @staticmethod
     def needs() -> str | None:
-        """What is missing to start it."""
+        """Names what is missing to start it."""
         return None if S3S.exists() else "an S3 server: make target/s3s/bin/s3s-fs"
 
     def call(self) -> list[str]:
@@ -77,7 +77,7 @@ class Server:
         raise AssertionError("the server does not answer")
 
     def kill(self) -> None:
-        """As `kill -9` does it."""
+        """Kills it as `kill -9` does."""
         self.process.kill()
         self.process.wait()
 
@@ -89,7 +89,7 @@ class Azurite(Server):
 
     @staticmethod
     def needs() -> str | None:
-        """What is missing to start it."""
+        """Names what is missing to start it."""
         return None if shutil.which("azurite-blob") else "azurite-blob (npm install --global azurite)"
 
     def call(self) -> list[str]:
@@ -98,7 +98,7 @@ class Azurite(Server):
         return [shutil.which("azurite-blob") or "", *options, "--blobPort", str(self.port)]
 
     def kill(self) -> None:
-        """What it has, it has in memory until it is told to end, whatever it has answered."""
+        """Ends it politely: it holds its data in memory until it is told to end, whatever it has answered."""
         self.process.terminate()
         self.process.wait()
 
@@ -117,12 +117,12 @@ class Gcs(Server):
 
     @property
     def url(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Where results are, with the options that find the server."""
+        """Address of the results, with the options that find the server."""
         return f"gs://anonymous@bucket/results/small?scheme=http&endpoint_override=127.0.0.1%3A{self.port}"
 
     @staticmethod
     def needs() -> str | None:
-        """What is missing to start it."""
+        """Names what is missing to start it."""
         return None if shutil.which("fake-gcs-server") else "fake-gcs-server (go install github.com/fsouza/fake-gcs-server@latest)"
 
     def call(self) -> list[str]:
