@@ -50,7 +50,7 @@ class Experiment:
         self._shown = encodable(file)
         self._document = Document(text, self._shown)
         self.plans = Plans(self._document, name)
-        """Its runs, all, by shard, or missing from a folder: for the command line and executors."""
+        """Plans of the runs, all, by shard, or missing from a folder: for the command line and executors."""
         self.text: str = self._document.text
         """The TOML as it was given; of a file with a `base`, the one file that both come to."""
 

@@ -118,7 +118,7 @@ def experiments() -> list[str]:
 
 
 def names() -> list[str]:
-    """Everything `longfat run` takes by name."""
+    """Names that `longfat run` takes."""
     return papers() + experiments()
 
 
@@ -134,7 +134,7 @@ def _named(what: str) -> Iterator[Path]:
 
 
 def _source(file: Path) -> Source:
-    """Its name is the way to it from the folder that holds its paper, or from `papers` or `experiments`."""
+    """Makes the source of a file. Its name is the path from the folder that holds its paper, or from `papers` or `experiments`."""
     path = file.resolve().with_suffix("")
     if path.name in ("", ".", ".."):
         raise LongfatError(f"{file}: an experiment's results go by the name of its file, and this one leaves them none: rename it")

@@ -34,11 +34,11 @@ class Advice:
     cells: Mapping[tuple[str, str], Cell]
     """Cells by candidate and case, without those on which the answer does not depend."""
     delay: str
-    """Which delay the cells have: `p95 RTT` or `mean RTT`."""
+    """Name of the delay that the cells have: `p95 RTT` or `mean RTT`."""
     found: Verdict
     """Candidate to set, with the reasons."""
     copied: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    """The cells for which no run was needed: that with the next smaller buffer dropped nothing."""
+    """Cells for which no run was needed: the cell with the next smaller buffer dropped nothing."""
     warnings: list[str] = field(default_factory=list[str])
     """Traps of this path."""
 
@@ -67,7 +67,7 @@ class Advice:
         Path(file).write_text(self.experiment.text, encoding="utf-8")
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Returns the whole advice as a JSON object."""
         return show.as_json(self)
 
     def __str__(self) -> str:

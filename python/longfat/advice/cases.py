@@ -35,7 +35,7 @@ class Case:
 
 
 def size_of(case: Case) -> float:
-    """Its buffer in bandwidth-delay products where it is one of `BUFFERS`; 0 where it is known, and so the same in all cases."""
+    """Buffer of the case in bandwidth-delay products if it is one of `BUFFERS`; 0 if it is known, and so the same in all cases."""
     return float(case.buffer.removesuffix(" bdp")) if case.buffer in BUFFERS else 0.0
 
 

@@ -30,7 +30,7 @@ class Cell:
     goodput: float
     """Payload of all its streams, bit/s, after the warmup."""
     half: float
-    """Half of its 95 % interval; NaN of fewer than two parts."""
+    """Half of the goodput's 95 % interval; NaN for fewer than two parts."""
     delay: float
     """Seconds: `delay_of` says of what."""
     retransmitted: float

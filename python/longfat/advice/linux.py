@@ -1,4 +1,4 @@
-"""How Linux is told: lines of sysctl and tc, each with why and where it is documented."""
+"""Commands for Linux: lines of sysctl and tc, each with why and where it is documented."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def lines(plan: Plan, candidate: Candidate) -> list[Line]:
 
 
 def arithmetic(plan: Plan, candidate: Candidate) -> str:
-    """How the window follows from the path."""
+    """Arithmetic from the path to the window."""
     question, window = plan.question, plan.window(candidate)
     bdp = question.bdp / (1 << 20)
     buffer = f"or one and the buffer ({question.buffer}), where that is more, " if question.buffer else ""

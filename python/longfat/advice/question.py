@@ -28,7 +28,7 @@ class Question:
     streams: int | None = None
     """Number of streams; None: whatever is best."""
     rivals: tuple[int, str] | None = None
-    """How many flows compete all the time, and their control; None where it is not known."""
+    """Number of flows that compete all the time, and their control; None where it is not known."""
     edge: float = 0.0
     """Rate of the hosts' interfaces."""
     duration: float | None = None

@@ -1,4 +1,4 @@
-"""Which candidate the cells put first. A candidate may lack cells: it is then as good as its worst so far, and so at best."""
+"""Ranking of candidates by their cells. A candidate may lack cells: it is then as good as its worst so far, and so at best."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def rival_case(plan: Plan) -> str | None:
 
 
 def least(top: Cell) -> float:
-    """Who has less than this is not level with the top, whatever its own interval."""
+    """Throughput below which a candidate is not level with the top, whatever its own interval."""
     return min(top.low, top.goodput * (1 - INDIFFERENT))
 
 

@@ -1,4 +1,4 @@
-"""Which cells are run. A candidate that is behind in one case cannot win in another: what else it would do there is not run.
+"""Choice of the cells to run. A candidate that is behind in one case cannot win in another: the rest of its cells are not run.
 
 The worst case of a candidate is at most as good as the worst of its cells so far. So who is behind the best by that is behind for good, and
 leaving out the rest changes nothing of who is set, and of who is level (`tests/test_advice.py` compares both on random cells).

@@ -159,7 +159,7 @@ def text(advice: Advice) -> str:
 
 
 def html(advice: Advice) -> str:
-    """For notebooks."""
+    """Makes the table for notebooks."""
     titles, rows = cells_for_people(advice)
     head = Markup("").join(Markup("<th>{}</th>").format(title) for title in titles)
     body = Markup("").join(

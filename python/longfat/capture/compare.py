@@ -136,6 +136,6 @@ def _simulated(name: str, flows: list[dict[Hashable, Any]], own: list[float]) ->
 
 
 def _half(values: list[float]) -> float | None:
-    """Half of the 95 % interval of their mean; None for fewer than two."""
+    """Half of the 95 % interval of the mean of values; None for fewer than two."""
     half = half_width(values)
     return None if math.isnan(half) else half

@@ -1,4 +1,4 @@
-"""From a capture to an experiment: the path and the flow that it shows, as a file that runs."""
+"""Turns a capture into an experiment: the path and the flow that it shows, as a file that runs."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _queue(connection: Connection, known: tuple[float, float, float], rate: floa
     if cause == "congestion, by ECN":
         return f'{{ kind = "step", limit = "{4 * held} bytes", threshold = "{held} bytes" }}'
     if cause == "active queue management":
-        # Which one it is is not known: CoDel, with what packets waited on average as its target (RFC 8289 section 4.2).
+        # The kind of AQM is not known. CoDel is used, with what packets waited on average as its target (RFC 8289 section 4.2).
         waited = max(mean - base, 1e-3)
         return f'{{ kind = "codel", target = "{round(1e6 * waited)} us" }}'
     if cause not in FULL:

@@ -54,7 +54,7 @@ class Job:
 
     @property
     def limit_s(self) -> int:
-        """For a system that ends tasks: with room for a slower machine. A task that is ended has lost the runs in flight alone."""
+        """Time limit for a system that ends tasks, with room for a slower machine. A task that is ended loses only the runs in flight."""
         return 60 * (10 + round(3 * self.longest_s / 60))
 
 

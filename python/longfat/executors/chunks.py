@@ -16,7 +16,7 @@ from longfat.sweep.plan import Item
 from longfat.sweep.work import timed
 
 LOOK_S = 2.0
-"""How often a worker looks what others have finished."""
+"""Seconds between looks of a worker at what others have finished."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Done:
     """Reply for a chunk whose runs are all in the store."""
 
     runs: int
-    """How many were run; the others were there."""
+    """Number of runs that were run; the others were there."""
     cost: float
     """Cost of the runs that were run."""
     seconds: float

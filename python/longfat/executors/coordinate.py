@@ -45,7 +45,7 @@ ASK_S = 2.0
 class _Chunk:
     items: list[Item]
     failures: int = 0
-    """How often in a row a worker failed at its first run."""
+    """Number of times in a row that a worker failed at its first run."""
     sent: float = field(default_factory=time.monotonic)
     twice: bool = False
     """True if another worker has it, too."""
@@ -56,7 +56,7 @@ class _Chunk:
 
 
 class _Sizes:
-    """How many runs make a chunk."""
+    """Sizes of chunks, in runs."""
 
     def __init__(self) -> None:
         self.speed = 0.0
@@ -198,7 +198,7 @@ def _said(error: BaseException) -> str:
 
 
 def worker_count(executor: Any, jobs: int | None) -> int:
-    """How many chunks an executor runs at once: `jobs`, else as it says, else as many as this machine has cores."""
+    """Number of chunks that an executor runs at once: `jobs`, else as it says, else as many as this machine has cores."""
     if jobs:
         return jobs
     if client := dask_client(executor):  # its workers come and go

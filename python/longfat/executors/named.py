@@ -64,7 +64,7 @@ def named(name: str | None, jobs: int | None) -> Generator[Executor | None]:
 
 
 def where(executor: Executor, name: str) -> str:
-    """In words, for the line that says what is about to run."""
+    """Describes the executor in words, for the line that says what is about to run."""
     workers = worker_count(executor, None)
     return f"{workers:,} worker{'' if workers == 1 else 's'} ({name})"
 

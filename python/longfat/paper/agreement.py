@@ -1,4 +1,4 @@
-"""How well a table of a paper is met as a whole: listed beside its numbers, and not judged."""
+"""Agreement of a whole table of a paper: listed beside its numbers, and not judged."""
 
 from __future__ import annotations
 

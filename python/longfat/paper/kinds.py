@@ -29,14 +29,14 @@ TOLERANCE = 0.10
 
 @dataclass(frozen=True)
 class Rule:
-    """When a number holds: within the larger of 10 % of the `published` one and the paper's own uncertainty, or on its side of a bound."""
+    """Rule by which a number holds: within the larger of 10 % of `published` and the paper's own uncertainty, or on its side of a bound."""
 
     published: float
     uncertainty: float | None = None
     bound: Bound | None = None
     """The paper says "18 or less": `<=`."""
     within: float | None = None
-    """In place of 10 %, in the number's unit: of an index near 1, half of the last digit that is printed."""
+    """Tolerance in place of 10 %, in the number's unit; for an index near 1, half of the last digit that is printed."""
 
     def holds(self, ours: float) -> bool:
         """Returns true if `ours` holds."""
@@ -56,7 +56,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Null:
-    """How many numbers would hold of models that know nothing, beside how many do."""
+    """Numbers that would hold by models that know nothing, beside those that do hold."""
 
     holds: int
     of: int
@@ -68,7 +68,7 @@ class Null:
 
     @property
     def says(self) -> str:
-        """In one line."""
+        """Summary in one line."""
         trivial = "" if self.trivial is None else f"; of the trivial prediction, {self.trivial_words}, {self.trivial}"
         return f"null model: {self.holds} of {self.of} hold; shuffled within each table and quantity, {self.shuffled:.1f} would{trivial}"
 

@@ -43,7 +43,7 @@ class Measured(Mapping[str, "Results"]):
         return iter(self._results)
 
     def __len__(self) -> int:
-        """How many experiments have results."""
+        """Number of experiments with results."""
         return len(self._results)
 
     @property

@@ -74,7 +74,7 @@ class MeasuredTable:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table of the paper is laid out: which published rows it shows, and what names its rows and columns."""
+    """Layout of a table of the paper: which published rows it shows, and what names its rows and columns."""
 
     where: str
     """The `where` of its published rows: "Table 1"."""
@@ -147,7 +147,7 @@ class Paper:
         return kind or ("repeat" if row.test in before else "simulated")
 
     def rule(self, row: Row) -> Rule | None:
-        """When ours holds; `None` where the paper gives no value."""
+        """Rule by which ours holds; `None` where the paper gives no value."""
         if row.value is None:
             return None
         return Rule(row.value, row.uncertainty, self.bounds.get(row.id), self.within.get(row.quantity))

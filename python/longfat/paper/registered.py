@@ -53,7 +53,7 @@ def now(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def edits(folder: Path) -> list[Edit]:
-    """How what stands in the folder differs from what was registered there, whatever the ids are called now."""
+    """Differences between the folder and its registry, whatever the ids are called now."""
     with (folder / NAME).open(newline="", encoding="utf-8") as file:
         registered = [(row["id"], row["sha256"]) for row in csv.DictReader(file)]
     today = [(id, digest) for id, _, digest in now(folder)]

@@ -12,7 +12,7 @@ __all__ = ["default_plots", "headline", "runs_to_show", "sweep_plots", "time_plo
 
 
 def default_plots(results: Results) -> list[Plot]:
-    """Everything that has something to show: of a sweep, and of the runs of `runs_to_show`."""
+    """Plots that have something to show: of a sweep, and of the runs of `runs_to_show`."""
     plots = list(sweep_plots(results))
     plots += [plot for label, result in runs_to_show(results) for plot in time_plots(result, label)]
     return plots

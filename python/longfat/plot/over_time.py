@@ -184,7 +184,7 @@ def _queues(result: Result, links: pd.DataFrame, column: str) -> list[Series]:
 
 
 def _counted(result: Result, links: pd.DataFrame, column: str) -> list[Series]:
-    """How many in each interval, from a column that counts all so far."""
+    """Series of the increase in each interval, from a column that counts all so far."""
     made: list[Series] = []
     for name, table in _fullest(result, links, lambda table: bool(table[column].any())):
         counts = np.diff(table[column].to_numpy())

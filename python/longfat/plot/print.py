@@ -173,7 +173,7 @@ def draw(plot: Plot, inches: tuple[float, float] = SIZE) -> Figure:
 
 
 def _mark(series: Series, colour: str, *, many: bool) -> dict[str, Any]:
-    """How large the marks of a series are, and whether they are filled."""
+    """Size of the marks of a series, and whether they are filled."""
     if series.published:
         return {"markersize": 8, "markeredgewidth": 1.4, "markeredgecolor": colour, "markerfacecolor": "none", "zorder": 5}
     # Marks are small where there are many.

@@ -92,7 +92,7 @@ def speed(
     start: float | None = None,
     end: float | None = None,
 ) -> Plot:
-    """How fast a flow's data passes a place: bits of IP packets in each `over_s` seconds, over that time.
+    """Speed of a flow's data past a place: bits of IP packets in each `over_s` seconds, over that time.
 
     Places are those of `time_sequence`. Packets that an end sends at the same instant wait in its transmit queue: the speed at which they
     leave is seen before the next link. ValueError where nothing was seen, or where `over_s` makes more than 200,000 intervals.
@@ -208,7 +208,7 @@ def _part(part: Part, packets: pd.DataFrame | Result, place: Place, flow: int, s
 
 
 def _again(data: pd.DataFrame) -> Any:
-    """Which segments lie below the highest offset that passed before them."""
+    """True for segments that lie below the highest offset that passed before them."""
     ends = (data["seq_bytes"] + data["len_bytes"]).to_numpy()
     highest = np.maximum.accumulate(np.concatenate([[-1], ends])[:-1])
     return data["seq_bytes"].to_numpy() < highest
@@ -229,7 +229,7 @@ def _points(name: str, rows: pd.DataFrame, colour: int, marker: int) -> list[Ser
 
 
 def _sack(back: pd.DataFrame, colour: int) -> list[Series]:
-    """Each block at the time of its ACK; one that the ACK before it had, too, says nothing new."""
+    """Points for each block at the time of its ACK; a block that the previous ACK had, too, says nothing new."""
     parts: list[pd.DataFrame] = []
     for number in range(1, 5):
         first, last = f"sack{number}_from_bytes", f"sack{number}_until_bytes"

@@ -14,9 +14,9 @@ import numpy as np
 from longfat.extras import need_to_draw
 
 DIVERGING = ("#0072B2", "#ffffff", "#D55E00")
-"""From low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""
+"""Colours from low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""
 SEQUENTIAL = ("#f2f7fb", "#56B4E9", "#00406a")
-"""From little to much: darker is more, also in grey."""
+"""Colours from little to much: darker is more, also in grey."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Series:
     x: Sequence[float]
     y: Sequence[float]
     low: Sequence[float] | None = None
-    """Each point is a vertical bar from here to `y`, as a time-sequence graph has its segments; there are no lines and markers then."""
+    """Lower ends of vertical bars to `y`, as a time-sequence graph has its segments; there are no lines and markers then."""
     error: Sequence[float] | None = None
     """Half of the interval around each point, as a bar with ends; NaN where there is none."""
     line: bool = True
@@ -73,7 +73,7 @@ class Series:
 
 
 def floats(values: Any) -> Sequence[float]:
-    """Whatever holds numbers (a column of a DataFrame, an array) as a flat array of floats."""
+    """Makes a flat array of floats of anything that holds numbers (a column of a DataFrame, an array)."""
     return array("d", np.asarray(values, dtype=np.float64).tobytes())
 
 
@@ -98,11 +98,11 @@ class Heat:
     high: float
     title: str
     sequential: bool = False
-    """From nothing to much, without a middle."""
+    """True for a scale from nothing to much, without a middle."""
 
     @property
     def colours(self) -> Sequence[str]:
-        """From `low` to `high`."""
+        """Colours from `low` to `high`."""
         return SEQUENTIAL if self.sequential else DIVERGING
 
     def label(self, value: float) -> str:
@@ -125,7 +125,7 @@ class Plot:
     caption: str = ""
     rules: Sequence[Rule] = field(default=())
     heat: Heat | None = None
-    """In the place of series; both axes have names then."""
+    """Map shown in the place of series; both axes have names then."""
 
     def save(
         self,

@@ -35,7 +35,7 @@ MATPLOTLIB_MARKERS = {
 
 @dataclass(frozen=True)
 class Style:
-    """How one series is drawn."""
+    """Appearance of one series."""
 
     colour: str
     dash: str

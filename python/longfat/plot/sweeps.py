@@ -392,7 +392,7 @@ def _size_class(low: float, high: float) -> str:
 
 
 def _shares(results: Results, varied: list[str]) -> Iterator[Plot]:
-    """How much of the goodput each group of flows has, run by run."""
+    """Yields plots of the fraction of the goodput that each group of flows has, run by run."""
     flows = results.flows
     name = "flow_group" if "flow_group" in flows else "group"
     amounts = flows[flows["goodput_bps"].notna()].groupby(["run", name], sort=False)["goodput_bps"].sum().unstack().fillna(0.0)

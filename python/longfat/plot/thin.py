@@ -17,7 +17,7 @@ MOST_POINTS = 2000
 
 
 def thin(x: Any, y: Any, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
-    """At most about `most` points of a line: of each stretch the lowest and the highest, so that no peak is lost."""
+    """Thins a line to about `most` points: the lowest and the highest of each stretch, so that no peak is lost."""
     xs, ys = np.asarray(x, np.float64), np.asarray(y, np.float64)
     n, stretches = len(xs), most // 2
     if n <= most:

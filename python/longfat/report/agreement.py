@@ -44,7 +44,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that both have, and how near the second is to the first."""
+    """A quantity of both backends, and how near the second is to the first."""
 
     first: float
     second: float
@@ -56,7 +56,7 @@ class Quantity:
 
 
 def pairs(results: Sequence[Result]) -> list[Pair]:
-    """Each run by the first backend beside the same by the second. LongfatError where there are not two, or no run of both."""
+    """Pairs each run by the first backend with the same by the second. LongfatError where there are not two, or no run of both."""
     backends = list(dict.fromkeys(result.labels.get(AXIS, "") for result in results))
     if len(backends) != 2 or "" in backends:
         raise LongfatError(
@@ -128,7 +128,7 @@ def show(console: Console, results: Sequence[Result]) -> None:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """How many pairs agree, in words."""
+    """Number of pairs that agree, in words."""
     found = pairs(results)
     near = sum(abs(goodput(pair).difference) <= GOODPUT_WITHIN for pair in found)
     short = sum(abs(queue_delay(pair).difference) <= QUEUE_WITHIN for pair in found)
@@ -139,7 +139,7 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def together(pair: Pair) -> Result:
-    """Both runs as one, flows and bottlenecks under the name of their backend, so that they are drawn over each other."""
+    """Joins both runs, flows and bottlenecks under the name of their backend, so that they are drawn over each other."""
     sides = (pair.first, pair.second)
 
     def joined(name: str, number: str, label: str | None = None) -> pd.DataFrame:

@@ -31,7 +31,7 @@ def difference(line: Comparison) -> str:
 
 
 def summary(lines: Sequence[Comparison]) -> str:
-    """How many hold, differ and are not testable of what is simulated; what is not judged does not count."""
+    """Number of simulated lines that hold, differ and are not testable; a line that is not judged does not count."""
     counts = Counter(line.verdict for line in lines if line.kind == "simulated")
     words: dict[Verdict, str] = {"holds": "hold", "differs": "differ", "not testable": "not testable"}
     return ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())

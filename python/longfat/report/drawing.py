@@ -30,7 +30,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """Its name; of several, the first and the last."""
+        """Name of the node; for several, the first and the last."""
         return self.names[0] if len(self.names) == 1 else f"{self.names[0]} … {self.names[-1]}"
 
 

@@ -30,7 +30,7 @@ DRAWING = Markup(
 
 
 def of_experiment(experiment: Experiment) -> str:
-    """Its title, its path drawn, its axes, and what is to be told before a run."""
+    """Title of an experiment, its path drawn, its axes, and what is to be told before a run."""
     from longfat.experiment import before
 
     resolved = [experiment.resolve(index) for index in range(min(experiment.run_count, MOST_RUNS))]
@@ -48,7 +48,7 @@ def of_experiment(experiment: Experiment) -> str:
 
 
 def of_results(results: Results) -> str:
-    """Its title, the answer in words, the best and the worst settings, and the warnings."""
+    """Title of results, the answer in words, the best and the worst settings, and the warnings."""
     found = answer(results)
     rows = list(found.rows)
     if found.left_out:

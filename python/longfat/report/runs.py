@@ -34,7 +34,7 @@ class Runs:
     packs: list[str]
     """The figures of each run; empty where nothing was recorded over time."""
     resolved: list[dict[str, Any]]
-    """Each run as resolved."""
+    """Resolved form of each run."""
     damaged: dict[str, str]
     """Runs that cannot be read, and why."""
 

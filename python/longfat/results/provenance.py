@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def of_run(run: Run) -> dict[str, Any]:
     """Describes the code, backend and machine that have just made a run."""
-    # In real time the machine is a part of what made it.
+    # A run in real time is made by the machine, too.
     machine = {"kernel": platform.release(), "cpu": _cpu(), "cpus": str(os.cpu_count())} if run.is_real_time else {}
     return {"results_version": RESULTS_VERSION, "backend": run.backend, "longfat": _longfat() | machine, "finished": _now()}
 

@@ -52,7 +52,7 @@ class ColumnsOfTrace:
 
     @property
     def table(self) -> Table:
-        """All of it."""
+        """Returns the whole table."""
         return self.trace.table(self.name)
 
     def __call__(self) -> pd.DataFrame:
@@ -129,7 +129,7 @@ class Result:
     control_from: str | None = None
     """Origin of the congestion controls of a run in a kernel: `kernel`, `twin`, or both."""
     real_time: dict[str, float] = field(default_factory=dict[str, float])
-    """How exact a run in real time was, by the names of docs/testbed.md."""
+    """Exactness of a run in real time, by the names of docs/testbed.md."""
 
     def __repr__(self) -> str:
         where = ", ".join([*(f"{axis} = {label}" for axis, label in self.labels.items()), f"repeat {self.repeat}"])
@@ -151,7 +151,7 @@ class Result:
         return there[what]
 
     def row(self) -> dict[str, Any]:
-        """Its row of the table of runs; a column of its own with the name of an axis is called `run_...`."""
+        """Row of the run in the table of runs; a column of its own with the name of an axis is called `run_...`."""
         names = ", ".join(dict.fromkeys(warning.name for warning in self.warnings if warning.name))
         key, own = self.key(), {"seed": self.seed, **self.metrics, "end_s": self.end_s, "steps": self.steps, "warnings": names}
         own |= {name: word for name, word in (("verdict", self.verdict), ("control_from", self.control_from)) if word is not None}

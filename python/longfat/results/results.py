@@ -139,7 +139,7 @@ class Results(Sequence[Result]):
         return adaptive.found(self)
 
     def without(self, runs: Collection[str]) -> Results:
-        """All but the runs of these hashes."""
+        """Returns the results without the runs of these hashes."""
         tables = {name: getattr(self, name) for name in ("runs", "flows", "links", "hosts")}
         left = {name: table[~table["run"].isin(list(runs))] if len(table) else table for name, table in tables.items()}
         return replace(self, **{name: table.reset_index(drop=True) for name, table in left.items()}) if runs else self
@@ -157,7 +157,7 @@ class Results(Sequence[Result]):
         return repeats.means(self, level) if by == "run" else repeats.group_means(self, level)
 
     def ratio(self, first: str, second: str, metric: str = "goodput_bps", level: float = repeats.LEVEL) -> pd.DataFrame:
-        """How many times as much a flow of group `first` has as one of group `second`.
+        """Ratio of `metric`: a flow of group `first` over a flow of group `second`.
 
         One row a combination of the axes: `repeats`, the geometric mean over them as `ratio`, and its interval `ratio_low` to `ratio_high`.
         Raises LongfatError for a group or a metric of flows that there is not.
@@ -186,7 +186,7 @@ class Results(Sequence[Result]):
         return to_latex(self, chosen, level, by)
 
     def repeats_needed(self, metric: str, within: float = 0.05, *, relative: bool = True, level: float = repeats.LEVEL) -> pd.DataFrame:
-        """How many repeats make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.
+        """Number of repeats that make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.
 
         One row a combination of the axes; `repeats_needed` is NaN where there are fewer than two repeats. Raises LongfatError.
         """
@@ -205,7 +205,7 @@ class Results(Sequence[Result]):
         return changed(self.open(row["run"]), labels={axis: str(row[axis]) for axis in self.axes}, repeat=int(row["repeat"]))
 
     def __len__(self) -> int:
-        """How many runs."""
+        """Number of runs."""
         return len(self.runs)
 
     @property

@@ -22,15 +22,15 @@ class RunWarning:
     """A warning of one run, or one for all of the runs that have it."""
 
     name: str
-    """Its name in `longfat list warnings`; empty where it says how the run is kept."""
+    """Name of the warning in `longfat list warnings`; empty where it says how the run is kept."""
     text: str
     """Finding in words: the first of those that differ in numbers alone, such as one of each flow."""
     count: int = 1
-    """How many there are like it in a run, at the most."""
+    """Number of warnings like it in a run, at the most."""
     runs: tuple[str, ...] = ()
     """The hashes of runs that have it; empty before they are run."""
     more_runs: int = 0
-    """How many have it besides."""
+    """Number of further runs that have it."""
 
     @property
     def advice(self) -> str:
@@ -38,7 +38,7 @@ class RunWarning:
         return _advice().get(self.name, "")
 
     def as_facts(self) -> dict[str, Any]:
-        """It as JSON, with the first `MOST_RUNS` of its runs; `of_facts` reads it."""
+        """Makes a JSON object, with the first `MOST_RUNS` of its runs; `of_facts` reads it."""
         facts = {"name": self.name, "text": self.text, "count": self.count, "runs": list(self.runs[:MOST_RUNS])}
         more = self.more_runs + len(self.runs[MOST_RUNS:])
         return facts | ({"more_runs": more} if more else {})
@@ -78,7 +78,7 @@ class Merged:
         return [RunWarning(key[0], text, self._counts[key], tuple(runs), self._more(key)) for key, (text, runs) in self._found.items()]
 
     def _more(self, key: tuple[str, str]) -> int:
-        """How many runs are not named; one that came again counts once."""
+        """Number of runs that are not named; a run that came again counts once."""
         return len(np.unique(np.frombuffer(self._others.get(key, b""), "S16")))
 
 

@@ -1,4 +1,4 @@
-"""Which runs the rows of a table are of, without a Python string for each."""
+"""Digests of the runs that the rows of a table are of, without a Python string for each."""
 
 # pyarrow comes without types.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false

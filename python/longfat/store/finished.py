@@ -126,10 +126,10 @@ class Finished:
         self.facts = facts
         """A cell for each column of `FACTS`, and one for each of what its trace has once."""
         self.parts = parts
-        """Its rows, by table, where it comes from a trace or a journal; `layouts` are their columns."""
+        """Rows of the run, by table, where it comes from a trace or a journal; `layouts` are their columns."""
         self.layouts = layouts
         self.large = large
-        """Its rows where they are too many to have them in one piece."""
+        """Rows of the run where they are too many to have them in one piece."""
         self._tables = tables
         self._digest = digest
 
@@ -161,7 +161,7 @@ class Finished:
 
     @property
     def run(self) -> str:
-        """Its hash."""
+        """Hash of the run."""
         return self.facts["run"]
 
     @property
@@ -183,7 +183,7 @@ class Finished:
         return {name: table.schema for name, table in self.tables.items()}
 
     def rows(self, name: str) -> int:
-        """How many rows it has in a table."""
+        """Number of rows it has in a table."""
         if self.large:
             return self.large.rows(name)
         if self.parts is not None:
@@ -224,7 +224,7 @@ class Finished:
         return fields(self.facts)
 
     def trace(self) -> Trace:
-        """All that it recorded. ExperimentError where this longfat does not know what was run; ValueError where the tables do not fit."""
+        """Rebuilds the trace. ExperimentError where this longfat does not know what was run; ValueError where the tables do not fit."""
         stored: dict[str, Iterable[Table]] = {name: map(partial(from_arrow, name), self.pieces(name)) for name in TRACE_TABLES}
         stored["run"] = [from_plain({name: value for name, value in self.facts.items() if name in FORMS["run"]})]
         return Trace.restore(self.facts["resolved"], stored)
@@ -234,7 +234,7 @@ class Large(Protocol):
     """The rows of a run that are not all in memory at once."""
 
     def rows(self, name: str) -> int:
-        """How many it has in a table."""
+        """Number of rows in a table."""
         ...
 
     def schema(self, name: str) -> pa.Schema:

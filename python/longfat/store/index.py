@@ -23,7 +23,7 @@ NAME = "index"
 GROUP_ROWS = 1 << 16
 """Rows of a row group: what is read to find one run."""
 FEW = 16
-"""For more runs than this all row groups are read."""
+"""Number of runs above which all row groups are read."""
 
 
 def prefixes_of(digests: NDArray[np.bytes_]) -> NDArray[np.uint64]:

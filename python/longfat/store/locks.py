@@ -1,4 +1,4 @@
-"""Who may write to results at the same time: one sweep (`SWEEP`), and any number of writers (`WRITERS`), which share their lock.
+"""Locks on results: one sweep (`SWEEP`) at a time, and any number of writers (`WRITERS`), which share their lock.
 
 What changes what is there already holds both locks alone.
 
@@ -20,7 +20,7 @@ WRITERS = ".writers"
 TOP = ".top.lock"
 """Held while the tables at the top are written."""
 WAIT_S = 2.0
-"""How long a lock is waited for: who only looks holds one for a moment, too."""
+"""Seconds that a lock is waited for: a process that only looks holds one for a moment, too."""
 
 
 @contextmanager

@@ -47,7 +47,7 @@ class Many:
         return [facts["run"] for facts in self.facts]
 
     def whole(self) -> list[bool]:
-        """Which of them are what was written."""
+        """True for each run that is what was written."""
         return check_all(self._heads({}), self.tables)
 
     def shown(self, document: Document | None, numbers: Mapping[str, int]) -> Shown:

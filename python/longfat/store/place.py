@@ -50,7 +50,7 @@ CUT_OFF = ("during UploadPart", "during CompleteMultipartUpload", "LeaseNotPrese
 """Words for the failure of something begun earlier: a store restarted meanwhile may have forgotten it, or may have ended it."""
 WAITS = "longfat waits for a store"
 PATIENCE_S = 300.0
-"""How long a writer goes on trying to reach an object store that does not answer."""
+"""Seconds for which a writer goes on trying to reach an object store that does not answer."""
 
 Done = TypeVar("Done")
 
@@ -72,7 +72,7 @@ class Url:
 
     @property
     def name(self) -> str:
-        """Its last part."""
+        """Last part of the URL."""
         return self.text.partition("?")[0].rstrip("/").rsplit("/", 1)[-1]
 
 
@@ -113,7 +113,7 @@ class Place(Protocol):
     """Folder where this machine keeps its journals and locks for this place."""
 
     def read(self, name: str) -> bytes:
-        """All of a file."""
+        """Reads a whole file."""
         ...
 
     def open(self, name: str) -> Any:
@@ -150,7 +150,7 @@ class Folder:
         self.local = path
 
     def read(self, name: str) -> bytes:
-        """All of a file."""
+        """Reads a whole file."""
         return (self.path / name).read_bytes()
 
     def open(self, name: str) -> Any:
@@ -228,7 +228,7 @@ class Bucket:
         return f"{self.prefix.rstrip('/')}/{name}".rstrip("/")
 
     def read(self, name: str) -> bytes:
-        """All of an object."""
+        """Reads a whole object."""
         return patiently(lambda: self.system.open_input_file(self._path(name)).readall())
 
     def open(self, name: str) -> Any:
@@ -266,7 +266,7 @@ class Bucket:
         try:
             patiently(lambda: self.system.delete_file(self._path(name)))
         except OSError:
-            # It may be gone, and only what pyarrow puts in the place of a last object be refused.
+            # The object may be gone, and only what pyarrow puts in the place of a last object be refused.
             if self.has(name):
                 raise
 

@@ -44,7 +44,7 @@ class Kept:
     """A run that is kept."""
 
     run: str
-    """Its hash."""
+    """Hash of the run."""
     within: str
     """The name of its shard, or `JOURNALS`."""
     made_by: dict[str, Any]
@@ -90,12 +90,12 @@ class Runs:
                 writer.close()
 
     def _as_writer(self) -> AbstractContextManager[None]:
-        """Nobody clears away meanwhile what is not finished: a worker that comes late would, where it is the only writer."""
+        """Keeps others from clearing away what is not finished: a worker that comes late would, where it is the only writer."""
         return locks.shared(self.place.local, str(self.folder), self._clear)
 
     @contextmanager
     def exclusive(self) -> Generator[None]:
-        """Nobody else writes meanwhile, on this machine. StorageError where somebody does, or the system refuses."""
+        """Locks all others on this machine out of writing. StorageError where somebody writes, or the system refuses."""
         with self.writing(), locks.exclusive(self.place.local, str(self.folder), locks.WRITERS):
             self._clear()
             yield
@@ -255,7 +255,7 @@ class Runs:
         return _result(*self._restored(self._open(run)))
 
     def trace(self, run: str) -> tuple[Trace, dict[str, Any]]:
-        """All that a finished run recorded, and what is known of the run besides: its title, labels, seed, `resolved`. DamagedError."""
+        """Trace of a finished run, and what is known of the run besides: its title, labels, seed, `resolved`. DamagedError."""
         return self._restored(self._open(run))
 
     def _restored(self, found: Finished) -> tuple[Trace, dict[str, Any]]:
@@ -300,7 +300,7 @@ class Runs:
                 yield run, error
 
     def _cells_of_a_run(self, tables: Iterable[str]) -> int:
-        """How many cells a run has in these tables, by the shards."""
+        """Number of cells that a run has in these tables, by the shards."""
         names, shards = list(tables), list(self._shards.there.values())
         return sum(shard.cells(name) for shard in shards for name in names) // max(sum(shard.rows("runs") for shard in shards), 1)
 
@@ -312,7 +312,7 @@ class Runs:
     # Keeping house
 
     def kept(self) -> list[Kept]:
-        """All runs that are kept, finished ones and damaged ones."""
+        """Lists all runs that are kept, finished ones and damaged ones."""
         with self._lock:
             self.refresh()
             found: list[Kept] = []

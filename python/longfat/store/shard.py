@@ -143,17 +143,17 @@ class Shard:
         return self._footers.get(table)
 
     def columns(self, table: str) -> int:
-        """How many columns a table has."""
+        """Number of columns of a table."""
         return self.footer(table).num_columns
 
     def rows(self, table: str) -> int:
-        """How many rows a table has; 0 where that cannot be told."""
+        """Number of rows of a table; 0 where that cannot be told."""
         with passing_over_damage():
             return self.footer(table).num_rows
         return 0
 
     def cells(self, table: str) -> int:
-        """How many cells a table has; 0 where that cannot be told."""
+        """Number of cells of a table; 0 where that cannot be told."""
         with passing_over_damage():
             return self.columns(table) * self.footer(table).num_rows
         return 0
@@ -198,7 +198,7 @@ class Shard:
         return found
 
     def lost(self) -> None:
-        """Its file of runs is lost."""
+        """Notes that its file of runs is lost."""
         self._runs = Hashes.of(()), np.empty(0, np.uint32)
 
     def unload(self) -> None:
@@ -321,7 +321,7 @@ class Shard:
         return made
 
     def parts(self, dropped: Hashes | None = None) -> Iterator[tuple[str, pa.Table]]:
-        """All rows but those of the runs `dropped`, by table, a row group at a time. OSError and the like where one is damaged."""
+        """Yields all rows but those of the runs `dropped`, by table, a row group at a time. OSError and the like where one is damaged."""
         for table in self.tables():
             for number in range(len(self._rows_of_groups(table))):
                 part = self.group(table, number)

@@ -177,7 +177,7 @@ class _TableWriter:
 
 
 def group_rows(name: str, columns: int) -> int:
-    """How many rows a row group has."""
+    """Number of rows per row group."""
     if name == index.NAME:
         return index.GROUP_ROWS
     return GROUP_RUNS if name == "runs" else max(GROUP_CELLS // columns, 1)

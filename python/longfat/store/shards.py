@@ -170,7 +170,7 @@ class Shards:
         yield [*alone, *left]
 
     def put_aside(self, run: str) -> None:
-        """From now on the copies of a run that are there do not count."""
+        """Puts the copies of a run that are there aside: from now on they do not count."""
         for shard, _ in self._with(run):
             self.place.put(f"{ASIDE}/{run}@{shard.name}", b"")
             self._aside.add((run, shard.name))

@@ -83,7 +83,7 @@ class Store(Runs):
         return self._results(provenance)
 
     def _stretch(self) -> int:
-        """How many runs of a sweep make a stretch of `Combined`."""
+        """Number of runs of a sweep that make a stretch of `Combined`."""
         return max(AT_ONCE, min(STRETCH, STRETCH_CELLS // max(self._cells_of_a_run(TABLES[1:]), 1)))
 
     def _fill(

@@ -57,7 +57,7 @@ class Hashes(Set[str]):
         return at if at < len(self) and self.digests[at] == digest[0] else None
 
     def among(self, digests: NDArray[np.bytes_]) -> NDArray[np.bool_]:
-        """Which of these digests are in the set, in their order."""
+        """True for each of these digests that is in the set."""
         found = np.zeros(len(digests), np.bool_)
         if len(self):
             order = np.argsort(digests, kind="stable")  # a search in order is several times as fast

@@ -87,7 +87,7 @@ class Items:
         return self.where(slice(count))
 
     def after(self, count: int) -> Items:
-        """The rest."""
+        """Returns the runs after the first `count`."""
         return self.where(slice(count, None))
 
     def without(self, hashes: Iterable[str]) -> Items:
@@ -99,7 +99,7 @@ class Items:
         return self if which.all() else self.where(which)
 
     def once(self) -> Items:
-        """Each run at the first of its places: two values of an axis may resolve to the same ("64 KiB" and "65536 bytes")."""
+        """Keeps each run at the first of its places: two values of an axis may resolve to the same ("64 KiB" and "65536 bytes")."""
         _, first = np.unique(self.digests, return_index=True)
         return self if len(first) == len(self) else self.where(np.sort(first))
 
@@ -137,12 +137,12 @@ class Plan:
 
     document: Document
     every: Items
-    """In order; some may be the same run."""
+    """Runs in order; some may be the same run."""
     items: Items
-    """Each once."""
+    """Runs, each once."""
     backends: list[str]
     seeds: NDArray[np.uint64]
-    """Sorted, each once."""
+    """Seeds, sorted, each once."""
     warnings: list[RunWarning]
     """Warnings that can be given before the runs are run."""
 
@@ -164,7 +164,7 @@ class Plan:
 
     @property
     def named(self) -> Iterator[Named]:
-        """All of them, in order, with what they are called."""
+        """Yields all runs in order, with what they are called."""
         repeats = self.document.repeats
         for combination, items in groupby(self.every, lambda item: item.number // repeats):
             labels = self.document.labels(combination)

@@ -56,15 +56,15 @@ class _Alike:
     """Combinations with several repeats, and those whose repeats were alike."""
 
     repeated: int = 0
-    """How many there are."""
+    """Number of combinations with several repeats."""
     alike: int = 0
-    """How many of them gave the same each time."""
+    """Number of combinations whose repeats gave the same each time."""
     repeats: int = 0
     """Number of repeats of the first combination that did."""
     first: tuple[str, ...] = ()
-    """The first `MOST_RUNS` runs of those that did."""
+    """The first `MOST_RUNS` runs of those combinations."""
     runs: int = 0
-    """All runs of those that did."""
+    """Number of runs of those combinations."""
 
     def and_of(self, one: _Repeats | None) -> _Alike:
         """With the next."""
@@ -109,7 +109,7 @@ class SweepSummary:
 
     @property
     def warnings(self) -> list[RunWarning]:
-        """Each warning once, with the first of its runs and the number of the others."""
+        """Returns each warning once, with the first of its runs and the number of the others."""
         found = self._alike.and_of(self._last)
         if not found.alike:
             return self._merged.all()

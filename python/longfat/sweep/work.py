@@ -34,7 +34,7 @@ class Work:
     total_cost: float = 0.0
     """Cost of all runs."""
     planned: int = 0
-    """How many runs there are, as far as that is known."""
+    """Number of runs, as far as that is known."""
     shares: dict[str, float] = field(default_factory=dict[str, float])
 
     def begin(self, items: Items) -> None:
@@ -119,7 +119,7 @@ def perform(
 
 
 def measure_speed(run: Run, seconds: float = 1.0) -> float:
-    """How much `Run.cost` one core does in a second, from at most `seconds` of `run`."""
+    """Measures the `Run.cost` that one core does in a second, from at most `seconds` of `run`."""
     start = time.perf_counter()
     share = 1.0
 

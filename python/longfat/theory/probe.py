@@ -81,7 +81,7 @@ class Probe:
     """Losses, in order of their numbers."""
 
     def lost_at(self, where: Place) -> int:
-        """How many packets were lost there."""
+        """Number of packets lost there."""
         match where:
             case "unknown":
                 return sum(loss.packets for loss in self.losses if loss.where == where)
@@ -143,7 +143,7 @@ def probe(numbers: Sequence[int], times: Sequence[float], *, size: float, sent: 
 
 
 def _in_order(number: _Integers, time: _Floats, sent: int | None) -> tuple[_Integers, _Floats, int]:
-    """Each packet once, by its number, and how many had overtaken another."""
+    """Sorts packets by number, each once, and counts those that the next one had overtaken."""
     if number.shape != time.shape or number.ndim != 1:
         raise ValueError(f"there are {number.size} numbers and {time.size} times: one time for each packet")
     if len(number) < 10:
@@ -264,7 +264,7 @@ def _was_full_after(number: _Integers, missing: _Integers, at: int, share: float
 
 
 def _before_first(losses: list[Loss], share: float) -> Estimate:
-    """How many packets passed before the first one lost in the network, where `share` of them are lost from then on."""
+    """Number of packets before the first one lost in the network, where `share` of them are lost from then on."""
     at = next(i for i, loss in enumerate(losses) if loss.where == "network")
     first = losses[at].first
     if at > 0 and losses[at - 1].where == "receiver" and (hidden := losses[at - 1].packets - losses[at - 1].behind) > 0:
