@@ -17,7 +17,7 @@ METRICS: str
 COMMIT: str
 """Git commit of the build, with `+` where the tree had changes; empty where there was no git."""
 HAS_BPF: bool
-"""Whether it was built with the controls for the kernel."""
+"""True if it was built with the controls for the kernel."""
 
 Column = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | list[str]
 Table = dict[str, Column]
@@ -35,17 +35,17 @@ class Entry(TypedDict):
     source: str
     params: list[Param]
     advice: NotRequired[str]
-    """Of a warning: what to do."""
+    """Advice on a warning: what to do."""
     bound: NotRequired[tuple[float, float]]
-    """Of a metric: the least and the greatest value it can have in any network; infinity where there is none."""
+    """Least and greatest value that a metric can have in any network; infinity where there is none."""
 
 class Expectation(TypedDict):
-    """What a packet script expects, and what came of it."""
+    """Expectation of a packet script, and its outcome."""
 
     line: int
     column: int
     what: str
-    """As the script says it: a packet, a call, an assertion."""
+    """Words of the script: a packet, a call, an assertion."""
     verdict: Literal["pass", "fail", "not supported", "error"]
     message: str | None
     details: list[str]
@@ -56,7 +56,7 @@ class ScriptReport(TypedDict):
     ip_version: Literal["ipv4", "ipv6", "ipv4-mapped-ipv6"]
     verdict: Literal["pass", "fail", "not supported", "error"]
     line: int | None
-    """Where it failed, or what it needs is written; counted from 1."""
+    """Line at which it failed, or at which what it needs is written; counted from 1."""
     column: int | None
     message: str | None
     details: list[str]
@@ -64,9 +64,9 @@ class ScriptReport(TypedDict):
     expectations: list[Expectation]
     """Each, in order, up to where the script ended; with `all`, up to its end."""
     warnings: list[tuple[int, str]]
-    """What was asked for twice and which holds, with its line."""
+    """Expectations that were asked for twice and which hold, with their lines."""
     notes: list[tuple[int, str]]
-    """What was read and passed over, with its line."""
+    """Lines that were read and passed over."""
     printed: list[str]
 
 class Given(TypedDict):
@@ -82,7 +82,7 @@ InBytes = tuple[int, bytes, list[bytes]]
 of words, with a NUL between two."""
 
 class Tables(TypedDict):
-    """What a run left, as users see it: every metric in the rows of what it is about. `Trace.table` gives the tables without metrics."""
+    """Output of a run as users see it: every metric in the rows of what it is about. `Trace.table` gives the tables without metrics."""
 
     metrics: dict[str, float]
     flows: Table
@@ -91,41 +91,41 @@ class Tables(TypedDict):
     end_s: float
     steps: int
     real_time: dict[str, float]
-    """How exact a run in real time was; empty of one in virtual time."""
+    """Exactness of a run in real time; empty for a run in virtual time."""
     verdict: str | None
-    """Of a run in real time."""
+    """Verdict on a run in real time."""
     control_from: str | None
-    """Of a run in a kernel."""
+    """Origin of the congestion controls of a run in a kernel."""
     warnings: list[Given]
 
 class ColumnEntry(TypedDict):
     name: str
-    """As shown."""
+    """Name as shown."""
     stored: str | None
-    """Its name as stored; None where it is made from other columns."""
+    """Name as stored; None where the column is made from other columns."""
     unit: str
     doc: str
     form: Literal["count", "count or none", "time", "number", "word"]
     is_shown: bool
 
 class Trace:
-    """What a run left, to the last bit."""
+    """Record of a run, to the last bit."""
 
     missing: list[str]
     """Columns that it was restored without."""
     def tables(self) -> Tables:
-        """As users see it."""
+        """Returns the tables as users see them."""
     def table(self, name: str, most: int | None = None) -> Table:
         """A table as users see it, without metrics. KeyError where there is none.
 
         Of a series with more rows than `most` about so many: whole samples, evenly spread, and the last.
         """
     def stored(self) -> dict[str, Table]:
-        """All of it, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
+        """Returns everything, by table and column: whole numbers as uint64 (none is 2^64 - 1; times are picoseconds), floats, or words."""
     def once(self) -> dict[str, int | None]:
-        """What there is once for a run, of what `stored` gives: plain values, None where there is none."""
+        """Returns the values of `stored` that there are once for a run: plain values, None where there is none."""
     warnings: list[Given]
-    """What is to be told of the run."""
+    """Warnings of the run."""
     def kept(self, head: bytes, most: int) -> tuple[str, dict[str, InBytes] | None]:
         """SHA-256 of `head` and of all of `stored`; and the latter, by table, where it has rows.
 
@@ -174,7 +174,7 @@ class Document:
     def __new__(cls, text: str, file: str) -> Document:
         """Raises longfat.ExperimentError; `file` is for its messages."""
     text: str
-    """As one file: as it was given, or of one with a `base` and of a changed one what they come to."""
+    """Text as one file: as it was given, or the file that one with a `base`, or a changed one, comes to."""
     title: str
     axes: list[tuple[str, list[str]]]
     """Name and values of each axis, as in the file; the last turns fastest."""
@@ -214,14 +214,14 @@ class Run:
     repeat: int
     seed: int
     hash: str
-    """Of everything that decides the outcome: the backend, the run as resolved, RESULTS_VERSION."""
+    """Hash of everything that decides the outcome: the backend, the run as resolved, RESULTS_VERSION."""
     backend: str
     is_real_time: bool
-    """Whether it takes the time it is about, and so has the machine to itself."""
+    """True if it takes the time it is about, and so has the machine to itself."""
     resolved: str
-    """All of it, as JSON."""
+    """Resolved run, as JSON."""
     warnings: list[Given]
-    """What can be told before it is run."""
+    """Warnings that can be given before it is run."""
     cost: float
     """About how many packets pass how many links: proportional to the time the run takes."""
     def check(self) -> None:
@@ -278,9 +278,9 @@ class Simulation:
     def queues(self) -> list[QueueEntry]:
         """Every one-way link now."""
     def hold_cwnd(self, flow: int, bytes: int | None) -> bool:
-        """Whether the flow has a window to hold."""
+        """Returns true if the flow has a window to hold."""
     def hold_pacing_rate(self, flow: int, bps: int | None) -> bool:
-        """Whether the flow has a rate to hold."""
+        """Returns true if the flow has a rate to hold."""
     def finish(self) -> Trace:
         """Runs to the end. Nothing can be done with it then."""
 
@@ -295,7 +295,7 @@ class Window:
     segments: float
     """cwnd in segments of one mss."""
     in_slow_start: bool
-    """Whether cwnd is below ssthresh."""
+    """True if cwnd is below ssthresh."""
     def slow_start(self, ack: Ack) -> bool:
         """Below ssthresh: grows as the stack's slow start does. Whether it did; if not, congestion avoidance is yours."""
     def increase(self, ack: Ack, segments: float) -> None:
@@ -307,18 +307,18 @@ class Window:
     def move_to(self, bytes: float) -> None:
         """To `bytes`, by your own choice and not for a loss. Ends slow start."""
     def reduce(self, event: Congestion, factor: float) -> None:
-        """What was in flight, times `factor`, is the new ssthresh, and cwnd goes there; after a timeout to one segment (RFC 5681)."""
+        """Sets ssthresh to in-flight data times `factor`, and cwnd to ssthresh; after a timeout to one segment (RFC 5681)."""
     def reduce_to(self, event: Congestion, ssthresh: float) -> None:
-        """The same, to a threshold of your own choice."""
+        """Reduces as `reduce` does, to a threshold of your own choice."""
     def undo(self) -> bool:
-        """The last reduction was for nothing: as before it. Whether there was one."""
+        """Takes the last reduction back, since it was spurious. Returns true if there was one."""
     def restart(self) -> None:
         """Back to the initial window."""
     def syn_loss(self) -> None:
         """One segment."""
 
 class Ack:
-    """What an ACK says. Bytes of payload, seconds, bits per second."""
+    """Facts of one ACK. Bytes of payload, seconds, bits per second."""
 
     now: float
     acked: int
@@ -326,7 +326,7 @@ class Ack:
     delivered: int
     """Newly known to have arrived, by SACK too."""
     marked: int
-    """Of those, marked CE; zero under classic ECN, which does not say."""
+    """Bytes marked CE, of `delivered`; zero under classic ECN, which does not say."""
     in_flight: int
     """Before this ACK."""
     rtt: float | None
@@ -339,11 +339,11 @@ class Ack:
     round: int
     """Round trips so far, counted in packets."""
     cwnd_limited: bool
-    """Whether cwnd is what kept the sender from sending more."""
+    """True if cwnd is what kept the sender from sending more."""
     after_timeout: bool
     in_recovery: bool
     delivery_rate: float | None
-    """Where the class says `wants_rate = True`."""
+    """Delivery rate, where the class says `wants_rate = True`."""
     app_limited: bool
 
 class Congestion:
@@ -705,16 +705,16 @@ class Retransmitted:
         """Their payload."""
     @property
     def fast(self) -> int:
-        """By duplicate acknowledgments or SACK."""
+        """Segments retransmitted after duplicate acknowledgments or SACK."""
     @property
     def timeout(self) -> int:
-        """By the retransmission timer."""
+        """Segments retransmitted by the retransmission timer."""
     @property
     def tail_probe(self) -> int:
         """Tail loss probes (RFC 8985)."""
     @property
     def unknown(self) -> int:
-        """Without a known cause."""
+        """Segments retransmitted without a known cause."""
     @property
     def needless(self) -> int:
         """Spurious: the data had arrived before."""
@@ -940,10 +940,10 @@ def trace_thresholds() -> list[tuple[str, str, float, float, str]]:
     """The thresholds of the rules: cause, feature, where its share is 0, where it is 1, the captures that they were chosen on."""
 
 def testbed_findings() -> list[tuple[str, str, bool]]:
-    """What the testbed needs of this machine: what, what there is, and whether it will do."""
+    """Lists what the testbed needs of this machine: name, what there is, and whether it will do."""
 
 def testbed_facts() -> list[tuple[str, str]]:
-    """What this machine is, as far as results may differ by it."""
+    """Lists facts of this machine by which results may differ."""
 
 def testbed_shell(run: Run, host: str | None, command: list[str]) -> tuple[int, Trace]:
     """Runs a command inside a host of a run's network, whose flows stay away; its exit code, and what the links did.

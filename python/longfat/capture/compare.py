@@ -47,7 +47,7 @@ class Row:
 
     @property
     def lost_share(self) -> float:
-        """Segments sent again over all."""
+        """Retransmitted segments over all."""
         return self.retransmitted / max(self.segments, 1)
 
     @property

@@ -58,7 +58,7 @@ def share_interval(count: float, of: float, level: float = LEVEL) -> tuple[float
 
 
 def means(results: Results, level: float = LEVEL) -> pd.DataFrame:
-    """One row a combination of the axes: `repeats`; of each metric of the run the mean, and as `..._ci` half of its confidence interval."""
+    """One row per combination of the axes: `repeats`; for each metric of the run its mean, and as `..._ci` half of its interval."""
     _check(level)
     names = metrics(results)
     rows: list[dict[str, object]] = []
@@ -72,7 +72,7 @@ def means(results: Results, level: float = LEVEL) -> pd.DataFrame:
 
 
 def group_means(results: Results, level: float = LEVEL) -> pd.DataFrame:
-    """One row a combination of the axes and group of flows: `repeats`, `flows`, and means over repeats, with intervals as in `means`.
+    """One row per combination of the axes and group of flows: `repeats`, `flows`, and means over repeats, with intervals as in `means`.
 
     A group's `goodput_bps` is the sum of its flows, `share` its part of what all groups have together; other metrics of flows are means
     over the group's flows.
@@ -93,7 +93,7 @@ def group_means(results: Results, level: float = LEVEL) -> pd.DataFrame:
 
 
 def group_ratios(results: Results, first: str, second: str, metric: str = "goodput_bps", level: float = LEVEL) -> pd.DataFrame:
-    """One row a combination of the axes: `repeats`, `ratio` of a flow of group `first` to one of `second`, `ratio_low`, `ratio_high`.
+    """One row per combination of the axes: `repeats`, `ratio` of a flow of group `first` to one of `second`, `ratio_low`, `ratio_high`.
 
     Of each repeat the quotient of the means over the flows of both groups; of the repeats its geometric mean, since a ratio and its inverse
     are then one answer, and the interval by Student's t on logarithms. NaN where a group has a metric of 0.
@@ -122,7 +122,7 @@ def group_ratios(results: Results, first: str, second: str, metric: str = "goodp
 
 
 def _of_groups(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
-    """One row a repeat and group of flows: how many flows, the sum of their goodput, its share, and means of their other metrics."""
+    """One row per repeat and group of flows: how many flows, the sum of their goodput, its share, and means of their other metrics."""
     # Two combinations may be the same run: a flow's row is known by its labels, too.
     keys = [name for name in ("run", *results.axes, "repeat") if name in results.flows]
     flows = results.flows.merge(runs[keys].drop_duplicates(), on=keys)
@@ -140,7 +140,7 @@ def _of_groups(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
 def needed(results: Results, metric: str, within: float, *, relative: bool = True, level: float = LEVEL) -> pd.DataFrame:
     """How many repeats make half of the confidence interval of `metric` at most `within`: of the mean, or where not `relative` in its unit.
 
-    One row a combination of the axes, with `repeats` (there are), the mean, `..._ci` and `repeats_needed`: the least n, from the repeats
+    One row per combination of the axes, with `repeats` (there are), the mean, `..._ci` and `repeats_needed`: the least n, from the repeats
     there are on, with t(n - 1) s / sqrt(n) <= `within` (Law and Kelton, Simulation Modeling and Analysis, 2000, section 9.4.1). It goes by
     the deviation s of the repeats there are, so with few of them it is rough. NaN where there are fewer than two, or a million are not
     enough.

@@ -111,7 +111,7 @@ class Result:
     links: Later = Later()
     """One row per one-way link: counters, and every metric of a link."""
     hosts: Later = Later()
-    """One row a host of which the experiment says something (`[[host]]`): every metric of a host."""
+    """One row per host of which the experiment says something (`[[host]]`): every metric of a host."""
     flow_series: Later = Later()
     """Flows over time; no rows unless the experiment sets `measure.interval`."""
     link_series: Later = Later()

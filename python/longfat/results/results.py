@@ -82,13 +82,13 @@ class Results(Sequence[Result]):
     axes: list[str]
     """Names of the axes, the slowest first."""
     runs: Later = Later()
-    """One row a run: axes, repeat, seed, metrics."""
+    """One row per run: axes, repeat, seed, metrics."""
     flows: Later = Later()
-    """One row a run and flow: axes, counters, metrics."""
+    """One row per run and flow: axes, counters, metrics."""
     links: Later = Later()
-    """One row a run and one-way link: axes, counters, metrics."""
+    """One row per run and one-way link: axes, counters, metrics."""
     hosts: Later = Later()
-    """One row a run and host of which the experiment says something: axes, metrics."""
+    """One row per run and host of which the experiment says something: axes, metrics."""
     open: Callable[[str], Result]  # pyright: ignore[reportGeneralTypeIssues]
     """The run of this hash, with its series."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -147,7 +147,7 @@ class Results(Sequence[Result]):
     def means(self, level: float = repeats.LEVEL, *, by: Literal["run", "group"] = "run") -> pd.DataFrame:
         """Means over the repeats, with confidence intervals by Student's t (`longfat.results.repeats`).
 
-        One row a combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
+        One row per combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
         interval. By group, one row a combination and group of flows: `goodput_bps` is then the sum over the group's flows, `share` its part
         of what all groups have together, and other metrics are means over its flows. Raises LongfatError for another word, and for a level
         not between 0 and 1.
@@ -159,7 +159,7 @@ class Results(Sequence[Result]):
     def ratio(self, first: str, second: str, metric: str = "goodput_bps", level: float = repeats.LEVEL) -> pd.DataFrame:
         """Ratio of `metric`: a flow of group `first` over a flow of group `second`.
 
-        One row a combination of the axes: `repeats`, the geometric mean over them as `ratio`, and its interval `ratio_low` to `ratio_high`.
+        One row per combination of the axes: `repeats`, their geometric mean as `ratio`, and its interval `ratio_low` to `ratio_high`.
         Raises LongfatError for a group or a metric of flows that there is not.
         """
         return repeats.group_ratios(self, first, second, metric, level)
@@ -167,14 +167,14 @@ class Results(Sequence[Result]):
     def by_size(self, edges: Sequence[float] = sizes.EDGES) -> pd.DataFrame:
         """Completion times and slowdowns of flows by their sizes, of traffic `flows`: those that began after the warmup and finished.
 
-        One row a combination of the axes, group and class of sizes, which are above `above_bytes` and up to `up_to_bytes` of payload: how
+        One row per combination of the axes, group and class of sizes, which are above `above_bytes` and up to `up_to_bytes` of payload: how
         many `flows` of all repeats, `completion_mean_s` and its median, 95th and 99th percentile, `slowdown_p50` and `slowdown_p99`.
         `edges` are the sizes between classes, in bytes. Raises LongfatError where no run has such flows.
         """
         return sizes.by_size(self, edges)
 
     def to_latex(self, *metrics: str, level: float = repeats.LEVEL, by: Literal["run", "group"] = "run") -> str:
-        """A table for LaTeX (package booktabs): a row a combination of the axes that vary, and group where `by` says so; a column a metric.
+        """A table for LaTeX (booktabs): a row per combination of the axes that vary, and group where `by` says so; a column per metric.
 
         Each cell is the mean over the repeats, with half of its confidence interval where there are several: as many digits as that
         leaves, in the unit that fits the column. Without `metrics`, the total goodput, or by group its goodput. Raises LongfatError for a
@@ -188,7 +188,7 @@ class Results(Sequence[Result]):
     def repeats_needed(self, metric: str, within: float = 0.05, *, relative: bool = True, level: float = repeats.LEVEL) -> pd.DataFrame:
         """Number of repeats that make half of that interval at most `within`: of the mean, or where not `relative` in the metric's unit.
 
-        One row a combination of the axes; `repeats_needed` is NaN where there are fewer than two repeats. Raises LongfatError.
+        One row per combination of the axes; `repeats_needed` is NaN where there are fewer than two repeats. Raises LongfatError.
         """
         return repeats.needed(self, metric, within, relative=relative, level=level)
 
@@ -210,22 +210,22 @@ class Results(Sequence[Result]):
 
     @property
     def series(self) -> pd.DataFrame:
-        """One row a run, flow and instant."""
+        """One row per run, flow and instant."""
         return self.table("flow_series")
 
     @property
     def events(self) -> pd.DataFrame:
-        """One row a run and event."""
+        """One row per run and event."""
         return self.table("events")
 
     @property
     def packets(self) -> pd.DataFrame:
-        """One row a run and thing that happened to a packet."""
+        """One row per run and thing that happened to a packet."""
         return self.table("packets")
 
     @property
     def acks(self) -> pd.DataFrame:
-        """One row a run and ACK: the sender as it found it."""
+        """One row per run and ACK: the sender as it found it."""
         return self.table("acks")
 
     def table(self, name: TableName, *, axes: bool = False, form: frames.Form = "pandas") -> Any:

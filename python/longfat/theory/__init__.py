@@ -25,7 +25,7 @@ def _loss(p: float) -> float:
 
 
 def rate(window: float, mss: float, rtt: float) -> float:
-    """The rate in bit/s of `window` segments of `mss` bytes a round trip."""
+    """The rate in bit/s of `window` segments of `mss` bytes per round trip."""
     return 8 * window * mss / rtt
 
 
@@ -115,7 +115,7 @@ def highspeed_b(w: float) -> float:
 
 
 def highspeed_a(w: float) -> float:
-    """a(w) of HighSpeed TCP (RFC 3649 section 5): segments a round trip that a window of `w` segments grows by; at least 1.
+    """a(w) of HighSpeed TCP (RFC 3649 section 5): segments per round trip that a window of `w` segments grows by; at least 1.
 
     w^2 p(w) 2 b(w) / (2 - b(w)), with p(w) as `highspeed` inverted has it. The RFC's table comes from a rounded p(w), and is up to 3.5 %
     less.
@@ -158,7 +158,7 @@ def cubic_window(t: float, w_max: float, cwnd: float | None = None, c: float = 0
 
 
 def compound(p: float, alpha: float = 0.125, beta: float = 0.5, k: float = 0.75) -> float:
-    """Compound TCP with an empty queue (draft-sridharan-tcpm-ctcp-02 Eq. 8: 0.255 / p^0.8): alpha w^k segments a round trip.
+    """Compound TCP with an empty queue (draft-sridharan-tcpm-ctcp-02 Eq. 8: 0.255 / p^0.8): alpha w^k segments per round trip.
 
     From (1 - beta) W to W that is W^(2-k) (1 - (1-beta)^(2-k)) / alpha (2-k) segments in W^(1-k) (1 - (1-beta)^(1-k)) / alpha (1-k)
     round trips. Reno's where that is more: below 38 segments Compound is Reno.
@@ -173,7 +173,7 @@ def compound(p: float, alpha: float = 0.125, beta: float = 0.5, k: float = 0.75)
 
 
 def hybla(p: float, rtt: float, rtt0: float = 0.025) -> float:
-    """TCP Hybla (Caini and Firrincieli 2004): rho^2 segments a round trip and half after a loss, rho = RTT / RTT0, at least 1.
+    """TCP Hybla (Caini and Firrincieli 2004): rho^2 segments per round trip and half after a loss, rho = RTT / RTT0, at least 1.
 
     AIMD(rho^2, 1/2): rho times Reno's window, so that the rate is that of Reno at RTT0.
     """
@@ -202,7 +202,7 @@ def bic(p: float, smax: float = 32.0, smin: float = 0.01, beta: float = 0.125, l
         gap = beta * peak
         near = min(gap, 2 * smax)
         linear = (gap - near) / smax
-        # A gap that shrinks by e^-1/2 a round trip has 2 (from - to) under its curve.
+        # A gap that shrinks by e^-1/2 per round trip has 2 (from - to) under its curve.
         search = 2 * math.log(max(1.0, near / (2 * smin)))
         missing = linear * (gap + near) / 2 + 2 * max(0.0, near - 2 * smin)
         rounds = linear + search + 2
@@ -241,7 +241,7 @@ def htcp(p: float, rtt: float, beta: float = 0.8) -> float:
 
 
 def htcp_alpha(delta: float, beta: float = 0.5) -> float:
-    """Alpha of H-TCP `delta` seconds after a loss (Leith and Shorten, PFLDnet 2004): segments a round trip.
+    """Alpha of H-TCP `delta` seconds after a loss (Leith and Shorten, PFLDnet 2004): segments per round trip.
 
     1 for the first second, then 1 + 10 (delta - 1) + (delta - 1)^2 / 4; times 2 (1 - beta), which is 1 for Reno's beta.
     """
@@ -293,7 +293,7 @@ def reno_interval(window: float) -> float:
 
 
 def recovery_time(window: float, segment: float, rtt: float, a: float = 1.0, b: float = 0.5) -> float:
-    """Seconds that AIMD(a, b) takes back to `window` bytes from (1 - b) of it, `a` segments a round trip that stays the same.
+    """Seconds that AIMD(a, b) takes back to `window` bytes from (1 - b) of it, `a` segments per round trip that stays the same.
 
     Weigle and Feng 2001, footnote 2: half of 8 MB by segments of 1500 bytes in round trips of 100 ms.
     """
