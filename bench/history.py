@@ -64,7 +64,7 @@ def _name(entry: Entry) -> str:
 
 
 def _kind(entries: list[Entry], key: str) -> dict[str, list[dict[str, Any]]]:
-    """For each row that has `key`, by its value there: that row of each entry, or an empty one."""
+    """Rows that have `key`, by its value there: one per entry, or an empty one."""
     names = dict.fromkeys(str(row[key]) for entry in entries for row in entry["rows"] if key in row)
     return {name: [next((row for row in entry["rows"] if str(row.get(key)) == name), {}) for entry in entries] for name in names}
 

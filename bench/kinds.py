@@ -1,4 +1,4 @@
-"""How often `longfat trace` names the right kind of retransmission, on simulated captures whose record says which kind each was.
+"""Accuracy of `longfat trace` on the kind of retransmission, on simulated captures whose record says which kind each was.
 
     python bench/kinds.py [--split train|test] [--seed N] [--runs N] [--details]
 

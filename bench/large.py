@@ -54,7 +54,7 @@ def record(at_ns: int, headers: bytes, payload: int) -> bytes:
 
 
 def write(file: Path, size: int) -> tuple[int, int]:
-    """How many packets and how many bytes of the stream are in it."""
+    """Writes the capture; the number of packets and of bytes of the stream in it."""
     first, back, trip, window = 2**32 - 5_000_000, 77, 1_000_000, 400
     sent = acked = packets = 0
     with file.open("wb", buffering=1 << 22) as out:

@@ -446,7 +446,7 @@ SETS = {"first": FIRST, "second": SECOND, "third": tuple(buffers())}
 
 
 def outcome(known: Known, cause: str, alike: list[str]) -> str:
-    """How a verdict is counted."""
+    """Outcome of a verdict, as it is counted."""
     if not known.causes:
         return "no word for it"
     if cause in known.causes:

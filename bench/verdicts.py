@@ -1,4 +1,4 @@
-"""How often `longfat trace` names the right cause, on captures whose cause is known.
+"""Accuracy of `longfat trace` on the cause, on captures whose cause is known.
 
     python bench/verdicts.py [--split dev|train|test|fresh|final|fit|held|kernel] [--seed N] [--causes "A;B"] [--keep FOLDER]
         [--captures FOLDER] [--details] [--features FILE]
@@ -229,7 +229,7 @@ def simulated(folder: Path, split: str, seed: int, causes: str) -> Iterator[Case
 
 
 def stem_of(name: str, control: str, rtt: int, rate: int) -> str:
-    """How the files of a run begin."""
+    """Start of the names of a run's files."""
     return f"{name}-{control}-{rtt}ms-{rate}M".replace(" ", "_").replace(",", "").replace("'", "")
 
 

@@ -233,7 +233,7 @@ def test_a_control_that_no_released_kernel_has_comes_with_one_that_has_it() -> N
 
 
 def test_a_path_over_which_nothing_comes_is_one_message() -> None:
-    """It ended in a division by zero, and where no round trip was seen in NaN as an integer."""
+    """The verdict once ended in a division by zero, and where no round trip was seen in NaN as an integer."""
     made = ask()
     with pytest.raises(LongfatError, match="no candidate gets anything through"):
         verdict.verdict(made, {key: replace(cell, goodput=0.0) for key, cell in made_up(made, {}).items()}, "mean RTT")

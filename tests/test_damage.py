@@ -55,7 +55,7 @@ def test_a_damaged_table_is_made_anew(folder: Path, table: str, spoil: object) -
     after = longfat.load_results(folder)
     for name in TABLES:
         pd.testing.assert_frame_equal(getattr(after, name), getattr(before, name), check_exact=True)
-    # In the folder, too.
+    # The table in the folder is made anew, too.
     assert pd.read_parquet(folder / f"{table}.parquet")["run"].tolist() == getattr(before, table)["run"].tolist()
     assert Store(folder).text() == SWEEP
 

@@ -18,7 +18,7 @@ def short() -> dict[str, Comparison]:
 
 
 def test_rates_and_shares_are_of_the_time_that_was_run(short: dict[str, Comparison]) -> None:
-    # Not of 200 s: then a twentieth of it came out.
+    # The rate is not of 200 s: then a twentieth of it came out.
     assert short["4a-share-100m"].verdict == "holds"
     assert short["4a-bound-100m"].verdict == "holds"
     assert short["4a-window"].verdict == "holds"

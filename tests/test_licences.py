@@ -1,4 +1,4 @@
-"""Everything that longfat brings along may be used and passed on as longfat may: by the list in `deny.toml`, and without a network."""
+"""Licences of everything that longfat brings along: they may be used as longfat's, by the list in `deny.toml`, and without a network."""
 
 from __future__ import annotations
 

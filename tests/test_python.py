@@ -50,7 +50,7 @@ def test_the_example_of_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_prompt_shows_results_in_a_line() -> None:
-    """It showed their tables, and all of their provenance."""
+    """A prompt once showed their tables, and all of their provenance."""
     results = Experiment(SWEEP).sweep()
     assert repr(results) == f"<longfat.Results {results.title!r}: {len(results)} runs over {', '.join(results.axes)}>"
     first = results[0]

@@ -77,7 +77,7 @@ def all_drawn(browser: webdriver.Chrome) -> None:
 
 
 def inked(browser: webdriver.Chrome, host: WebElement) -> int:
-    """How many pixels of a figure, between its axes, have the colour of one of its series or cells."""
+    """Number of pixels of a figure, between its axes, that have the colour of one of its series or cells."""
     return browser.execute_script(
         """
         const chart = charts.get(arguments[0]), { ctx, bbox } = chart.plot;

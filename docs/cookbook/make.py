@@ -30,7 +30,7 @@ GROUPS = {
 
 
 def names() -> list[str]:
-    """All entries, in the order of the index."""
+    """Names of all entries, in the order of the index."""
     return [name for group in GROUPS.values() for name in group]
 
 

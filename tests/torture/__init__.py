@@ -29,11 +29,11 @@ BATCH = {
     "large": 1,
     "captures": 1,
 }
-"""How many cases of each attack have a process together."""
+"""Number of cases of each attack that share a process."""
 
 
 def attacks() -> dict[str, Attack]:
-    """All there are, by their names."""
+    """Attacks, by their names."""
     from torture import captures, damage, files, large, machine, networks, scripts, shards, stop, workers
 
     modules = (damage, stop, files, scripts, networks, shards, workers, machine, large, captures)
