@@ -326,7 +326,7 @@ def load(what: str | Path) -> Experiment:
 def load_results(folder: str | Location) -> Results:
     """The results in a folder or at a URL that `longfat run` or `Experiment.sweep` wrote.
 
-    Of a sweep that is under way or was stopped, those of the runs that are finished: `Results.so_far` says so. Raises `StorageError`.
+    If the sweep is under way or was stopped, only its finished runs are loaded: `Results.so_far` says so. Raises `StorageError`.
     """
     return Store(folder).load_so_far()
 

@@ -89,7 +89,7 @@ class Measured(Mapping[str, "Results"]):
 def load_measured(folder: Path, root: Location) -> Measured:
     """The results under `root` of every experiment in the paper's folder, and in folders in it; those without results are left out.
 
-    Of a sweep that is under way or was stopped, the runs that are finished. LongfatError where no experiment has any.
+    Only the finished runs of a sweep that is under way or was stopped are loaded. LongfatError where no experiment has any.
     """
     names = [path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.toml"))]
     measured: dict[str, Results] = {}

@@ -61,7 +61,7 @@ def time_sequence(
     receiver's SYN offered (RFC 7323, section 2); a run knows it, and without it the line of the window is left out. `start` and `end` are
     seconds, and what lies outside is left out. Where nothing of `flow` was seen at that place, ValueError.
 
-    What was sent again is known by its offset: it lies below the highest that passed before. At other places than the sender that may be
+    A retransmission is known by its offset: it lies below the highest that passed before. At other places than the sender it may be
     a segment that was overtaken, too, and the legend says so.
     """
     place, series = _series(packets, flow, at, window_scale, parts)

@@ -71,7 +71,7 @@ GOODPUT = Metric("goodput_total_bps", "throughput", "Throughput", "total goodput
 def headline(results: Results) -> Metric:
     """The column by which runs are compared.
 
-    Where all runs have flows of `flows` it is their slowdown; else the throughput: that of `ttcp` where every run has it, else the total
+    It is the slowdown where all runs have flows of `flows`; else the throughput: that of `ttcp` where every run has it, else the total
     goodput.
     """
     runs = results.runs

@@ -38,7 +38,7 @@ def _length(markup: str) -> int:
 def print_columns(console: Console, labels: Sequence[Column], columns: Sequence[Column]) -> None:
     """Prints `columns`, each part of them that fits the console after `labels`, which say what a row is.
 
-    Where not even one column fits beside the labels its lines are longer than the console: wrapped by the terminal, but whole.
+    Lines are longer than the console where not even one column fits beside the labels: wrapped by the terminal, but whole.
     """
     for part in _parts(labels, columns, console.width):
         table = Table(box=box.SIMPLE_HEAD)

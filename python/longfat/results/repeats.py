@@ -95,8 +95,8 @@ def group_means(results: Results, level: float = LEVEL) -> pd.DataFrame:
 def group_ratios(results: Results, first: str, second: str, metric: str = "goodput_bps", level: float = LEVEL) -> pd.DataFrame:
     """One row per combination of the axes: `repeats`, `ratio` of a flow of group `first` to one of `second`, `ratio_low`, `ratio_high`.
 
-    Of each repeat the quotient of the means over the flows of both groups; of the repeats its geometric mean, since a ratio and its inverse
-    are then one answer, and the interval by Student's t on logarithms. NaN where a group has a metric of 0.
+    Each repeat gives the quotient of the means over the flows of both groups. `ratio` is their geometric mean, since a ratio and its
+    inverse are then one answer; the interval is by Student's t on logarithms. NaN where a group has a metric of 0.
 
     Raises LongfatError for a group that no run has, and for what is no metric of flows.
     """

@@ -299,7 +299,7 @@ def _stacked(results: Sequence[Result], name: str) -> pd.DataFrame:
 def in_order(table: str, names: Iterable[str]) -> list[str]:
     """Columns of a table in their order: what says which row it is of, what was recorded, what was made of that.
 
-    So it does not hang on which run was the first that has a column which not every run has.
+    The order does not depend on which run was the first with a column that not every run has.
     """
     known = _known(table)
     return sorted(names, key=lambda name: known.get(name, -1))

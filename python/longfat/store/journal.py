@@ -104,8 +104,8 @@ class Journal:
     def append(self, data: bytes, wall_s: float = 0.0) -> None:
         """Adds the record of a run that took so long: all of it, or OSError and nothing.
 
-        What a process wrote outlives the process. For a power cut it has to be put on the disk, which is done at most once a second but at
-        once for a run that took longer: of what is finished, a power cut takes a second's work at the most.
+        A record outlives the process that wrote it. It survives a power cut once it is on the disk, where it is put at most once a second
+        but at once for a run that took longer: a power cut takes a second's work at the most.
         """
         try:
             written = 0

@@ -1,6 +1,6 @@
 """Locks on results: one sweep (`SWEEP`) at a time, and any number of writers (`WRITERS`), which share their lock.
 
-What changes what is there already holds both locks alone.
+A change to what is there already takes both locks alone.
 
 The lock is a file of this machine (`flock`): of an object store, other machines do not see it.
 """

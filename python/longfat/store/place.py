@@ -283,8 +283,8 @@ class Bucket:
 def azure(settings: Mapping[str, str]) -> Any:
     """The storage account of `az://container/path`, found as Azure's own tools find it.
 
-    By AZURE_STORAGE_CONNECTION_STRING, or by AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_KEY; without a token and a
-    key, by whoever is logged in on this machine.
+    Settings: AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_KEY; without a token
+    and a key, whoever is logged in on this machine.
 
     ValueError where no account is named.
     """

@@ -275,8 +275,8 @@ class Runs:
     ) -> Iterator[Shown | tuple[str, Result | DamagedError]]:
         """The tables of runs, of many at once, in the order in which they are quickest to read.
 
-        Of one that is not read with others its hash and the run, or a DamagedError where it is not what was written. Those whose number in
-        `document` is known are faster to read.
+        A run that is not read with others comes as its hash and the run, or a DamagedError where it is not what was written. Runs whose
+        number in `document` is known are faster to read.
         """
         if not self._looked:
             self.refresh()

@@ -393,7 +393,7 @@ def _shape(shapes: list[tuple[list[str], dict[str, Any]]], run: Finished) -> int
 def _give_back() -> None:
     """Gives memory that nothing uses any more back to the system.
 
-    That is what pyarrow leaves in cycles of references, Arrow's pool, and what the C library keeps: a hundred MB after the footers of a
+    pyarrow leaves some in cycles of references, Arrow has a pool, and the C library keeps some: a hundred MB after the footers of a
     large merge (malloc_trim(3), of glibc).
     """
     gc.collect()

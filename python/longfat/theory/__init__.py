@@ -40,7 +40,7 @@ def aimd(p: float, a: float = 1.0, b: float = 0.5) -> float:
 def mathis(p: float, segments_per_ack: float = 1.0, random: bool = False) -> float:
     """Reno (Mathis, Semke, Mahdavi, Ott, CCR 27(3), 1997, Eq. 3): sqrt(3 / 2bp), b segments an ACK, with one loss each 1/p segments.
 
-    The same with losses at `random`: C / sqrt(bp). Their Table 1 has C as 1.22 and 0.87 for periodic losses (b = 1 and 2), 1.31 and 0.93
+    Losses at `random` give C / sqrt(bp) instead. Their Table 1 has C as 1.22 and 0.87 for periodic losses (b = 1 and 2), 1.31 and 0.93
     for random ones.
     """
     c = _random_loss() if random else math.sqrt(3 / 2)
@@ -107,7 +107,7 @@ def highspeed(p: float) -> float:
 def highspeed_b(w: float) -> float:
     """b(w) of HighSpeed TCP (RFC 3649 section 5): the share of a window of `w` segments that a loss takes.
 
-    As the control has it: to 100,000 segments, where the RFC's table (appendix B) ends, and constant from there on.
+    The range is that of the control: to 100,000 segments, where the RFC's table (appendix B) ends, and constant from there on.
     """
     if w <= LOW_WINDOW:
         return 0.5
