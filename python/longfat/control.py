@@ -34,8 +34,8 @@ def congestion_control(cls: C | None = None, /, *, name: str | None = None) -> C
     `pacing_rate` is read after each (bits per second or None); `wants_rate = True` asks for `ack.delivery_rate`; with
     `steers_itself = True` the window holds in recovery, too.
 
-    The source of the class is part of the identity of a run (a hash of the source of the class and of those it is
-    derived from; not of functions elsewhere that it calls). Raises LongfatError for a name that longfat has, or a class without these
+    A hash of the source of the class, and of those it is derived from, is part of the identity of a run (functions elsewhere
+    that it calls are not). Raises LongfatError for a name that longfat has, or a class without these
     two hooks.
     """
     if cls is None:

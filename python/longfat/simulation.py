@@ -91,8 +91,8 @@ class Simulation:
     ) -> None:
         """Holds a flow's congestion window (bytes, or "64 KiB") or pacing rate (bits per second, or "10 Mbit/s") where it is told.
 
-        A held value stays until it is set again, in recovery, too; `None` gives it back to the flow's congestion control, which has heard of
-        everything meanwhile. It counts from the next segment sent. Raises LongfatError for a flow that is not there or not TCP.
+        A held value stays until it is set again, in recovery, too; `None` gives it back to the flow's congestion control, which has heard
+        of everything meanwhile. It counts from the next segment sent. Raises LongfatError for a flow that is not there or not TCP.
         """
         if flow not in self.flows:
             raise LongfatError(f"there is no flow {flow}: expected 0 to {len(self.flows) - 1}")
