@@ -62,7 +62,7 @@ named! {
 }
 
 impl RecoveryKind {
-    /// Whether SACKs steer it.
+    /// Returns true if SACKs steer it.
     #[inline]
     pub fn is_selective(self) -> bool {
         matches!(self, RecoveryKind::Sack | RecoveryKind::Rack)
@@ -92,7 +92,7 @@ named! {
 }
 
 named! {
-    /// What becomes of a congestion window that is not used.
+    /// Handling of a congestion window that is not used.
     CwndValidation {
         /// It is kept.
         Off = "off",
@@ -118,11 +118,11 @@ named! {
 named! {
     /// Whose segments are spaced out.
     Pacing {
-        /// Those of a control that has a rate.
+        /// Segments of a control that has a rate.
         Auto = "auto",
-        /// Also those of a window-based control.
+        /// Also segments of a window-based control.
         On = "on",
-        /// Nobody's: they leave in bursts.
+        /// No segments: they leave in bursts.
         Off = "off",
     }
 }

@@ -45,17 +45,17 @@ pub struct Cubic {
     w_max: f64,
     cwnd_prior: f64,
     after_timeout: bool,
-    /// Of what is acknowledged, the least that cwnd grows by while there was no congestion event.
+    /// Least growth of cwnd before the first congestion event, as a fraction of the bytes acknowledged.
     first_growth: f64,
     /// The increase of W_est from cwnd_prior on.
     alpha_above: f64,
     epoch: Option<Epoch>,
-    /// As before the last reduction, should it prove spurious (§4.9).
+    /// State before the last reduction, restored if it proves spurious (§4.9).
     before: Option<(f64, f64, Option<Epoch>)>,
 }
 
 impl Cubic {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let first_growth = f64::from(config.growth.growth_before_loss) / 100.0;
         Cubic {

@@ -9,7 +9,7 @@ use super::{ControlKind, REGISTRY};
 #[derive(Clone, Copy)]
 struct Extension {
     kind: &'static ControlKind,
-    /// Whether it can be built. A stored run may name one that nobody has brought to this process.
+    /// True if it can be built. A stored run may name a control that nobody has brought to this process.
     is_present: bool,
 }
 
@@ -69,7 +69,7 @@ pub fn kinds() -> Vec<&'static ControlKind> {
     all().into_iter().map(|one| one.kind).collect()
 }
 
-/// Whether `name` is one that a stored run has and nobody has brought.
+/// Returns true if a stored run names the control `name` and nobody has brought it.
 pub fn is_absent(name: &str) -> bool {
     all().iter().any(|one| one.kind.name == name && !one.is_present)
 }

@@ -54,7 +54,7 @@ impl Measured {
         }
     }
 
-    /// What arrived with this ACK, as a rate.
+    /// Returns the delivery rate that this ACK tells of.
     #[inline]
     pub fn rate_sample(&mut self, now: Time, board: &Scoreboard, rtt_min: Duration) -> Option<RateSample> {
         let rate = self.rate.as_mut()?;

@@ -50,7 +50,7 @@ pub struct Prague {
     rtt_virt_min: Duration,
     independent_after: u64,
     round: u64,
-    /// Of the last round, also in seconds.
+    /// Smoothed round trip of the last round, also in seconds.
     srtt: Duration,
     srtt_s: f64,
     /// The pacing rate for this cwnd, in slow start or not, and that srtt: a division otherwise for each segment.
@@ -64,7 +64,7 @@ pub struct Prague {
 }
 
 impl Prague {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         Prague {
@@ -106,7 +106,7 @@ impl Prague {
         self.paced = (0, false);
     }
 
-    /// By what came back without a mark.
+    /// Grows the window by the bytes that came back without a mark.
     #[inline]
     fn grow(&mut self, unmarked: &AckSample) {
         if !self.window.slow_start(unmarked) {

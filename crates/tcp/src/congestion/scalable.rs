@@ -45,7 +45,7 @@ pub struct Scalable {
 }
 
 impl Scalable {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         let window = Window::new(config);

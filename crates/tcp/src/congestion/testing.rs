@@ -1,4 +1,4 @@
-//! What the unit tests of the controls share: a control in congestion avoidance, round trips of ACKs, losses.
+//! Helpers that the unit tests of the controls share: a control in congestion avoidance, round trips of ACKs, losses.
 
 use super::*;
 use crate::stack;

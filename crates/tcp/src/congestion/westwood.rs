@@ -40,7 +40,7 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         Westwood {
             window: Window::new(config),

@@ -55,7 +55,7 @@ impl Cwnd {
         self.bytes = self.mss;
     }
 
-    /// Whether this ACK is the first after a repair of losses.
+    /// Returns true if this ACK is the first after a repair of losses.
     pub fn has_recovered(&self, ack: &AckSample) -> bool {
         self.recovering && !ack.in_recovery && !ack.after_timeout
     }

@@ -54,7 +54,7 @@ impl HyStart {
         HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, rise_divisor, least: INFINITE, round: None }
     }
 
-    /// Whether this ACK shows that the window is as large as the path.
+    /// Returns true if this ACK shows that the window is as large as the path.
     #[inline]
     pub fn found(&mut self, ack: &AckSample, cwnd: u64) -> bool {
         let mut round = match self.round {
