@@ -1,4 +1,4 @@
-//! What the other side lets us send: its window, as its segments tell of it (RFC 9293 §3.3.1: SND.WND, SND.WL1, SND.WL2).
+//! Window of the other side, as its segments tell of it (RFC 9293 §3.3.1: SND.WND, SND.WL1, SND.WL2).
 
 use longfat_core::packet::Segment;
 
@@ -12,7 +12,7 @@ pub(super) struct PeerWindow {
     max: u32,
     /// The sequence number of the segment that set it; what that acknowledged is its left edge.
     seq: u32,
-    /// What is told is to be shifted by so much.
+    /// Shift of the window fields that arrive.
     pub shift: u8,
 }
 

@@ -96,7 +96,7 @@ pub(super) struct Receiver {
     ts_recent: u32,
     ts_recent_at: Time,
     last_ack_sent: u64,
-    /// What the ACKs tell of ECN marks.
+    /// ECN marks that ACKs report.
     pub echo: Echo,
     pub duplicates: u64,
     pub bytes_duplicate: u64,
@@ -172,7 +172,7 @@ impl Receiver {
         (0..14).find(|s| self.buffer.most >> s <= 0xffff).unwrap_or(14)
     }
 
-    /// Whether `segment` is not an old one whose number came round again (PAWS, RFC 7323 §5.3).
+    /// Returns true unless `segment` is an old one whose number came round again (PAWS, RFC 7323 §5.3).
     #[inline]
     pub fn is_current(&self, now: Time, segment: &Segment) -> bool {
         match segment.timestamps() {
@@ -181,7 +181,7 @@ impl Receiver {
         }
     }
 
-    /// Whether `segment` is current and some of it lies inside the window (RFC 9293 §3.10.7.4).
+    /// Returns true if `segment` is current and some of it lies inside the window (RFC 9293 §3.10.7.4).
     #[inline]
     pub fn accepts(&self, now: Time, segment: &Segment) -> bool {
         if !segment.has(flags::RST) && !self.is_current(now, segment) {
@@ -228,7 +228,7 @@ impl Receiver {
         self.beyond_a_gap(start.max(self.nxt), end, start)
     }
 
-    /// Whether what waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
+    /// Returns true if data that waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
     #[inline]
     pub fn splits_ack(&self, ecn: Ecn) -> bool {
         self.acks.unacked > 0 && self.echo.splits_ack(ecn)
@@ -296,7 +296,7 @@ impl Receiver {
         Verdict::AckNow
     }
 
-    /// Whether the other side's FIN is known, and below `offset`.
+    /// Returns true if the other side's FIN is known, and below `offset`.
     #[inline]
     fn fin_is_below(&self, offset: u64) -> bool {
         self.fin.is_some_and(|fin| fin.get() < offset)
@@ -311,7 +311,7 @@ impl Receiver {
         self.nxt = to;
     }
 
-    /// Whether data waits for a delayed ACK.
+    /// Returns true if data waits for a delayed ACK.
     pub fn owes_ack(&self) -> bool {
         self.acks.deadline != Time::MAX
     }
@@ -375,7 +375,7 @@ impl Receiver {
         self.delivered() - self.unread
     }
 
-    /// Whether the FIN and all before it is here.
+    /// Returns true if the FIN and all before it is here.
     #[inline]
     pub fn end_of_stream(&self) -> bool {
         self.fin_is_below(self.nxt)
@@ -386,7 +386,7 @@ impl Receiver {
         (self.nxt, self.irs)
     }
 
-    /// Whether SACK is offered or, after the other side's SYN, agreed.
+    /// Returns true if SACK is offered or, after the other side's SYN, agreed.
     pub fn sacks(&self) -> bool {
         self.sack
     }

@@ -9,7 +9,7 @@ use longfat_core::time::Time;
 /// Why a connection ended that neither side had closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Abort {
-    /// By a reset of the other side.
+    /// Reset by the other side.
     Reset,
     /// Nothing answered for too long (`ETIMEDOUT`).
     TimedOut,
@@ -51,13 +51,13 @@ impl Connection {
         self.end();
     }
 
-    /// What ended the connection, if its sides did not.
+    /// Returns the reason for which the connection was aborted, if it was.
     #[inline]
     pub fn aborted(&self) -> Option<Abort> {
         self.aborted
     }
 
-    /// Whether a reset came before the connection was open: it was refused.
+    /// Returns true if a reset came before the connection was open: it was refused.
     pub fn was_refused(&self) -> bool {
         self.aborted == Some(Abort::Reset) && !self.is_established()
     }
@@ -121,7 +121,7 @@ impl Connection {
         late
     }
 
-    /// Whether our FIN has been sent, and whether it has been acknowledged.
+    /// Returns whether our FIN has been sent, and whether it has been acknowledged.
     #[inline]
     fn fin(&self) -> (bool, bool) {
         self.sending.sender().map_or((false, false), Sender::fin)

@@ -21,7 +21,7 @@ pub(super) struct Handshake {
     timeouts: u8,
     /// When it was acknowledged; [`Time::MAX`]: not yet.
     pub done: Time,
-    /// What is agreed on.
+    /// Maximum segment size, as agreed.
     pub mss: u32,
     /// The window field of the other side's SYN, and the window with which data began, in bytes.
     pub syn_window: u16,
@@ -182,7 +182,7 @@ impl Connection {
         self.syn_now = true;
     }
 
-    /// What the SYN that came has set is forgotten: LISTEN (RFC 9293 §3.10.7.4). What the application has asked for stays.
+    /// Goes back to LISTEN and forgets everything that the SYN has set (RFC 9293 §3.10.7.4). The application's settings stay.
     pub(super) fn listen_again(&mut self) {
         self.state = State::Listen;
         (self.ack_now, self.syn_now, self.handshake.timeouts) = (false, false, 0);
@@ -193,7 +193,7 @@ impl Connection {
         self.receiver.listen_again(&self.config);
     }
 
-    /// What the other side's SYN offers, against what we do.
+    /// Agrees on the options that the other side's SYN offers and this end uses.
     fn accept_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.timestamps = timestamp_clock(&self.config, self.phase).filter(|_| segment.timestamps().is_some());
         self.window_scale = self.config.window_scale && segment.window_scale().is_some();

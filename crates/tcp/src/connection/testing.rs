@@ -1,4 +1,4 @@
-//! What tests do to a connection, and what they check of it.
+//! Access for tests to a connection, and the invariants that they check.
 
 use super::{Connection, State};
 use crate::congestion::CongestionControl;
@@ -14,7 +14,7 @@ impl Connection {
         self.outlet().set_control(control);
     }
 
-    /// What must hold between any two calls.
+    /// Checks the invariants that hold between any two calls.
     pub(crate) fn assert_invariants(&self) {
         if let Some(sender) = self.sending.sender() {
             sender.assert_invariants(self.syn_now || self.state == State::Closed);

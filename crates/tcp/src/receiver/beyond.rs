@@ -4,7 +4,7 @@ use crate::range_set::RangeSet;
 
 type Range = (u64, u64);
 
-/// What has come out of order.
+/// Data that has come out of order.
 #[derive(Debug, Default)]
 pub(super) struct Beyond {
     ranges: RangeSet,
@@ -46,7 +46,7 @@ impl Beyond {
         self.recent = kept;
     }
 
-    /// What is to be reported where `next` is the next byte expected.
+    /// Returns the ranges to report where `next` is the next byte expected.
     pub fn newest_first(&self, next: u64) -> impl Iterator<Item = Range> + use<> {
         self.recent.into_iter().filter(move |range| range.0 > next)
     }
