@@ -42,7 +42,7 @@ use usage::{Limit, Usage};
 pub(super) struct Range {
     pub start: u64,
     pub end: u64,
-    /// Whether it was sent before.
+    /// True if it was sent before.
     pub retransmitted: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Sender {
     mss: u64,
     /// `mss` less the options that the next segment carries.
     payload_max: u64,
-    /// What the ACKs tell of ECN marks.
+    /// ECN marks that the ACKs tell of.
     pub(super) ecn: Feedback,
     unused: Unused,
     pub(super) stream: Stream,
@@ -177,7 +177,7 @@ impl Sender {
         self.board.sent_new(1);
     }
 
-    /// What it has of its host's memory, beside what the receiving half has.
+    /// Returns the connection's use of its host's memory; `received`: the receiving half's.
     #[inline]
     pub fn memory(&self, received: MemoryUse) -> MemoryUse {
         let (acked, outstanding, unacked) = (self.board.una(), self.board.outstanding(), self.unacked().0);
@@ -219,12 +219,12 @@ impl Sender {
         self.buffer.reach(self.board.una())
     }
 
-    /// Whether all that was written (and the FIN, if closed) is acknowledged.
+    /// Returns true if all that was written (and the FIN, if closed) is acknowledged.
     pub fn all_acked(&self) -> bool {
         self.board.una() >= self.stream.end()
     }
 
-    /// Whether the FIN has been sent, and whether it has been acknowledged.
+    /// Returns whether the FIN has been sent, and whether it has been acknowledged.
     pub fn fin(&self) -> (bool, bool) {
         (self.stream.fin_is_below(self.board.max()), self.stream.fin_is_below(self.board.una()))
     }
@@ -241,12 +241,12 @@ impl Sender {
         self.pacer.rate(self.control.pacing_rate(), || self.unused.is_not_validated(), || self.paced())
     }
 
-    /// What the rate of a window-based control is made of.
+    /// Returns the inputs to the rate of a window-based control.
     fn paced(&self) -> Paced {
         Paced { window: self.window(), srtt: self.trips.srtt(), slow_start: self.control.cwnd() < self.control.ssthresh() }
     }
 
-    /// Whether a closed window is being probed.
+    /// Returns true if a closed window is being probed.
     #[inline]
     pub fn is_probing(&self) -> bool {
         self.timers.is_probing()

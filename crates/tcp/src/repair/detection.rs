@@ -238,7 +238,7 @@ impl Repair {
     /// Bytes outstanding that are lost, sent again since or not, and bytes outstanding that were sent again.
     pub fn lost_and_retransmitted(&self, board: &Scoreboard) -> (u64, u64) {
         let Some(rack) = self.detection.rack() else { return board.marked() };
-        // What was sent again had been lost, but for a tail loss probe; it may be lost once more.
+        // Data sent again had been lost, but for a tail loss probe. It may be lost once more.
         let retransmitted = rack.retransmissions.bytes();
         let twice = rack.retransmissions.bytes_among(board.lost());
         (board.lost_bytes() + retransmitted - twice, retransmitted - twice)

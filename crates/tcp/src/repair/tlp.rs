@@ -28,13 +28,13 @@ impl Tlp {
         (self.due, self.end, self.retransmitted) = (false, None, false);
     }
 
-    /// Whether one is to be sent.
+    /// Returns true if a probe is to be sent.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.due
     }
 
-    /// Whether the timer may be set for one: probes are sent, and none is out or due (§7.2).
+    /// Returns true if the timer may be set for a probe: probes are sent, and none is out or due (§7.2).
     #[inline]
     pub fn may_be_set(&self) -> bool {
         self.enabled && self.end.is_none() && !self.due

@@ -35,19 +35,19 @@ impl Reductions {
         self.cwr_pending = answered;
     }
 
-    /// Whether, with all below `una` acknowledged, echoes of marks are of what was sent after the last reduction.
+    /// Returns true if, with all below `una` acknowledged, echoes of marks are of what was sent after the last reduction.
     #[inline]
     pub fn heeds_marks(&self, una: u64) -> bool {
         una >= self.cwr_until
     }
 
-    /// Whether CWR is to go; it goes now.
+    /// Returns true if CWR is to go; it goes now.
     #[inline]
     pub fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr_pending)
     }
 
-    /// The same of local congestion, when the last repair was of what lies below `repaired`.
+    /// Returns true if local congestion is of what was sent after the last reduction. The last repair was of what lies below `repaired`.
     pub fn heeds_stalls(&self, una: u64, repaired: u64) -> bool {
         una >= self.stalled_until.max(repaired).max(self.cwr_until)
     }
@@ -101,7 +101,7 @@ impl Sender {
             let event = if self.ecn.is_enough() { Congestion::Ecn } else { Congestion::Loss };
             self.respond(now, event, flight_size, false);
             self.ease(in_flight);
-            // What this leaves is not to be taken back for an earlier loss that was none.
+            // This reduction is not to be taken back for an earlier, spurious loss.
             self.repair.keep_reduction();
         }
     }

@@ -1,4 +1,4 @@
-//! What tests do to a sender, and what they check of it.
+//! Access for tests to a sender, and the invariants that they check.
 
 use super::Sender;
 use crate::congestion::CongestionControl;
@@ -9,7 +9,7 @@ impl Sender {
         self.control.replace(control);
     }
 
-    /// What must hold between any two calls. `at_rest`: no timer need run, whatever is outstanding.
+    /// Checks the invariants that hold between any two calls. `at_rest`: no timer need run, whatever is outstanding.
     pub fn assert_invariants(&self, at_rest: bool) {
         let (board, mss) = (&self.board, self.mss);
         // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).

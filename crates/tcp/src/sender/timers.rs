@@ -4,7 +4,7 @@
 use crate::round_trips::RoundTrips;
 use longfat_core::time::{Duration, Time};
 
-/// What the timer is set for.
+/// Purpose of the timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
     Retransmission,
@@ -84,13 +84,13 @@ impl Timers {
         };
     }
 
-    /// Whether a closed window is being probed.
+    /// Returns true if a closed window is being probed.
     #[inline]
     pub fn is_probing(&self) -> bool {
         self.persist.is_some()
     }
 
-    /// Whether a window probe is to be sent.
+    /// Returns true if a window probe is to be sent.
     #[inline]
     pub fn probe_is_due(&self) -> bool {
         self.window_probe
