@@ -57,7 +57,7 @@ impl Validation {
         self.parts.and_then(|parts| parts.into_iter().max())
     }
 
-    /// Whether `round` is one that has not begun yet.
+    /// Returns true if `round` is one that has not begun yet.
     #[inline]
     pub fn is_new(&self, round: u64) -> bool {
         self.round.is_none_or(|(n, _)| n != round)
@@ -108,7 +108,7 @@ impl Validation {
         Some(Adjustment { cwnd: kept, ssthresh: ssthresh.max(cwnd / 4 * 3) })
     }
 
-    /// Whether the window is one that was not used, so that it must not leave in one burst (§4.4.2).
+    /// Returns true if the window was not used, so that it must not leave in one burst (§4.4.2).
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.since.is_some()

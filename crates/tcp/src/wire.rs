@@ -35,11 +35,11 @@ mod kind {
 pub struct Address {
     /// In the order it is written: `[192, 0, 2, 1]`.
     pub ip: [u8; 4],
-    /// Of TCP.
+    /// TCP port.
     pub port: u16,
 }
 
-/// What a packet says.
+/// Contents of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parsed<'a> {
     /// Who sent it.

@@ -72,12 +72,12 @@ impl Path {
         Path { rtt_min: Duration::from_millis(rtt_min), round: 0, now: Time::ZERO }
     }
 
-    /// A round trip of `rtt` milliseconds.
+    /// Plays a round trip of `rtt` milliseconds.
     pub fn round(&mut self, control: &mut dyn CongestionControl, rtt: u64) {
         self.round_with(control, rtt, None);
     }
 
-    /// The same, with a one-way delay in milliseconds.
+    /// Plays a round trip of `rtt` milliseconds, with a one-way delay in milliseconds.
     pub fn round_with(&mut self, control: &mut dyn CongestionControl, rtt: u64, forward_delay: Option<i64>) {
         self.round += 1;
         let forward_delay = forward_delay.map(|ms| ms * 1_000_000_000);

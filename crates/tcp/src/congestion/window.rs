@@ -95,8 +95,7 @@ impl Window {
         self.slow_start_by(ack, 1.0)
     }
 
-    /// Works as [`Self::slow_start`], with `factor` times the growth. A factor above one adds none beyond ssthresh: one ACK might go far
-    /// beyond.
+    /// Works as [`Self::slow_start`] with `factor` times the growth. Above one it adds none beyond ssthresh: one ACK might go far beyond.
     #[inline]
     pub fn slow_start_by(&mut self, ack: &AckSample, factor: f64) -> bool {
         if !self.in_slow_start() {

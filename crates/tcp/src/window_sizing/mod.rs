@@ -27,7 +27,7 @@ use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::{Duration, Time};
 use std::fmt::Debug;
 
-/// What a connection has, and would have, of the memory of its host. Payload bytes.
+/// Memory of the host that a connection uses, and would use. Payload bytes.
 ///
 /// The receiving side is bound to `receive_buffered + promised - held beyond a gap`: [`MemoryUse::receive_committed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,24 +38,24 @@ pub struct MemoryUse {
     pub outstanding: u64,
     /// Written here and not acknowledged, as far as the send buffer has room for it.
     pub send_buffered: u64,
-    /// Whether the application has more to write than the send buffer takes now.
+    /// True if the application has more to write than the send buffer takes now.
     pub writer_waits: bool,
-    /// What the send buffer may hold now.
+    /// Size that the send buffer may have now.
     pub send_buffer: u64,
-    /// What it would, with memory enough: the demand.
+    /// Size that the send buffer would have with memory enough: the demand.
     pub send_wanted: u64,
     /// Arrived and not read: in order, and beyond a gap.
     pub receive_buffered: u64,
-    /// Of that, in order.
+    /// Bytes of `receive_buffered` that are in order.
     pub unread: u64,
     /// Advertised and not yet in order: from the next byte expected to the right edge, which never moves left.
     pub promised: u64,
-    /// What the window and what is unread would be together, with memory enough: the demand.
+    /// Size that the window and the unread data would have together, with memory enough: the demand.
     pub receive_wanted: u64,
 }
 
 impl MemoryUse {
-    /// What the receiving side must be able to hold if all that was advertised is sent and none is read.
+    /// Returns the bytes that the receiving side must be able to hold if all that was advertised is sent and none is read.
     pub fn receive_committed(&self) -> u64 {
         self.unread + self.promised
     }
@@ -70,10 +70,10 @@ pub struct SendState {
     pub cwnd: u64,
     /// Bytes; `u64::MAX` before the first reduction.
     pub ssthresh: u64,
-    /// What must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets
-    /// go beside it.
+    /// Bytes that must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets go
+    /// beside it.
     pub needed: u64,
-    /// What the other end allows now, from `una` on.
+    /// Bytes that the other end allows now, from `una` on.
     pub rwnd: u64,
     /// Offset up to which all is acknowledged.
     pub una: u64,
@@ -110,7 +110,7 @@ pub struct Arrival {
     pub next: u64,
     /// The timestamp that the segment echoes, where timestamps are in use.
     pub echoed: Option<u32>,
-    /// Whether the segment was marked on its way (ECN).
+    /// True if the segment was marked on its way (ECN).
     pub marked: bool,
     /// The largest payload of a segment so far.
     pub segment: u64,
@@ -143,14 +143,14 @@ pub trait ReceiveSizing: Debug {
     fn measured(&self) -> (Duration, u64) {
         (Duration::ZERO, 0)
     }
-    /// Whether the other side should hear at once of what the last segment changed.
+    /// Returns true if the other side should hear at once of what the last segment changed.
     fn has_news(&self) -> bool {
         false
     }
     /// The host says how much memory there is, for what [`Self::buffer`] may grow to.
     fn on_memory(&mut self, _bytes: u64) {}
-    /// Whether the window is one that the memory of the host can take ([`super::Connection::set_memory_limit`]). If not, data
-    /// may come for which there is none.
+    /// Returns true if the window is one that the memory of the host can take ([`super::Connection::set_memory_limit`]). If not, data may
+    /// come for which there is none.
     fn keeps_to_memory(&self) -> bool {
         true
     }
@@ -158,11 +158,11 @@ pub trait ReceiveSizing: Debug {
 
 /// One kind of window sizing.
 pub struct SizingKind {
-    /// As the parameter `window_sizing` names it.
+    /// Name, as the parameter `window_sizing` spells it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year.
+    /// Source of the definition: authors, title, venue and year.
     pub source: &'static str,
     /// Its parameters beside those of TCP, which validation, sweeps and the schema know from here.
     pub params: &'static [ParamSpec],
@@ -172,7 +172,7 @@ pub struct SizingKind {
     pub most: fn(&TcpConfig) -> (u64, u64),
     /// For the sending side; `None`: as much as the bounds allow.
     pub send: fn(&TcpConfig) -> Option<Box<dyn SendSizing + Send>>,
-    /// The same for the receiving side.
+    /// For the receiving side; `None`: as much as the bounds allow.
     pub receive: fn(&TcpConfig) -> Option<Box<dyn ReceiveSizing + Send>>,
 }
 
@@ -200,12 +200,12 @@ pub fn bounds(config: &TcpConfig) -> (u64, u64) {
     (config.send_buffer.min(maxwnd).min(send), config.receive_buffer.min(maxwnd).min(receive))
 }
 
-/// What a send buffer is at first, with memory enough.
+/// Returns the size of a send buffer at first, with memory enough.
 pub fn send_buffer(config: &TcpConfig) -> u64 {
     (kind(config).send)(config).map_or(u64::MAX, |sizing| sizing.buffer()).min(bounds(config).0)
 }
 
-/// Of a kind whose buffers only the bounds of all kinds limit.
+/// Returns the bounds of a kind whose buffers only the bounds of all kinds limit.
 const fn unbounded(_: &TcpConfig) -> (u64, u64) {
     (u64::MAX, u64::MAX)
 }
