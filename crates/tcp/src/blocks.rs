@@ -18,7 +18,7 @@ pub(super) trait Piece: Copy {
 /// Disjoint pieces, by offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blocks<T> {
-    /// None of them is empty.
+    /// Blocks of pieces; none is empty.
     blocks: VecDeque<VecDeque<T>>,
 }
 
@@ -41,7 +41,7 @@ impl<T: Piece> Blocks<T> {
         self.blocks.clear();
     }
 
-    /// All of them, in order.
+    /// Returns all pieces, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
         self.blocks.iter().flatten().copied()
     }

@@ -46,7 +46,7 @@ macro_rules! named {
 }
 
 named! {
-    /// How losses are repaired.
+    /// Methods of loss repair.
     RecoveryKind {
         /// Slow start after every loss (Jacobson 1988).
         Tahoe = "tahoe",
@@ -70,7 +70,7 @@ impl RecoveryKind {
 }
 
 named! {
-    /// When an ACK that need not go at once goes.
+    /// Time at which an ACK goes that need not go at once.
     DelayedAck {
         /// At once.
         Off = "off",
@@ -94,7 +94,7 @@ named! {
 named! {
     /// Handling of a congestion window that is not used.
     CwndValidation {
-        /// It is kept.
+        /// The window is kept.
         Off = "off",
         /// The initial window after an idle rto (RFC 5681 §4.1).
         Rfc5681 = "rfc5681",
@@ -116,13 +116,13 @@ named! {
 }
 
 named! {
-    /// Whose segments are spaced out.
+    /// Controls whose segments are paced.
     Pacing {
-        /// Segments of a control that has a rate.
+        /// Controls that have a rate.
         Auto = "auto",
-        /// Also segments of a window-based control.
+        /// Also window-based controls.
         On = "on",
-        /// No segments: they leave in bursts.
+        /// No control: segments leave in bursts.
         Off = "off",
     }
 }

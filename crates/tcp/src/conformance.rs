@@ -8,7 +8,7 @@ use crate::{TcpConfig, stack};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 
-/// One promise, by name.
+/// Promise that a control must keep, by name.
 pub struct Check {
     /// Short description of the check.
     pub name: &'static str,

@@ -70,9 +70,9 @@ pub struct Connection {
     acks_sent: u64,
     /// The application has written, closed, or set something of what is sent.
     speaks: bool,
-    /// Nobody will read what arrives: the application has closed both ways.
+    /// True if nobody will read what arrives: the application has closed both ways.
     released: bool,
-    /// It was opened by a SYN of the other side, for which it waited.
+    /// True if it waited for a SYN of the other side and was opened by it.
     passive: bool,
     aborted: Option<Abort>,
     /// Challenge ACKs sent, where any was.
@@ -102,7 +102,7 @@ pub enum CaState {
     Cwr,
     /// Fast recovery.
     Recovery,
-    /// After a timeout.
+    /// A timeout is being repaired.
     Loss,
 }
 
@@ -374,7 +374,7 @@ impl Connection {
         }
     }
 
-    /// When `handle_timeout` is wanted.
+    /// Returns the time at which `handle_timeout` is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         let deadline = self.sending.sender().map_or(Time::MAX, |sender| sender.timers.deadline());
@@ -382,7 +382,7 @@ impl Connection {
         if at == Time::MAX { None } else { Some(at) }
     }
 
-    /// When `poll_transmit` is worth asking again though nothing arrived: pacing holds a segment back until then.
+    /// Returns the time until which pacing holds a segment back: `poll_transmit` is worth asking again then, though nothing arrived.
     #[inline]
     pub fn paced_until(&self, now: Time) -> Option<Time> {
         let at = self.sending.sender()?.paced_until(now);

@@ -10,10 +10,10 @@ pub(super) use echo::Echo;
 pub(super) use feedback::{Feedback, Marks};
 use longfat_core::packet::{Ecn, flags};
 
-/// How a receiver tells its sender of marks; also what an end is set to offer and to accept.
+/// Kinds of feedback by which a receiver tells its sender of marks. They are also what an end is set to offer and to accept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EcnKind {
-    /// Not at all.
+    /// No feedback.
     #[default]
     Off,
     /// ECE on every ACK from a mark until CWR answers it (RFC 3168): one signal a round trip.
@@ -144,7 +144,7 @@ pub struct EcnUse {
     pub default: EcnKind,
     /// True if it needs to know which bytes were marked. If the other side does not tell, a mark counts as a loss.
     pub exact: bool,
-    /// Also whether only AccECN will do.
+    /// True if only AccECN will do.
     pub accecn: bool,
     /// The codepoint of its data.
     pub ect: Ecn,
@@ -153,7 +153,7 @@ pub struct EcnUse {
 impl EcnUse {
     /// A mark is a loss without the loss, once a round trip (RFC 3168 §5): any feedback will do, none is asked for.
     pub const CLASSIC: Self = EcnUse { default: EcnKind::Off, exact: false, accecn: false, ect: Ecn::Ect0 };
-    /// How much was marked counts (RFC 8257).
+    /// Use by a control that counts how much was marked (RFC 8257).
     pub const DCTCP: Self = EcnUse { default: EcnKind::Dctcp, exact: true, accecn: false, ect: Ecn::Ect0 };
     /// L4S: ECT(1) and accurate feedback (RFC 9331 §4.1, §4.2).
     pub const L4S: Self = EcnUse { default: EcnKind::AccEcn, exact: true, accecn: true, ect: Ecn::Ect1 };

@@ -12,7 +12,7 @@ const QUANTUM_MAX: u64 = 64 << 10;
 /// Segments that may leave at once at any rate, as a rule.
 pub(super) const BURST_LEAST: u64 = 2;
 
-/// How much may leave at once at `rate`, in whole segments of `mss`, and `least` of them.
+/// Returns how much may leave at once at `rate`, in whole segments of `mss`, and `least` of them.
 pub(super) fn quantum(rate: Rate, mss: u64, least: u64) -> u64 {
     let bytes = rate.bytes_in(QUANTUM_TIME).min(QUANTUM_MAX);
     (bytes / mss).max(least) * mss
@@ -36,7 +36,7 @@ pub(super) struct Pacer {
     ratios: [u32; 2],
     /// The application's bound on the rate.
     most: Option<Rate>,
-    /// When the next burst may leave.
+    /// Time when the next burst may leave.
     next: Time,
     /// The burst that began at `began`, and what of it has not left.
     began: Time,
@@ -100,7 +100,7 @@ impl Pacer {
         (now < self.next) & !((self.left > 0) & (now == self.began))
     }
 
-    /// When the next burst may leave.
+    /// Returns the time when the next burst may leave.
     #[inline]
     pub fn next(&self) -> Time {
         self.next
@@ -147,7 +147,7 @@ mod tests {
         Time::ZERO + Duration::from_micros(us)
     }
 
-    /// When bursts leave in the first `span`, and how many segments each has.
+    /// Returns the bursts of the first `span`: when each leaves, and how many segments it has.
     fn bursts(bps: u64, span: Duration) -> Vec<(Time, u64)> {
         let rate = Rate::from_bps(bps);
         let mut pacer = pacer(Pacing::Auto);

@@ -5,9 +5,9 @@ use longfat_core::packet::Segment;
 /// A window of the stream that is sent. It outlives the absence of a sender: who only receives is told of it all the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerWindow {
-    /// Its right edge.
+    /// Right edge of the window.
     pub edge: u64,
-    /// It, and the largest it has been: less than 1 GiB, as all windows (RFC 7323 §2.3).
+    /// The window, and the largest it has been: less than 1 GiB, as all windows (RFC 7323 §2.3).
     rwnd: u32,
     max: u32,
     /// The sequence number of the segment that set it; what that acknowledged is its left edge.

@@ -35,7 +35,7 @@ pub(super) struct Rack {
     dsack_round: Option<u64>,
     /// First transmissions below this need not be looked at any more: they have arrived, were sent again, or have been called lost.
     judged: u64,
-    /// When the next segment will be lost, unless it arrives before.
+    /// Time when the next segment will be lost, unless it arrives before.
     pub wake: Option<Time>,
     /// Send times of the first and last segments that this ACK tells of and that were sent only once.
     pub span: Option<(Time, Time)>,

@@ -71,7 +71,7 @@ struct Record {
     delivered: u32,
     lost: u32,
     len: u32,
-    /// After the last byte of it; in the highest bit, whether the application was the limit.
+    /// Bytes in flight after its last byte; the highest bit tells if the application was the limit.
     in_flight: u32,
 }
 
@@ -80,7 +80,7 @@ const APP_LIMITED: u32 = 1 << 31;
 
 const _: () = assert!(size_of::<Record>() == 48);
 
-/// How far the total `now` has grown since its lower 32 bits were `then`.
+/// Returns how far the total `now` has grown since its lower 32 bits were `then`.
 #[inline]
 fn grown(now: u64, then: u32) -> u64 {
     u64::from((now as u32).wrapping_sub(then))
@@ -100,7 +100,7 @@ impl Record {
         u64::from(self.in_flight & !APP_LIMITED).saturating_sub(self.end - end)
     }
 
-    /// Only what is below `end`.
+    /// Keeps only what is below `end`.
     fn cut_at(&mut self, end: u64) {
         self.in_flight = self.in_flight_at(end) as u32 | self.in_flight & APP_LIMITED;
         self.len -= (self.end - end) as u32;
@@ -337,7 +337,7 @@ impl RateSampler {
                     *r
                 }
                 next => {
-                    // Up to where a retransmission begins.
+                    // End of the part before the next retransmission.
                     let until = next.map_or(end, |r| r.start().min(end));
                     while self.first.get(first).is_some_and(|r| r.end <= from) {
                         first += 1;

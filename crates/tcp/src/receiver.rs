@@ -14,7 +14,7 @@ use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::{Duration, Time};
 use std::num::NonZeroU64;
 
-/// Why a segment must be answered at once, if it must.
+/// Verdict on a segment: why it must be answered at once, if it must.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     /// Nothing to say now (a delayed ACK may be pending).
@@ -23,7 +23,7 @@ pub(super) enum Verdict {
     AckNow,
 }
 
-/// Until when an ACK may wait, with the clock of a heartbeat.
+/// Deadline of a delayed ACK, with the clock of a heartbeat.
 #[derive(Clone, Copy, Debug)]
 enum Delay {
     None,
@@ -53,7 +53,7 @@ struct Buffer {
     memory: u64,
 }
 
-/// When data is acknowledged.
+/// Delayed ACKs: when data is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acks {
     /// Octets taken in since the last ACK.
@@ -84,7 +84,7 @@ pub(super) struct Receiver {
     buffer: Buffer,
     /// The most that is advertised, should the application say so.
     pub clamp: u64,
-    /// In order, not yet read by the application.
+    /// Bytes in order, not yet read by the application.
     unread: u64,
     auto_read: bool,
     /// The right edge promised so far; it never moves left (RFC 9293 §3.8.6.2.1).
@@ -334,7 +334,7 @@ impl Receiver {
         taken
     }
 
-    /// In order and not yet read.
+    /// Returns the bytes in order and not yet read.
     pub fn unread(&self) -> u64 {
         self.unread
     }

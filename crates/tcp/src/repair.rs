@@ -43,9 +43,9 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OnDuplicate {
     Nothing,
-    /// To say what a recovery with SACK lets out now.
+    /// Ask what a recovery with SACK lets out now.
     Steer,
-    /// To see whether SACKs tell of losses.
+    /// Look whether SACKs tell of losses.
     Look,
     /// Fast retransmit.
     Enter,
@@ -221,8 +221,8 @@ impl Repair {
         self.steering.eases()
     }
 
-    /// With all below `una` acknowledged: whether it still is. It ends where something is acknowledged that was sent since it began: that
-    /// carried CWR (RFC 3168 §6.1.2; Linux's state CWR ends there, measured: docs/stacks/linux.md).
+    /// Returns true if the window is still coming down with all below `una` acknowledged. That ends where something is acknowledged that
+    /// was sent since it began: it carried CWR (RFC 3168 §6.1.2; Linux's state CWR ends there, measured: docs/stacks/linux.md).
     pub fn still_eases(&mut self, una: u64) -> bool {
         if una > self.recover {
             self.steering.stop();
@@ -230,7 +230,7 @@ impl Repair {
         self.eases()
     }
 
-    /// It moves to `ack` while what a timeout lost is sent again.
+    /// Takes in that the left edge moves to `ack` while what a timeout lost is sent again.
     pub fn progress_in_loss(&mut self, ack: u64) {
         if ack >= self.recover {
             self.phase = Phase::Open;
@@ -238,7 +238,7 @@ impl Repair {
         }
     }
 
-    /// It moves to `ack`, by `acked` bytes, during a fast recovery.
+    /// Takes in that the left edge moves to `ack`, by `acked` bytes, during a fast recovery.
     pub fn progress_in_recovery(&mut self, ack: u64, acked: u64, mss: u64) -> OnProgress {
         if ack >= self.recover || self.is_reno() {
             return OnProgress::Ends;

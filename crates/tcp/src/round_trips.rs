@@ -59,7 +59,7 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
 }
 
 impl RoundTrips {
-    /// None measured yet. `phase` shifts the clocks against time zero.
+    /// Creates a state without measurements. `phase` shifts the clocks against time zero.
     pub fn new(config: &TcpConfig, phase: Duration) -> Self {
         RoundTrips {
             estimator: estimator(config),
@@ -127,7 +127,7 @@ impl RoundTrips {
         self.measured.record(rtt);
     }
 
-    /// How often the retransmission timer went off since the last sample.
+    /// Returns how often the retransmission timer went off since the last sample.
     pub fn backoff(&self) -> u32 {
         self.estimator.backoff()
     }
@@ -137,7 +137,7 @@ impl RoundTrips {
         self.estimator.back_off();
     }
 
-    /// When a timer set now for `span` goes off.
+    /// Returns the time at which a timer set now for `span` goes off.
     #[inline]
     pub fn expiry(&self, now: Time, span: Duration) -> Time {
         self.clock.deadline(now, span)

@@ -107,7 +107,7 @@ impl RttEstimator {
         self.backoff > 0
     }
 
-    /// How often the timer went off since the last sample.
+    /// Returns how often the timer went off since the last sample.
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
@@ -135,7 +135,7 @@ impl RttEstimator {
     }
 }
 
-/// One of so many `parts` of the way nearer to `to`.
+/// Moves `from` one of so many `parts` of the way to `to`.
 fn towards(from: Duration, to: Duration, parts: u64) -> Duration {
     Duration::from_ps(from.as_ps() - from.as_ps() / parts + to.as_ps() / parts)
 }

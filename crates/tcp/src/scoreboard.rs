@@ -32,7 +32,7 @@ impl Scoreboard {
         self.una
     }
 
-    /// One past the highest byte ever sent (SND.MAX; HighData + 1).
+    /// Returns one past the highest byte ever sent (SND.MAX; HighData + 1).
     #[inline]
     pub fn max(&self) -> u64 {
         self.max
@@ -67,7 +67,7 @@ impl Scoreboard {
         self.sacked_bytes
     }
 
-    /// One past the highest byte SACKed.
+    /// Returns one past the highest byte SACKed.
     pub fn highest_sacked(&self) -> Option<u64> {
         self.sacked.end()
     }

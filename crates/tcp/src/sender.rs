@@ -37,7 +37,7 @@ use timers::{Timer, Timers};
 use unused::Unused;
 use usage::{Limit, Usage};
 
-/// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
+/// Transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Range {
     pub start: u64,
@@ -117,7 +117,7 @@ impl Sender {
         self.buffer.start_over(&config);
     }
 
-    /// Another control; nothing but the SYN has been sent.
+    /// Replaces the control; nothing but the SYN has been sent.
     pub fn replace_control(&mut self, config: &TcpConfig) {
         let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
         self.control = Measured::new(congestion::build(&config));
@@ -156,7 +156,7 @@ impl Sender {
         self.usage.waits(now, is_send_buffer);
     }
 
-    /// How long each limit held it back until `until`.
+    /// Returns how long each limit held the sender back until `until`.
     pub fn limited(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
         self.usage.spent(until)
     }
@@ -166,7 +166,7 @@ impl Sender {
         self.control.delivery_rate()
     }
 
-    /// One past the highest octet sent: data, SYN or FIN.
+    /// Returns one past the highest octet sent: data, SYN or FIN.
     #[inline]
     pub fn sent_until(&self) -> u64 {
         self.board.max()
@@ -209,12 +209,12 @@ impl Sender {
         self.stream.stop(self.board.max());
     }
 
-    /// One past what the application has been able to write so far.
+    /// Returns one past what the application has been able to write so far.
     pub(super) fn end_of_buffered(&self) -> u64 {
         self.stream.end().min(self.buffered_until())
     }
 
-    /// Up to where the send buffer reaches.
+    /// Returns the offset up to which the send buffer reaches.
     fn buffered_until(&self) -> u64 {
         self.buffer.reach(self.board.una())
     }
@@ -257,7 +257,7 @@ impl Sender {
         self.timers.arm_rto(now, &self.trips);
     }
 
-    /// For how long nothing has answered what is sent again, or a window probe.
+    /// Returns for how long nothing has answered what is sent again, or a window probe.
     pub fn unanswered(&self, now: Time) -> Duration {
         self.timers.unanswered(now, self.board.una())
     }

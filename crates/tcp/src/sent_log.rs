@@ -1,4 +1,4 @@
-//! When what was sent for the first time, until it is known to have arrived: where round trips are measured.
+//! Send times of first transmissions until they are known to have arrived: from them round trips are measured.
 
 use std::collections::VecDeque;
 

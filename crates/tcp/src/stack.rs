@@ -24,7 +24,7 @@ pub struct Stack {
     pub source: &'static str,
     /// Differences from the defaults; names are those of [`PARAMS`].
     pub overrides: Overrides,
-    /// Which variant of each control it has.
+    /// Variant of each control that it has.
     pub controls: Variant,
     /// Further differences while the control of this name is in use: what the stack has as a part of that control alone.
     pub with_control: &'static [(&'static str, Overrides)],
@@ -129,8 +129,8 @@ pub const REGISTRY: &[Stack] = &[
         with_control: &[],
         kernels: &[],
     },
-    // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on.
-    // That they began with one segment and acknowledged each is what the packets of papers/drs, counted, say.
+    // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on. The packets of papers/drs,
+    // counted, say that the simulators began with one segment and acknowledged each.
     Stack {
         name: "reno-2001",
         summary: "Reno as simulators of 2001 had it: RFC 2581 and 2988, initial window 1, an ACK a segment, no SACK, no timestamps",

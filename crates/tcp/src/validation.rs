@@ -114,8 +114,8 @@ impl Validation {
         self.since.is_some()
     }
 
-    /// From what a reduction is reckoned when `flight` is in flight: in the non-validated phase cwnd says nothing (§4.4.1).
-    /// The RFC halves it; here each control takes its own part.
+    /// Returns the base of a reduction when `flight` is in flight: in the non-validated phase cwnd says nothing (§4.4.1). The RFC halves
+    /// it; here each control takes its own part.
     pub fn basis(&self, flight: u64) -> u64 {
         match self.since {
             Some(_) => flight.max(self.pipe_ack().unwrap_or(0)),

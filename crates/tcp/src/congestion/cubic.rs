@@ -105,8 +105,8 @@ impl Cubic {
             let target = curve(t + ack.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
         };
-        // Not of RFC 9438, whose curve is flat where slow start ended without a loss, far below the path as that may be: Linux 6.18 adds a
-        // segment for every 20 acknowledged until the first loss (measured: docs/stacks/linux.md).
+        // RFC 9438 does not have this. Its curve is flat where slow start ended without a loss, far below the path as that may be: Linux
+        // 6.18 adds a segment for every 20 acknowledged until the first loss (measured: docs/stacks/linux.md).
         let window = if self.w_max > 0.0 { window } else { window.max(cwnd + self.first_growth * acked) };
         self.window.grow((window - cwnd) * self.window.mss as f64);
         self.epoch = Some(epoch);

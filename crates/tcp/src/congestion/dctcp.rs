@@ -31,7 +31,7 @@ pub(super) struct Alpha {
 }
 
 impl Alpha {
-    /// To be set from outside.
+    /// Returns the value, to be set from outside.
     pub fn value_mut(&mut self) -> &mut f64 {
         &mut self.value
     }

@@ -64,7 +64,7 @@ pub fn find(name: &str) -> Option<&'static ControlKind> {
     all().into_iter().find(|one| one.kind.name == name).map(|one| one.kind)
 }
 
-/// All of them, in the order in which they came.
+/// Returns all extensions, in the order in which they came.
 pub fn kinds() -> Vec<&'static ControlKind> {
     all().into_iter().map(|one| one.kind).collect()
 }

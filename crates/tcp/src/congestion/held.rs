@@ -13,7 +13,7 @@ pub struct Hold {
     pacing_bps: AtomicU64,
 }
 
-/// Not held.
+/// Value of a variable that is not held.
 const FREE: u64 = u64::MAX;
 
 impl Default for Hold {

@@ -44,7 +44,7 @@ const SCALE_MAX: f64 = 10.0;
 /// Epoch that a congestion event begins.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// When it happened; later by the time in which cwnd was not the limit.
+    /// Time of the event, later by the time in which cwnd was not the limit.
     start: Time,
     /// The largest round trip since.
     rtt_max: Duration,

@@ -29,7 +29,7 @@ const SMOOTHING: f64 = 0.125;
 /// Congestion, as the delays tell of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Early {
-    /// Nothing.
+    /// No congestion.
     Clear,
     /// Congestion: give up what a loss would cost.
     First,
@@ -166,7 +166,7 @@ impl Delays {
     }
 }
 
-/// How the window grows where nothing is to be given to others, and what a loss takes.
+/// Growth of the window where nothing is to be given to others, and the cost of a loss.
 pub trait Growth: std::fmt::Debug {
     /// Segments for each window acknowledged.
     fn increase(&mut self, w: &Window) -> f64;

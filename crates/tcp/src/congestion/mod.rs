@@ -62,7 +62,7 @@ pub use window::Window;
 /// ACK that delivered something. Byte counts are of the stream's payload (a FIN counts as one).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Time,
     /// Bytes newly acknowledged, cumulatively.
     pub acked: u64,
@@ -78,8 +78,8 @@ pub struct AckSample {
     pub srtt: Duration,
     /// The least round trip of the connection so far; zero before the first.
     pub rtt_min: Duration,
-    /// One-way delay of the newest data from here to there, in ps, up to a constant nobody knows (the clocks are not
-    /// synchronized), by the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
+    /// One-way delay of the newest data from here to there, in ps, up to an unknown constant (the clocks are not synchronized). It uses
+    /// the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
     pub forward_delay: Option<i64>,
     /// Round trips so far, counted in packets: one more whenever something sent after the start of the round is acknowledged.
     pub round: u64,
@@ -93,7 +93,7 @@ pub struct AckSample {
     pub rate: Option<RateSample>,
 }
 
-/// Why the window must shrink.
+/// Reasons for which the window must shrink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Congestion {
     /// A loss seen by duplicate ACKs or SACK.
@@ -112,7 +112,7 @@ pub enum Congestion {
 /// A reduction asked of the control.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When the sender learnt of it.
+    /// Time when the sender learnt of it.
     pub now: Time,
     /// Kind of event. It decides the response: to end below the old window, or at one segment.
     pub kind: Congestion,
@@ -123,22 +123,22 @@ pub struct CongestionEvent {
 /// Results of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct Established {
-    /// When the SYN was acknowledged.
+    /// Time when the SYN was acknowledged.
     pub now: Time,
     /// Round trip of the SYN, if it was sent only once.
     pub rtt: Option<Duration>,
     /// True if both ends do selective acknowledgments.
     pub sack: bool,
-    /// For a control that draws lots: the connection's own.
+    /// Seed of the connection, for a control that draws random numbers.
     pub seed: u64,
 }
 
 /// A window that is not used: what becomes of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unused {
-    /// Nothing was sent for so long, more than an rto: sending starts again (RFC 5681 §4.1).
+    /// Idle time, more than an rto: sending starts again (RFC 5681 §4.1).
     Idle(Duration),
-    /// These shall the window and ssthresh be, in bytes (RFC 2861, RFC 7661 §4.4).
+    /// New limits of the window and ssthresh, in bytes (RFC 2861, RFC 7661 §4.4).
     Limited {
         /// The congestion window.
         cwnd: u64,
@@ -154,7 +154,7 @@ pub enum PrrUse {
     Never,
     /// During the repair of a loss.
     Losses,
-    /// Also, with `prr_on_marks`, after a reduction without a loss.
+    /// Losses, and with `prr_on_marks` also reductions without a loss.
     Reductions,
 }
 
@@ -163,7 +163,7 @@ pub enum PrrUse {
 pub struct Traits {
     /// Reductions that PRR may steer.
     pub prr: PrrUse,
-    /// How many segments pacing lets go at once, at least.
+    /// Segments that pacing lets go at once, at least.
     pub burst_least: u64,
     /// True if a loss is answered like a timeout, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
     pub starts_over: bool,
@@ -207,7 +207,7 @@ pub trait CongestionControl: std::fmt::Debug {
     fn ssthresh(&self) -> u64 {
         self.window().map_or(u64::MAX, |window| window.ssthresh)
     }
-    /// At what rate to space segments; `None`: ACKs clock them.
+    /// Returns the pacing rate; `None`: ACKs clock the segments.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
@@ -272,7 +272,7 @@ pub fn recovered(control: &mut dyn CongestionControl, now: Time) {
     }
 }
 
-/// One congestion control.
+/// Congestion control in the registry.
 pub struct ControlKind {
     /// Name, as `TCP_CONGESTION` spells it.
     pub name: &'static str,

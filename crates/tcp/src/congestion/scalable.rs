@@ -40,7 +40,7 @@ pub struct Scalable {
     window: Window,
     a: f64,
     b: f64,
-    /// In bytes.
+    /// Largest window in which growth is as Reno's, in bytes.
     legacy: u64,
 }
 

@@ -42,7 +42,7 @@ impl Unit {
     }
 }
 
-/// One variable of a control.
+/// Variable of a control.
 pub struct Variable<'a> {
     /// Name in its paper or RFC.
     pub name: &'static str,
@@ -99,7 +99,7 @@ impl<'a> Variable<'a> {
         Variable::new(name, Unit::Seconds, (*at > 0.0).then_some(*at), 0.0..=MOST_SECONDS, |seconds| *at = seconds)
     }
 
-    /// When something was.
+    /// A point in time.
     pub fn instant(name: &'static str, at: &'a mut Time) -> Self {
         let value = at.since(Time::ZERO).as_secs_f64();
         Variable::new(name, Unit::Seconds, Some(value), 0.0..=MOST_SECONDS, |seconds| *at = Time::ZERO + Duration::from_secs_f64(seconds))
@@ -111,10 +111,10 @@ impl<'a> Variable<'a> {
     }
 }
 
-/// Why a variable cannot be set.
+/// Reasons for which a variable cannot be set.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Refusal {
-    /// There is none of that name. These are there now.
+    /// No variable has that name. These are there now.
     Unknown(Vec<&'static str>),
     /// The value is not in this range, or no whole number of bytes.
     Outside(Unit, RangeInclusive<f64>),

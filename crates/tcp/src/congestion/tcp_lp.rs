@@ -51,7 +51,7 @@ mod tests {
         (path, lp)
     }
 
-    /// In the second round, an ACK of two segments with a delay of so many milliseconds.
+    /// Returns an ACK of two segments in the second round, with a delay of so many milliseconds.
     fn pair(now: Time, delay: i64) -> AckSample {
         let forward_delay = Some(delay * 1_000_000_000);
         AckSample { round: 2, acked: 2 * MSS, in_flight: 90 * MSS, forward_delay, ..ack(now, Duration::from_millis(100)) }

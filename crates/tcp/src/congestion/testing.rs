@@ -21,7 +21,7 @@ pub(super) fn config(name: &str, params: &[(&'static str, Value)], cwnd: u64) ->
     }
 }
 
-/// One ACK for one segment.
+/// Returns an ACK for one segment.
 pub(super) fn ack(now: Time, rtt: Duration) -> AckSample {
     AckSample { now, acked: MSS, delivered: MSS, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, cwnd_limited: true, ..AckSample::default() }
 }

@@ -141,7 +141,7 @@ impl Window {
         self.cwnd = self.bounded(whole);
     }
 
-    /// To `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
+    /// Moves cwnd to `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
     pub fn move_to(&mut self, bytes: u64) {
         (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);
         self.ssthresh = self.ssthresh.min(self.cwnd).max(2 * self.mss);
@@ -182,7 +182,7 @@ impl Window {
         true
     }
 
-    /// It was not in use.
+    /// Handles a window that was not in use.
     pub fn unused(&mut self, unused: Unused) {
         match unused {
             Unused::Idle(_) => self.restart(),
@@ -190,7 +190,7 @@ impl Window {
         }
     }
 
-    /// After an idle rto: back to the initial window (RFC 5681 §4.1).
+    /// Returns to the initial window after an idle rto (RFC 5681 §4.1).
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
         self.slow_start.reset();

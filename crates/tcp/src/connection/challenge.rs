@@ -9,7 +9,7 @@ use longfat_core::time::{Duration, Time};
 const MOST: usize = 10;
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// When the last challenge ACKs were sent.
+/// Times of the last challenge ACKs.
 #[derive(Clone, Debug)]
 pub(super) struct Challenges {
     at: [Option<Time>; MOST],

@@ -6,17 +6,17 @@ use crate::seq::wrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::Time;
 
-/// Why a connection ended that neither side had closed.
+/// Reasons for which a connection ended that neither side had closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Abort {
     /// Reset by the other side.
     Reset,
-    /// Nothing answered for too long (`ETIMEDOUT`).
+    /// Timeout: nothing answered for too long (`ETIMEDOUT`).
     TimedOut,
 }
 
 impl Connection {
-    /// Nothing more will be written: a FIN follows the last byte. What arrives is still received (a half-close).
+    /// Closes the sending side: a FIN follows the last byte. Arriving data is still received (a half-close).
     pub fn close(&mut self) {
         self.outlet().stream.close();
     }
@@ -70,8 +70,8 @@ impl Connection {
         }
     }
 
-    /// Nothing answers: the connection ends, and nobody is told (RFC 9293 §3.10.8). Of a listener that has only seen a SYN, the
-    /// listener stays.
+    /// Ends the connection since nothing answers, and tells nobody (RFC 9293 §3.10.8). A listener that has only seen a SYN goes on
+    /// listening.
     pub(super) fn give_up(&mut self) {
         if self.state == State::SynReceived && self.passive {
             self.listen_again();

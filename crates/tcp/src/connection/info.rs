@@ -81,11 +81,11 @@ pub struct TcpInfo {
     pub rwnd: u64,
     /// The smoothed round trip (RFC 6298 §2); zero before the first.
     pub srtt: Duration,
-    /// Its mean deviation (RFC 6298 §2).
+    /// Mean deviation of the round trip (RFC 6298 §2).
     pub rttvar: Duration,
     /// The retransmission timeout, bounds and backoff included.
     pub rto: Duration,
-    /// How often the retransmission timer went off since the last round trip was measured.
+    /// Timeouts of the retransmission timer since the last round trip was measured.
     pub backoff: u32,
     /// Payload bytes of a full segment, as agreed.
     pub mss: u64,

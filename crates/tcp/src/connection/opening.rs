@@ -12,14 +12,14 @@ use longfat_core::time::{Duration, Time};
 /// timeouts.
 const LAST_TRY: u32 = 2;
 
-/// When the SYNs went, and what they said: a sender that is made later starts from it.
+/// Times of the SYNs, and what they said: a sender that is made later starts from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
-    /// When our SYN went out for the first time.
+    /// Time when our SYN went out for the first time.
     sent: Time,
-    /// How often nothing had answered it in time; at most 255.
+    /// Timeouts without an answer to it; at most 255.
     timeouts: u8,
-    /// When it was acknowledged; [`Time::MAX`]: not yet.
+    /// Time when it was acknowledged; [`Time::MAX`]: not yet.
     pub done: Time,
     /// Maximum segment size, as agreed.
     pub mss: u32,
@@ -158,7 +158,7 @@ impl Connection {
         self.syn_ecn = ecn;
     }
 
-    /// Nothing has answered the SYN, or the SYN-ACK.
+    /// Handles the timeout of the SYN, or of the SYN-ACK.
     pub(super) fn syn_timeout(&mut self) {
         let asks = self.state == State::SynSent;
         let (retries, linear) = if asks {

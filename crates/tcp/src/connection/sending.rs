@@ -43,7 +43,7 @@ impl Silent {
         if ack == 1 {
             self.peer.update(segment, ack);
             if let Some(ecn) = &mut self.ecn {
-                // There is no window to reduce for what it tells.
+                // No window is there to be reduced for these marks.
                 ecn.take(segment, 0, mss.into());
             }
         }
@@ -52,7 +52,7 @@ impl Silent {
 }
 
 impl Sending {
-    /// Nothing has been said by anybody.
+    /// Returns the state in which nobody has said anything.
     pub fn silent(config: &TcpConfig) -> Self {
         let (peer, wanted_buffer) = (PeerWindow::default(), window_sizing::send_buffer(config));
         Sending::Silent(Silent { peer, wanted_buffer, memory: u64::MAX, room: Room::Yes, ecn: None })
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// One that has sent nothing but its SYN, if that: as the handshake would have left it.
+    /// Creates a sender that has sent nothing but its SYN, if that: as the handshake would have left it.
     #[cold]
     fn new_sender(&self, silent: &Silent) -> Sender {
         let mut sender = Sender::new(&self.config, self.iss, self.phase);

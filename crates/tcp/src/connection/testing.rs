@@ -9,7 +9,7 @@ impl Connection {
         self.receiver.renege();
     }
 
-    /// Another control, from here on.
+    /// Replaces the control from here on.
     pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
         self.outlet().set_control(control);
     }

@@ -51,7 +51,7 @@ pub(crate) struct Feedback {
 }
 
 impl Feedback {
-    /// None yet, for a control that makes `uses` of it.
+    /// Returns a state without feedback, for a control that makes `uses` of ECN.
     pub fn new(uses: EcnUse) -> Self {
         Feedback {
             kind: EcnKind::Off,
@@ -74,7 +74,7 @@ impl Feedback {
         self.kind = kind;
     }
 
-    /// Another control, with uses of its own.
+    /// Sets the use of ECN by another control.
     pub fn set_uses(&mut self, uses: EcnUse) {
         self.uses = uses;
     }
@@ -205,7 +205,7 @@ impl Feedback {
     /// Decodes an ACK that may tell of marks.
     #[inline(never)]
     fn decode_news(&mut self, option: Option<AccEcnOption>, ace: u8, delivered: u64, mss: u64) -> Marks {
-        // If the ACE field has not wrapped.
+        // Marked packets, if the ACE field has not wrapped.
         let least = (u64::from(ace) + DIVACE - self.packets % DIVACE) % DIVACE;
         let acked = delivered.div_ceil(mss);
         if self.untested {
@@ -258,7 +258,7 @@ impl Feedback {
         }
     }
 
-    /// How far the option moves s.ceb (RFC 9768 §A.1).
+    /// Returns how far the option moves s.ceb (RFC 9768 §A.1).
     #[inline]
     fn news_of(&self, option: Option<&AccEcnOption>) -> u64 {
         // ECEB is the second field in both orders; where it is left out, it has never changed.

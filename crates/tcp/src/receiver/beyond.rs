@@ -8,7 +8,7 @@ type Range = (u64, u64);
 #[derive(Debug, Default)]
 pub(super) struct Beyond {
     ranges: RangeSet,
-    /// How many bytes that is.
+    /// Bytes held.
     pub held: u64,
     /// The ranges that grew last, newest first (RFC 2018 §4); what ends below the next byte expected is none any more.
     recent: [Range; 4],
@@ -51,7 +51,7 @@ impl Beyond {
         self.recent.into_iter().filter(move |range| range.0 > next)
     }
 
-    /// How many ranges there are, but no more than `most`.
+    /// Returns the number of ranges, but no more than `most`.
     pub fn count_up_to(&self, most: usize) -> usize {
         self.ranges.count_up_to(most)
     }

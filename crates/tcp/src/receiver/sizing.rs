@@ -100,7 +100,7 @@ impl Receiver {
         }
     }
 
-    /// How many more bytes would have to be held if `segment` came now and the application then read up to `reads`.
+    /// Returns how many more bytes would be held if `segment` came now and the application then read up to `reads`.
     pub fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
         let start = unwrap(self.irs, self.nxt, segment.seq).max(self.nxt);
         let end = (unwrap(self.irs, self.nxt, segment.seq) + u64::from(segment.len)).min(self.promised);

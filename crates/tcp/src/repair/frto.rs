@@ -5,7 +5,7 @@
 enum Step {
     /// F-RTO is not used.
     Never,
-    /// There was no timeout, or it is decided.
+    /// There was no timeout, or its verdict is known.
     Idle,
     /// §2.1 and §3.1, step 2: the first segment was sent again, up to `end` (0: not yet); its ACK is awaited.
     First { end: u64 },
@@ -21,7 +21,7 @@ pub(crate) struct Frto {
 /// Segments that may be sent while F-RTO waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Allowance {
-    /// It says nothing.
+    /// F-RTO sets no limit.
     Any,
     /// One segment is all that cwnd allows after a timeout.
     Nothing,

@@ -95,7 +95,7 @@ impl Repair {
         Some(Speculation { start, end, is_rescue: true })
     }
 
-    /// It goes.
+    /// Notes that the speculation goes.
     pub fn speculation_goes(&mut self, board: &mut Scoreboard, speculation: Speculation) {
         if speculation.is_rescue {
             self.rescued = true;
@@ -122,7 +122,7 @@ impl Repair {
         may_probe.then(|| Tlp::timeout(srtt, board.outstanding() <= mss))
     }
 
-    /// Its timer went off, with something `outstanding` or not.
+    /// Notes that the timer of a tail loss probe went off, with something `outstanding` or not.
     pub fn probe_timed_out(&mut self, outstanding: bool) {
         self.tlp.went_off(outstanding);
     }
@@ -133,12 +133,12 @@ impl Repair {
         self.tlp.is_due()
     }
 
-    /// It was sent, when everything below `max` had been: as new data, or `retransmitted`.
+    /// Notes that the probe was sent, when everything below `max` had been: as new data, or `retransmitted`.
     pub fn probe_sent(&mut self, max: u64, retransmitted: bool) {
         self.tlp.sent(max, retransmitted);
     }
 
-    /// It could not be sent. `later`: it will be.
+    /// Notes that the probe could not be sent. `later`: it will be.
     pub fn probe_kept_back(&mut self, later: bool) {
         self.tlp.kept_back(later);
     }

@@ -23,7 +23,7 @@ impl Tlp {
         Tlp { enabled, due: false, end: None, retransmitted: false }
     }
 
-    /// None is out, none is due.
+    /// Resets the state: no probe is out or due.
     pub fn reset(&mut self) {
         (self.due, self.end, self.retransmitted) = (false, None, false);
     }
@@ -54,17 +54,17 @@ impl Tlp {
         self.due = outstanding;
     }
 
-    /// It was sent, as new data or as the last segment `retransmitted`: everything below `max` has been sent.
+    /// Notes that the probe was sent, as new data or as the last segment `retransmitted`: everything below `max` has been sent.
     pub fn sent(&mut self, max: u64, retransmitted: bool) {
         (self.due, self.end, self.retransmitted) = (false, NonZeroU64::new(max), retransmitted);
     }
 
-    /// It could not be sent. `later`: it will be.
+    /// Notes that the probe could not be sent. `later`: it will be.
     pub fn kept_back(&mut self, later: bool) {
         self.due = later;
     }
 
-    /// One past what had been sent when the probe that is out left.
+    /// Returns one past what had been sent when the probe that is out left.
     #[inline]
     pub fn end(&self) -> Option<u64> {
         self.end.map(NonZeroU64::get)

@@ -17,7 +17,7 @@ struct Reduction {
     stamp: Option<u32>,
     /// An ACK has come that tells a retransmission from what was sent before it.
     answered: bool,
-    /// Its repair has sent something again.
+    /// True if its repair has sent something again.
     repairs: bool,
     /// Retransmissions of its repair that no DSACK has reported; among them, those sent twice.
     unreported: RangeSet,
@@ -158,7 +158,7 @@ impl Undo {
         }
     }
 
-    /// How much of `start..end` was not sent again before the reduction that is watched.
+    /// Returns how much of `start..end` was not sent again before the reduction that is watched.
     pub fn sent_once(&self, start: u64, end: u64) -> u64 {
         end - start - self.kept.as_ref().map_or(0, |kept| kept.earlier.sent.bytes_within(start, end))
     }

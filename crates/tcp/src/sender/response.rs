@@ -22,7 +22,7 @@ impl Reductions {
         Reductions { cwr_pending: false, cwr_until: 0, stalled_until: 0, from_cwnd: config.growth.ssthresh_from_cwnd }
     }
 
-    /// From what a reduction of `cwnd` is reckoned with so much outstanding.
+    /// Returns the base of a reduction of `cwnd` with so much outstanding.
     pub fn basis(&self, outstanding: u64, cwnd: u64) -> u64 {
         // RFC 9438 §4.6: so do some implementations of CUBIC, which then must not let an unused window grow.
         if self.from_cwnd && outstanding > 0 { cwnd } else { outstanding.min(cwnd) }
@@ -59,7 +59,7 @@ impl Reductions {
 }
 
 impl Sender {
-    /// From what a reduction is reckoned, in bytes; zero where nothing is outstanding.
+    /// Returns the base of a reduction, in bytes; zero where nothing is outstanding.
     pub(super) fn flight_size(&self) -> u64 {
         // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send. After a
         // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since

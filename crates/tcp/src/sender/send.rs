@@ -65,7 +65,7 @@ impl Sender {
         new
     }
 
-    /// While pacing holds the sender back: what would keep it from sending if pacing did not.
+    /// Returns the limit that would keep the sender from sending if pacing did not.
     fn limit_when_paced(&self) -> Limit {
         if self.repair.heeds_no_window() {
             // Neither heeds the window.
@@ -83,7 +83,7 @@ impl Sender {
         }
     }
 
-    /// When pacing lets the next segment go, if that is what holds it.
+    /// Returns the time at which pacing lets the next segment go, if that is what holds it.
     pub fn paced_until(&self, now: Time) -> Time {
         if self.usage.limit() == Limit::Pacing && self.pacer.next() > now { self.pacer.next() } else { Time::MAX }
     }
@@ -166,7 +166,7 @@ impl Sender {
             Some(self.count(now, Range { start, end, retransmitted: true }))
         });
         let Some(range) = range else {
-            // One that the host had no room for waits.
+            // A probe for which the host had no room waits.
             self.repair.probe_kept_back(self.host.room == Room::Refused);
             return None;
         };

@@ -30,9 +30,9 @@ struct Writes {
 pub(crate) struct Piece {
     pub payload: u64,
     pub fin: bool,
-    /// It is all that the send buffer holds.
+    /// True if it is all that the send buffer holds.
     pub is_all: bool,
-    /// It ends what has been written.
+    /// True if it ends what has been written.
     pub is_last: bool,
 }
 
@@ -82,7 +82,7 @@ impl Stream {
         self.cork = on;
     }
 
-    /// One past the last octet of the sequence space: data, and the FIN once closed.
+    /// Returns one past the last octet of the sequence space: data, and the FIN once closed.
     #[inline]
     pub fn end(&self) -> u64 {
         self.end + u64::from(self.closed)

@@ -4,7 +4,7 @@ use super::Sender;
 use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// Another control, from here on.
+    /// Replaces the control from here on.
     pub fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
         self.control.replace(control);
     }

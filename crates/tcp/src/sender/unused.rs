@@ -47,7 +47,7 @@ impl Unused {
         matches!(&self.rule, Rule::Validated(validation) if validation.is_unused())
     }
 
-    /// From what a reduction is reckoned with so much in `flight`, where RFC 7661 says so.
+    /// Returns the base of a reduction with so much in `flight`, where RFC 7661 says so.
     pub fn basis(&self, flight: u64) -> Option<u64> {
         if let Rule::Validated(validation) = &self.rule { Some(validation.basis(flight)) } else { None }
     }
@@ -58,7 +58,7 @@ impl Unused {
         self.last_sent = now;
     }
 
-    /// For how long nothing was sent.
+    /// Returns for how long nothing was sent.
     fn idle(&self, now: Time) -> Duration {
         now.since(self.last_sent)
     }

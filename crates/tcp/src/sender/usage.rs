@@ -40,7 +40,7 @@ pub(crate) struct Usage {
     /// The most that was in flight, and what had been sent then: it counts until that is acknowledged.
     peak: u64,
     peak_until: u64,
-    /// In slow start a window of which half was in use may grow.
+    /// True if a window of which half was in use may grow in slow start.
     half_suffices: bool,
     /// The limit that its time goes to, since when, and how long each did before; `None`: nothing more was written.
     waits_for: Option<LimitedBy>,
@@ -109,7 +109,7 @@ impl Usage {
         self.spends(limit, now);
     }
 
-    /// From `now` on its time goes to `limit`.
+    /// Counts the time from `now` on for `limit`.
     #[inline]
     fn spends(&mut self, limit: Option<LimitedBy>, now: Time) {
         if limit != self.waits_for {
@@ -118,7 +118,7 @@ impl Usage {
         }
     }
 
-    /// How long each limit, in the order of [`LimitedBy::ALL`], held the sender back until `until`.
+    /// Returns how long each limit, in the order of [`LimitedBy::ALL`], held the sender back until `until`.
     pub fn spent(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
         let mut spent = self.spent;
         if let Some(limit) = self.waits_for

@@ -14,7 +14,7 @@ use longfat_core::time::{Duration, Time};
 pub(super) struct Cwnd {
     /// Zero: not known since the last reason to send less.
     bytes: u64,
-    /// For so many round trips flights still change by the last reason.
+    /// Round trips for which flights still change by the last reason.
     unsettled: u32,
     last: Time,
 }

@@ -75,8 +75,8 @@ impl SendSizing for Source {
     }
 }
 
-/// How much the window grows in a round trip that is still slow start: between the half more that delayed ACKs leave of doubling,
-/// or the quarter that HyStart++ leaves (RFC 9406 §4.2), and the segment or so of additive increase.
+/// Least growth of the window in a round trip that is still slow start: between the half more that delayed ACKs leave of doubling, or the
+/// quarter that HyStart++ leaves (RFC 9406 §4.2), and the segment or so of additive increase.
 const FAST: (u64, u64) = (6, 5);
 
 /// The destination.

@@ -154,7 +154,7 @@ impl FlightMeter {
     }
 
     /// The time to fill a gap is another upper bound: what fills it was sent when the third duplicate ACK came (RFC 5681 §3.2), or later.
-    /// What comes sooner was late, and not lost: so never less than the least so far.
+    /// Data that comes sooner was late, and not lost: so the bound is never less than the least so far.
     fn time_repair(&mut self, arrival: &Arrival) {
         if arrival.received == arrival.next {
             let gap = std::mem::take(&mut self.gap);

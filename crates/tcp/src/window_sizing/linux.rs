@@ -58,7 +58,7 @@ pub(super) const KIND: SizingKind = SizingKind {
     receive: |config| Some(Box::new(Receive::new(config))),
 };
 
-/// Before a segment has come, a half of a receive buffer is data (ip-sysctl, `tcp_adv_win_scale` = 1).
+/// Returns the half of a receive buffer that is data before a segment has come (ip-sysctl, `tcp_adv_win_scale` = 1).
 fn half(config: &TcpConfig, name: &str) -> u64 {
     config.window_sizing.params.integer(name) / 2
 }

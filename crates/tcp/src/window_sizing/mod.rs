@@ -64,7 +64,7 @@ impl MemoryUse {
 /// The state of a sender after an ACK (or at the start).
 #[derive(Clone, Copy, Debug)]
 pub struct SendState {
-    /// When the ACK came.
+    /// Time when the ACK came.
     pub now: Time,
     /// The congestion window, or that of the recovery under way.
     pub cwnd: u64,
@@ -89,9 +89,9 @@ pub struct SendState {
 pub trait SendSizing: Debug {
     /// The sender is in this state now.
     fn update(&mut self, state: &SendState);
-    /// How much the send buffer holds: written, not acknowledged. Bounds apply besides.
+    /// Returns how much the send buffer holds: written, not acknowledged. Bounds apply besides.
     fn buffer(&self) -> u64;
-    /// How much of a buffer of `size` bytes may be in use when a writer that found it full goes on. By default it goes on at once.
+    /// Returns how much of a buffer of `size` bytes may still be in use when a writer that found it full goes on. By default all.
     fn wakes_writer_at(&self, size: u64) -> u64 {
         size
     }
@@ -100,7 +100,7 @@ pub trait SendSizing: Debug {
 /// Data has been taken in. Byte counts are offsets of the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it came.
+    /// Time when the segment came.
     pub now: Time,
     /// Bytes that have come so far, in order or not; each counts once.
     pub received: u64,
@@ -119,7 +119,7 @@ pub struct Arrival {
 /// An ACK goes out.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// When it goes.
+    /// Time when the ACK goes.
     pub now: Time,
     /// Its timestamp, where timestamps are in use.
     pub timestamp: Option<u32>,
@@ -137,7 +137,7 @@ pub trait ReceiveSizing: Debug {
     fn on_arrival(&mut self, arrival: &Arrival);
     /// An ACK goes out.
     fn on_answer(&mut self, _answer: &Answer) {}
-    /// How much the receive buffer holds: what is unread, and the window. Bounds apply besides.
+    /// Returns how much the receive buffer holds: what is unread, and the window. Bounds apply besides.
     fn buffer(&self) -> u64;
     /// The round trip as measured here, and the bytes that came in the last whole one.
     fn measured(&self) -> (Duration, u64) {
@@ -156,7 +156,7 @@ pub trait ReceiveSizing: Debug {
     }
 }
 
-/// One kind of window sizing.
+/// Kind of window sizing.
 pub struct SizingKind {
     /// Name, as the parameter `window_sizing` spells it.
     pub name: &'static str,

@@ -63,7 +63,7 @@ enum State {
 enum Drained {
     /// More than the minimum is still in flight.
     No,
-    /// Not before `until`, and not before a round has passed.
+    /// ProbeRTT ends not before `until`, and not before a round has passed.
     Since { until: Time, round_done: bool },
 }
 

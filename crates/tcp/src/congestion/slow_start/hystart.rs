@@ -6,7 +6,7 @@ use crate::congestion::AckSample;
 use crate::{Pacing, TcpConfig};
 use longfat_core::time::{Duration, Time};
 
-/// Nothing is looked for under this window, in segments (Ha and Rhee, Algorithm 1; Linux's `hystart_low_window`).
+/// Least window, in segments, in which HyStart looks for the end (Ha and Rhee, Algorithm 1; Linux's `hystart_low_window`).
 const LOW_WINDOW: u64 = 16;
 /// ACKs no further apart than this belong to one train (Algorithm 1; Linux's `hystart_ack_delta_us`).
 const ACK_DELTA: Duration = Duration::from_millis(2);

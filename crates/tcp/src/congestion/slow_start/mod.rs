@@ -20,7 +20,7 @@ pub struct Kind {
     pub summary: &'static str,
     /// Source of the definition.
     pub source: &'static str,
-    /// How it begins.
+    /// Builds its state.
     pub build: fn(&TcpConfig) -> Variant,
 }
 
