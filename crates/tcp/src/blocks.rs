@@ -18,7 +18,7 @@ pub(super) trait Piece: Copy {
 /// Disjoint pieces, by offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blocks<T> {
-    /// None of them is empty.
+    /// Blocks of pieces; none is empty.
     blocks: VecDeque<VecDeque<T>>,
 }
 
@@ -41,7 +41,7 @@ impl<T: Piece> Blocks<T> {
         self.blocks.clear();
     }
 
-    /// All of them, in order.
+    /// Returns all pieces, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
         self.blocks.iter().flatten().copied()
     }
@@ -54,7 +54,7 @@ impl<T: Piece> Blocks<T> {
     /// The place of the first piece that ends at or after `offset` (behind the last, if none does).
     #[inline]
     pub fn first_reaching(&self, offset: u64) -> Place {
-        // What is asked for is nearly always in the first block or the last.
+        // Most lookups are in the first block or the last.
         let last = self.blocks.len().saturating_sub(1);
         let before = |block: &VecDeque<T>| block.back().is_some_and(|last| last.end() < offset);
         let block = match self.blocks.front() {
@@ -63,7 +63,7 @@ impl<T: Piece> Blocks<T> {
             _ => self.blocks.partition_point(before),
         };
         let Some(pieces) = self.blocks.get(block) else { return (block, 0) };
-        // And there it is the first piece or the last.
+        // Within the block, most are at the first piece or the last.
         let len = pieces.len();
         let within = match pieces.front() {
             Some(first) if first.end() >= offset => 0,
@@ -109,7 +109,7 @@ impl<T: Piece> Blocks<T> {
         let (block, within) = if within == 0 && block > 0 { (block - 1, self.blocks[block - 1].len()) } else { (block, within) };
         let Some(pieces) = self.blocks.get_mut(block) else {
             if self.blocks.capacity() == 0 {
-                // Of nearly all sets one block is all there is.
+                // Nearly every set has one block only.
                 self.blocks.reserve_exact(1);
             }
             self.blocks.push_back(VecDeque::from([piece]));

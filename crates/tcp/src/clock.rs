@@ -31,13 +31,13 @@ impl Clock {
         (now.as_ps() + self.phase) / self.tick
     }
 
-    /// What has passed since the last tick.
+    /// Returns the time since the last tick.
     #[inline]
     pub fn since_tick(self, now: Time) -> Duration {
         Duration::from_ps((now.as_ps() + self.phase) % self.tick)
     }
 
-    /// Whether this clock is exact.
+    /// Returns true if this clock is exact.
     #[inline]
     pub fn is_exact(self) -> bool {
         self.tick == 0

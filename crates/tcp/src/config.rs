@@ -46,7 +46,7 @@ macro_rules! named {
 }
 
 named! {
-    /// How losses are repaired.
+    /// Methods of loss repair.
     RecoveryKind {
         /// Slow start after every loss (Jacobson 1988).
         Tahoe = "tahoe",
@@ -62,7 +62,7 @@ named! {
 }
 
 impl RecoveryKind {
-    /// Whether SACKs steer it.
+    /// Returns true if SACKs steer it.
     #[inline]
     pub fn is_selective(self) -> bool {
         matches!(self, RecoveryKind::Sack | RecoveryKind::Rack)
@@ -70,7 +70,7 @@ impl RecoveryKind {
 }
 
 named! {
-    /// When an ACK that need not go at once goes.
+    /// Time at which an ACK goes that need not go at once.
     DelayedAck {
         /// At once.
         Off = "off",
@@ -92,9 +92,9 @@ named! {
 }
 
 named! {
-    /// What becomes of a congestion window that is not used.
+    /// Handling of a congestion window that is not used.
     CwndValidation {
-        /// It is kept.
+        /// The window is kept.
         Off = "off",
         /// The initial window after an idle rto (RFC 5681 §4.1).
         Rfc5681 = "rfc5681",
@@ -116,13 +116,13 @@ named! {
 }
 
 named! {
-    /// Whose segments are spaced out.
+    /// Controls whose segments are paced.
     Pacing {
-        /// Those of a control that has a rate.
+        /// Controls that have a rate.
         Auto = "auto",
-        /// Also those of a window-based control.
+        /// Also window-based controls.
         On = "on",
-        /// Nobody's: they leave in bursts.
+        /// No control: segments leave in bursts.
         Off = "off",
     }
 }

@@ -1,4 +1,4 @@
-//! What every congestion control must do, whoever wrote it. The tests run these checks on all of the registry; users run them on a
+//! Checks that every congestion control must pass, whoever wrote it. The tests run them on all of the registry; users run them on a
 //! control of their own.
 
 use crate::congestion::slow_start;
@@ -8,9 +8,9 @@ use crate::{TcpConfig, stack};
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 
-/// One promise, by name.
+/// Promise that a control must keep, by name.
 pub struct Check {
-    /// What is checked, in a few words.
+    /// Short description of the check.
     pub name: &'static str,
     /// `Err` says what is not so.
     pub run: fn(&ControlKind) -> Result<(), String>,
@@ -37,7 +37,7 @@ macro_rules! ensure {
     };
 }
 
-/// What a control of `kind` is built from here: the plain stack, 1448 bytes a segment.
+/// Returns the configuration with which controls of `kind` are built here: the plain stack, 1448 bytes per segment.
 pub fn config(kind: &ControlKind) -> TcpConfig {
     TcpConfig { congestion_control: choice_of(kind), ..TcpConfig::new(&stack::named("rfc").params(), 1500) }
 }
@@ -87,7 +87,7 @@ pub fn give(control: &mut dyn CongestionControl, ack: &AckSample) {
     control.on_ack(ack);
 }
 
-/// So many ACKs of a window in use.
+/// Gives the control `acks` ACKs of a window in use.
 fn grow(control: &mut dyn CongestionControl, acks: u64) {
     for n in 0..acks {
         let sample = ack(n, control.cwnd());
@@ -152,7 +152,7 @@ fn shrinks(kind: &ControlKind) -> Result<(), String> {
     Ok(())
 }
 
-/// What a control owes that does not answer every loss: to yield where losses are many and lasting.
+/// Checks a control that does not answer every loss: it must yield where losses are many and lasting.
 fn yields(kind: &ControlKind) -> Result<(), String> {
     let mut control = build(kind);
     if control.traits().prr != PrrUse::Never {
@@ -262,7 +262,7 @@ fn lives_with_every_slow_start(kind: &ControlKind) -> Result<(), String> {
                     _ => {
                         let sample = AckSample { rtt: Some(rtt), round: n / 50, ..ack(n, before) };
                         give(control.as_mut(), &sample);
-                        // What was acknowledged; of Hybla, 2^rho - 1 times that, and rho = 100 ms / 25 ms at most.
+                        // Growth is the bytes acknowledged; for Hybla 2^rho - 1 times that, with rho = 100 ms / 25 ms at most.
                         let fold = if kind.name == "hybla" { 15 } else { 1 };
                         // An ACK that ends slow start may be congestion avoidance's.
                         let in_slow_start = below && control.ssthresh() > before;

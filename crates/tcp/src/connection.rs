@@ -51,7 +51,7 @@ pub struct Connection {
     sending: Sending,
     receiver: Receiver,
     iss: u32,
-    /// Of the free-running clocks against time zero.
+    /// Phase of the free-running clocks against time zero.
     phase: Duration,
     /// An acknowledgment must go out, data or not.
     ack_now: bool,
@@ -64,15 +64,15 @@ pub struct Connection {
     /// The ECN field of the last SYN that arrived.
     syn_ecn: Ecn,
     time_wait: Time,
-    /// What goes before all else: a reset that answers a segment without a connection or ends this one, or an ACK that must not
+    /// Segment that goes before all else: a reset that answers a segment without a connection or ends this one, or an ACK that must not
     /// wait for data to carry it.
     prompt: Option<Box<Prompt>>,
     acks_sent: u64,
     /// The application has written, closed, or set something of what is sent.
     speaks: bool,
-    /// Nobody will read what arrives: the application has closed both ways.
+    /// True if nobody will read what arrives: the application has closed both ways.
     released: bool,
-    /// It was opened by a SYN of the other side, for which it waited.
+    /// True if it waited for a SYN of the other side and was opened by it.
     passive: bool,
     aborted: Option<Abort>,
     /// Challenge ACKs sent, where any was.
@@ -90,7 +90,7 @@ struct Prompt {
     is_due: bool,
 }
 
-/// Where a sender is in loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
+/// State of loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CaState {
     /// Nothing is amiss.
@@ -102,7 +102,7 @@ pub enum CaState {
     Cwr,
     /// Fast recovery.
     Recovery,
-    /// After a timeout.
+    /// A timeout is being repaired.
     Loss,
 }
 
@@ -160,7 +160,7 @@ impl Connection {
         self.outlet().stop();
     }
 
-    /// Whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
+    /// Sets whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
     pub fn set_auto_read(&mut self, on: bool) {
         self.receiver.set_auto_read(on);
         self.ack_now |= self.receives() && self.receiver.wants_update();
@@ -266,7 +266,7 @@ impl Connection {
         }
     }
 
-    /// Whether there is nothing to send, as at an end that only receives whenever no ACK is due: `poll_transmit` would say `None`.
+    /// Returns true if `poll_transmit` would return `None`: nothing to send, as at an end that only receives whenever no ACK is due.
     #[inline]
     pub fn is_silent(&mut self, now: Time) -> bool {
         self.state == State::Established
@@ -287,7 +287,7 @@ impl Connection {
         self.poll_transmit_into(now, &mut segment).map(|ecn| (segment, ecn))
     }
 
-    /// The same, written to where it is to stay: a copy of what has just been put together field by field takes as long as all the rest.
+    /// Works as [`Self::poll_transmit`], but writes the segment to where it is to stay. A copy of it would take as long as all the rest.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
         if let Some(prompt) = &mut self.prompt
@@ -295,7 +295,7 @@ impl Connection {
         {
             prompt.is_due = false;
             *segment = prompt.segment;
-            // What an application set off was not stamped with the time.
+            // Segments that an application call set off carry no time yet.
             if let (Some((_, ecr)), Some(clock)) = (segment.timestamps(), self.timestamps) {
                 segment.set_timestamps(clock.ticks(now) as u32, ecr);
             }
@@ -355,8 +355,8 @@ impl Connection {
         self.acks_sent += 1;
     }
 
-    /// What every segment says. Without data there is all the `room` for options that there can be, beside data only what the payload
-    /// leaves of a full segment.
+    /// Stamps everything that each segment carries. Without data, options have all the `room` that there can be; with data, only what the
+    /// payload leaves of a full segment.
     #[inline]
     fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
         if let Some(clock) = self.timestamps {
@@ -374,7 +374,7 @@ impl Connection {
         }
     }
 
-    /// When `handle_timeout` is wanted.
+    /// Returns the time at which `handle_timeout` is wanted.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         let deadline = self.sending.sender().map_or(Time::MAX, |sender| sender.timers.deadline());
@@ -382,7 +382,7 @@ impl Connection {
         if at == Time::MAX { None } else { Some(at) }
     }
 
-    /// When `poll_transmit` is worth asking again though nothing arrived: pacing holds a segment back until then.
+    /// Returns the time until which pacing holds a segment back: `poll_transmit` is worth asking again then, though nothing arrived.
     #[inline]
     pub fn paced_until(&self, now: Time) -> Option<Time> {
         let at = self.sending.sender()?.paced_until(now);

@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(short(1_100, 20_000, 100_000), None);
         assert_eq!(short(1_199, 12_000, 100_000), None);
         assert_eq!(short(1_200, 4_000, 100_000), Some(window(60_000, 75_000)));
-        // What was used before does not count again.
+        // Earlier use does not count again.
         assert_eq!(short(1_399, 8_000, 60_000), None);
         assert_eq!(short(1_400, 8_000, 60_000), Some(window(34_000, 50_000)));
         // Filled in between: nothing is known to be unused.

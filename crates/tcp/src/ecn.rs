@@ -10,10 +10,10 @@ pub(super) use echo::Echo;
 pub(super) use feedback::{Feedback, Marks};
 use longfat_core::packet::{Ecn, flags};
 
-/// How a receiver tells its sender of marks; also what an end is set to offer and to accept.
+/// Kinds of feedback by which a receiver tells its sender of marks. They are also what an end is set to offer and to accept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EcnKind {
-    /// Not at all.
+    /// No feedback.
     #[default]
     Off,
     /// ECE on every ACK from a mark until CWR answers it (RFC 3168): one signal a round trip.
@@ -28,7 +28,7 @@ impl EcnKind {
     /// The words of an experiment file.
     pub const NAMES: &'static [&'static str] = &["off", "classic", "dctcp", "accecn"];
 
-    /// As an experiment file names it.
+    /// Returns the name that experiment files use.
     pub const fn name(self) -> &'static str {
         match self {
             EcnKind::Off => "off",
@@ -48,12 +48,12 @@ impl EcnKind {
         }
     }
 
-    /// Whether it says which bytes were marked, not only that some were.
+    /// Returns true if it says which bytes were marked, not only that some were.
     pub const fn is_exact(self) -> bool {
         matches!(self, EcnKind::Dctcp | EcnKind::AccEcn)
     }
 
-    /// What a SYN says that offers this.
+    /// Returns the flags of a SYN that offers this.
     pub(super) const fn request(self) -> u16 {
         match self {
             EcnKind::Off => 0,
@@ -64,7 +64,7 @@ impl EcnKind {
         }
     }
 
-    /// What an end set to this agrees to when the other side's SYN has these flags.
+    /// Returns the kind that an end set to this agrees to when the other side's SYN has these flags.
     pub(super) const fn agreed_to_syn(self, syn: u16) -> Self {
         const CLASSIC: u16 = flags::CWR | flags::ECE;
         match (self, syn & ACE) {
@@ -78,8 +78,8 @@ impl EcnKind {
         }
     }
 
-    /// Whether a SYN with these flags cannot be of the handshake that has `agreed`: one asks for classic feedback, the other for AccECN
-    /// (RFC 9768 §3.1.5).
+    /// Returns true if a SYN with these flags cannot be of the handshake that has `agreed`: one asks for classic feedback, the other for
+    /// AccECN (RFC 9768 §3.1.5).
     pub(super) const fn is_contradicted(self, agreed: Self, syn: u16) -> bool {
         matches!(
             (self, agreed, self.agreed_to_syn(syn)),
@@ -87,7 +87,7 @@ impl EcnKind {
         )
     }
 
-    /// What the SYN-ACK says that agrees to this, the SYN having arrived with `syn` in its ECN field.
+    /// Returns the flags of the SYN-ACK that agrees to this. The SYN arrived with `syn` in its ECN field.
     pub(super) const fn answer(self, syn: Ecn) -> u16 {
         match self {
             EcnKind::Off => 0,
@@ -96,7 +96,7 @@ impl EcnKind {
         }
     }
 
-    /// What an end that offered this has agreed on when the SYN-ACK has these flags.
+    /// Returns the kind that an end which offered this has agreed on when the SYN-ACK has these flags.
     pub(super) const fn agreed_by_syn_ack(self, syn_ack: u16) -> Self {
         match (self, of_flags(syn_ack)) {
             (EcnKind::Off, _) => EcnKind::Off,
@@ -137,14 +137,14 @@ const fn handshake_code(arrived: Ecn) -> u8 {
     }
 }
 
-/// What a congestion control makes of ECN: declared beside its name, for defaults and for what contradicts them.
+/// Use that a congestion control makes of ECN: declared beside its name, for defaults and for the check of settings that contradict it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EcnUse {
-    /// What an end with this control is set to unless the user says.
+    /// Kind to which an end with this control is set unless the user says otherwise.
     pub default: EcnKind,
-    /// Whether it needs to know which bytes were marked; if the other side does not tell, a mark counts as a loss does.
+    /// True if it needs to know which bytes were marked. If the other side does not tell, a mark counts as a loss.
     pub exact: bool,
-    /// Also whether only AccECN will do.
+    /// True if only AccECN will do.
     pub accecn: bool,
     /// The codepoint of its data.
     pub ect: Ecn,
@@ -153,12 +153,12 @@ pub struct EcnUse {
 impl EcnUse {
     /// A mark is a loss without the loss, once a round trip (RFC 3168 §5): any feedback will do, none is asked for.
     pub const CLASSIC: Self = EcnUse { default: EcnKind::Off, exact: false, accecn: false, ect: Ecn::Ect0 };
-    /// How much was marked counts (RFC 8257).
+    /// Use by a control that counts how much was marked (RFC 8257).
     pub const DCTCP: Self = EcnUse { default: EcnKind::Dctcp, exact: true, accecn: false, ect: Ecn::Ect0 };
     /// L4S: ECT(1) and accurate feedback (RFC 9331 §4.1, §4.2).
     pub const L4S: Self = EcnUse { default: EcnKind::AccEcn, exact: true, accecn: true, ect: Ecn::Ect1 };
 
-    /// Whether the control can work with feedback of this kind.
+    /// Returns true if the control can work with feedback of this kind.
     pub const fn accepts(&self, kind: EcnKind) -> bool {
         match kind {
             EcnKind::AccEcn => true,

@@ -9,7 +9,7 @@
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 
-/// What the interface of a sender takes at once, and in all.
+/// Limits of a sender's interface: how much it takes at once, and in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
     /// Payload bytes of a burst at most; `None`: segments go one by one.

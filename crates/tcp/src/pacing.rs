@@ -12,19 +12,19 @@ const QUANTUM_MAX: u64 = 64 << 10;
 /// Segments that may leave at once at any rate, as a rule.
 pub(super) const BURST_LEAST: u64 = 2;
 
-/// How much may leave at once at `rate`, in whole segments of `mss`, and `least` of them.
+/// Returns how much may leave at once at `rate`, in whole segments of `mss`, and `least` of them.
 pub(super) fn quantum(rate: Rate, mss: u64, least: u64) -> u64 {
     let bytes = rate.bytes_in(QUANTUM_TIME).min(QUANTUM_MAX);
     (bytes / mss).max(least) * mss
 }
 
-/// What the rate of a window-based control is made of.
+/// Inputs to the rate of a window-based control.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paced {
     /// Bytes, and the smoothed round trip that they are spread over.
     pub window: u64,
     pub srtt: Duration,
-    /// Whether cwnd is below ssthresh.
+    /// True if cwnd is below ssthresh.
     pub slow_start: bool,
 }
 
@@ -36,13 +36,13 @@ pub(super) struct Pacer {
     ratios: [u32; 2],
     /// The application's bound on the rate.
     most: Option<Rate>,
-    /// When the next burst may leave.
+    /// Time when the next burst may leave.
     next: Time,
     /// The burst that began at `began`, and what of it has not left.
     began: Time,
     left: u64,
-    /// What the last transmission took, of so many bytes at that rate: as a rule the next is as long, often at the same rate, and a
-    /// division is most of what pacing costs.
+    /// Length, rate and duration of the last transmission. The next one usually has the same length, often the same rate, and a division
+    /// is most of what pacing costs.
     last_bytes: u32,
     last_rate: Rate,
     last_took: Duration,
@@ -87,20 +87,20 @@ impl Pacer {
         }
     }
 
-    /// What the rate of a window-based control would be if it were paced.
+    /// Returns the rate that a window-based control would have if it were paced.
     pub fn would_be(&self, paced: Paced) -> Rate {
         let [ss, ca] = self.ratios;
         window_rate(paced.window, paced.srtt, if paced.slow_start { ss } else { ca })
     }
 
-    /// Whether nothing may leave now.
+    /// Returns true if nothing may leave now.
     #[inline]
     pub fn holds(&self, now: Time) -> bool {
         // (Without a branch: what an ACK finds is anybody's guess.)
         (now < self.next) & !((self.left > 0) & (now == self.began))
     }
 
-    /// When the next burst may leave.
+    /// Returns the time when the next burst may leave.
     #[inline]
     pub fn next(&self) -> Time {
         self.next
@@ -147,7 +147,7 @@ mod tests {
         Time::ZERO + Duration::from_micros(us)
     }
 
-    /// When bursts leave in the first `span`, and how many segments each has.
+    /// Returns the bursts of the first `span`: when each leaves, and how many segments it has.
     fn bursts(bps: u64, span: Duration) -> Vec<(Time, u64)> {
         let rate = Rate::from_bps(bps);
         let mut pacer = pacer(Pacing::Auto);
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(bps(auto.rate(own, || true, paced(true))), Some(1_000_000));
         assert_eq!(bps(auto.rate(None, || false, paced(true))), None);
         assert_eq!(bps(auto.rate(None, || true, paced(true))), Some(11_584_000));
-        // By default 200 % and 120 % (ip-sysctl).
+        // Defaults are 200 % and 120 % (ip-sysctl).
         let on = pacer(Pacing::On);
         assert_eq!([true, false].map(|ss| bps(on.rate(None, || false, paced(ss)))), [Some(23_168_000), Some(13_900_800)]);
         assert_eq!(bps(pacer(Pacing::Off).rate(own, || true, paced(true))), None);

@@ -1,18 +1,18 @@
-//! What the other side lets us send: its window, as its segments tell of it (RFC 9293 §3.3.1: SND.WND, SND.WL1, SND.WL2).
+//! Window of the other side, as its segments tell of it (RFC 9293 §3.3.1: SND.WND, SND.WL1, SND.WL2).
 
 use longfat_core::packet::Segment;
 
 /// A window of the stream that is sent. It outlives the absence of a sender: who only receives is told of it all the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerWindow {
-    /// Its right edge.
+    /// Right edge of the window.
     pub edge: u64,
-    /// It, and the largest it has been: less than 1 GiB, as all windows (RFC 7323 §2.3).
+    /// The window, and the largest it has been: less than 1 GiB, as all windows (RFC 7323 §2.3).
     rwnd: u32,
     max: u32,
     /// The sequence number of the segment that set it; what that acknowledged is its left edge.
     seq: u32,
-    /// What is told is to be shifted by so much.
+    /// Shift of the window fields that arrive.
     pub shift: u8,
 }
 

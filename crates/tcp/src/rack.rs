@@ -17,7 +17,7 @@ const PERSIST: u32 = 16;
 /// The state of RFC 8985 §5.3.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
-    /// What was sent again.
+    /// Retransmissions that are outstanding.
     pub retransmissions: Retransmissions,
     /// RACK.xmit_ts and RACK.end_seq: of all that has arrived, what was sent last.
     newest: Option<(Order, u64)>,
@@ -35,9 +35,9 @@ pub(super) struct Rack {
     dsack_round: Option<u64>,
     /// First transmissions below this need not be looked at any more: they have arrived, were sent again, or have been called lost.
     judged: u64,
-    /// When the next segment will be lost, unless it arrives before.
+    /// Time when the next segment will be lost, unless it arrives before.
     pub wake: Option<Time>,
-    /// Of the first transmissions that this ACK tells of, not sent again: when the first and the last left.
+    /// Send times of the first and last segments that this ACK tells of and that were sent only once.
     pub span: Option<(Time, Time)>,
 }
 
@@ -198,7 +198,7 @@ impl Rack {
         self.wake = None;
     }
 
-    /// What is outstanding was sent after all that has arrived: the reordering timer has nothing to wait for.
+    /// Stops the reordering timer: all that is outstanding was sent after all that has arrived, so there is nothing to wait for.
     pub fn nothing_waits(&mut self) {
         self.wake = None;
     }

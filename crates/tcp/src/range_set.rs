@@ -24,7 +24,7 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
-    /// How many ranges there are, but no more than `most`.
+    /// Returns the number of ranges, but no more than `most`.
     pub fn count_up_to(&self, most: usize) -> usize {
         self.ranges.iter().take(most).count()
     }

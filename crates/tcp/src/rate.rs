@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use longfat_core::time::{Duration, Time};
 
-/// What an ACK tells of the rate at which data was delivered. Byte counts are of the stream's payload.
+/// Delivery rate that an ACK tells of. Byte counts are of the stream's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RateSample {
     /// Bytes delivered in `interval`: between the sending of the newest segment this ACK delivers and its delivery.
@@ -21,11 +21,11 @@ pub struct RateSample {
     pub interval: Duration,
     /// All bytes delivered on the connection when that segment was sent.
     pub prior_delivered: u64,
-    /// The same now.
+    /// All bytes delivered on the connection now.
     pub total_delivered: u64,
     /// All bytes of the connection marked lost so far.
     pub total_lost: u64,
-    /// Of them, those since that segment was sent.
+    /// Bytes marked lost since that segment was sent.
     pub lost: u64,
     /// Bytes in flight when that segment was sent, itself included.
     pub in_flight_then: u64,
@@ -33,7 +33,7 @@ pub struct RateSample {
     pub in_flight: u64,
     /// The round trip of that segment, if it was sent only once.
     pub rtt: Option<Duration>,
-    /// Whether the sender had too little to send when that segment was sent.
+    /// True if the sender had too little to send when that segment was sent.
     pub app_limited: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct LostPacket {
     pub in_flight_then: u64,
     /// Bytes marked lost since then, themselves included.
     pub lost: u64,
-    /// Whether the sender had too little to send when they were sent.
+    /// True if the sender had too little to send when they were sent.
     pub app_limited: bool,
 }
 
@@ -71,16 +71,16 @@ struct Record {
     delivered: u32,
     lost: u32,
     len: u32,
-    /// After the last byte of it; in the highest bit, whether the application was the limit.
+    /// Bytes in flight after its last byte; the highest bit tells if the application was the limit.
     in_flight: u32,
 }
 
-/// Of [`Record::in_flight`].
+/// Highest bit of [`Record::in_flight`]: the application was the limit.
 const APP_LIMITED: u32 = 1 << 31;
 
 const _: () = assert!(size_of::<Record>() == 48);
 
-/// How far the total `now` has grown since its lower 32 bits were `then`.
+/// Returns how far the total `now` has grown since its lower 32 bits were `then`.
 #[inline]
 fn grown(now: u64, then: u32) -> u64 {
     u64::from((now as u32).wrapping_sub(then))
@@ -100,7 +100,7 @@ impl Record {
         u64::from(self.in_flight & !APP_LIMITED).saturating_sub(self.end - end)
     }
 
-    /// Only what is below `end`.
+    /// Keeps only what is below `end`.
     fn cut_at(&mut self, end: u64) {
         self.in_flight = self.in_flight_at(end) as u32 | self.in_flight & APP_LIMITED;
         self.len -= (self.end - end) as u32;
@@ -125,7 +125,7 @@ impl Record {
 struct Newest {
     record: Record,
     end: u64,
-    /// Whether it was sent only once.
+    /// True if it was sent only once.
     once: bool,
 }
 
@@ -140,7 +140,7 @@ pub(super) struct RateSampler {
     app_limited: u64,
     first: VecDeque<Record>,
     retransmitted: VecDeque<Record>,
-    /// Where in `first` something was found last beyond a hole.
+    /// Index in `first` of the record last found beyond a hole.
     found: usize,
     /// Below this, records of retransmissions were given up: what arrives there may have been sent twice.
     ambiguous_until: u64,
@@ -160,7 +160,7 @@ fn make_room(ring: &mut VecDeque<Record>) {
 }
 
 impl RateSampler {
-    /// Whether the next record needs more memory, or [`Self::forget_arrived`].
+    /// Returns true if the next record needs more memory, or [`Self::forget_arrived`].
     #[inline]
     pub fn is_full(&self) -> bool {
         self.first.len() == self.first.capacity()
@@ -259,7 +259,7 @@ impl RateSampler {
         }
     }
 
-    /// The same beyond a hole at the left edge: as a rule what was found last, or what was sent next.
+    /// Finds the record at `offset` beyond a hole at the left edge: usually the one found last, or the one sent next.
     #[inline(never)]
     fn record_beyond(&mut self, offset: u64) -> Option<&Record> {
         let first = &self.first;
@@ -313,7 +313,7 @@ impl RateSampler {
         })
     }
 
-    /// What an application kept low tells only of a path at least so fast (§4.1.1.5).
+    /// Returns true if the latest rate is higher. A sample kept low by the application tells of a path at least so fast (§4.1.1.5).
     fn was_faster_than(&self, delivered: u64, interval: Duration) -> bool {
         let (bytes, span) = self.latest;
         u128::from(bytes) * u128::from(interval.as_ps()) > u128::from(delivered) * u128::from(span.as_ps())
@@ -337,13 +337,13 @@ impl RateSampler {
                     *r
                 }
                 next => {
-                    // Up to where a retransmission begins.
+                    // End of the part before the next retransmission.
                     let until = next.map_or(end, |r| r.start().min(end));
                     while self.first.get(first).is_some_and(|r| r.end <= from) {
                         first += 1;
                     }
                     let Some(&(mut record)) = self.first.get(first) else { return };
-                    // What had been SACKed, and the receiver gave up again (RFC 2018 §8), has no record any more.
+                    // Data that had been SACKed, and that the receiver gave up again (RFC 2018 §8), has no record any more.
                     if record.start() >= until {
                         from = until;
                         continue;
@@ -382,13 +382,13 @@ impl RateSampler {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
-    /// Whether [`Self::mark_app_limited`] has said the same: of a stream that only goes the other way, always.
+    /// Returns true if [`Self::mark_app_limited`] has said the same: always, for a stream that only goes in the other direction.
     #[inline]
     pub fn is_app_limited_until(&self, in_flight: u64) -> bool {
         self.app_limited == (self.delivered + in_flight).max(1)
     }
 
-    /// Whether what is sent now counts as limited by the application.
+    /// Returns true if data sent now counts as limited by the application.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited != 0
     }

@@ -14,7 +14,7 @@ use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::{Duration, Time};
 use std::num::NonZeroU64;
 
-/// Why a segment must be answered at once, if it must.
+/// Verdict on a segment: why it must be answered at once, if it must.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     /// Nothing to say now (a delayed ACK may be pending).
@@ -23,7 +23,7 @@ pub(super) enum Verdict {
     AckNow,
 }
 
-/// Until when an ACK may wait, with the clock of a heartbeat.
+/// Deadline of a delayed ACK, with the clock of a heartbeat.
 #[derive(Clone, Copy, Debug)]
 enum Delay {
     None,
@@ -53,7 +53,7 @@ struct Buffer {
     memory: u64,
 }
 
-/// When data is acknowledged.
+/// Delayed ACKs: when data is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acks {
     /// Octets taken in since the last ACK.
@@ -84,7 +84,7 @@ pub(super) struct Receiver {
     buffer: Buffer,
     /// The most that is advertised, should the application say so.
     pub clamp: u64,
-    /// In order, not yet read by the application.
+    /// Bytes in order, not yet read by the application.
     unread: u64,
     auto_read: bool,
     /// The right edge promised so far; it never moves left (RFC 9293 §3.8.6.2.1).
@@ -96,7 +96,7 @@ pub(super) struct Receiver {
     ts_recent: u32,
     ts_recent_at: Time,
     last_ack_sent: u64,
-    /// What the ACKs tell of ECN marks.
+    /// ECN marks that ACKs report.
     pub echo: Echo,
     pub duplicates: u64,
     pub bytes_duplicate: u64,
@@ -172,7 +172,7 @@ impl Receiver {
         (0..14).find(|s| self.buffer.most >> s <= 0xffff).unwrap_or(14)
     }
 
-    /// Whether `segment` is not an old one whose number came round again (PAWS, RFC 7323 §5.3).
+    /// Returns true unless `segment` is an old one whose number came round again (PAWS, RFC 7323 §5.3).
     #[inline]
     pub fn is_current(&self, now: Time, segment: &Segment) -> bool {
         match segment.timestamps() {
@@ -181,7 +181,7 @@ impl Receiver {
         }
     }
 
-    /// Whether `segment` is current and some of it lies inside the window (RFC 9293 §3.10.7.4).
+    /// Returns true if `segment` is current and some of it lies inside the window (RFC 9293 §3.10.7.4).
     #[inline]
     pub fn accepts(&self, now: Time, segment: &Segment) -> bool {
         if !segment.has(flags::RST) && !self.is_current(now, segment) {
@@ -228,7 +228,7 @@ impl Receiver {
         self.beyond_a_gap(start.max(self.nxt), end, start)
     }
 
-    /// Whether what waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
+    /// Returns true if data that waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
     #[inline]
     pub fn splits_ack(&self, ecn: Ecn) -> bool {
         self.acks.unacked > 0 && self.echo.splits_ack(ecn)
@@ -296,7 +296,7 @@ impl Receiver {
         Verdict::AckNow
     }
 
-    /// Whether the other side's FIN is known, and below `offset`.
+    /// Returns true if the other side's FIN is known, and below `offset`.
     #[inline]
     fn fin_is_below(&self, offset: u64) -> bool {
         self.fin.is_some_and(|fin| fin.get() < offset)
@@ -311,7 +311,7 @@ impl Receiver {
         self.nxt = to;
     }
 
-    /// Whether data waits for a delayed ACK.
+    /// Returns true if data waits for a delayed ACK.
     pub fn owes_ack(&self) -> bool {
         self.acks.deadline != Time::MAX
     }
@@ -334,7 +334,7 @@ impl Receiver {
         taken
     }
 
-    /// In order and not yet read.
+    /// Returns the bytes in order and not yet read.
     pub fn unread(&self) -> u64 {
         self.unread
     }
@@ -375,7 +375,7 @@ impl Receiver {
         self.delivered() - self.unread
     }
 
-    /// Whether the FIN and all before it is here.
+    /// Returns true if the FIN and all before it is here.
     #[inline]
     pub fn end_of_stream(&self) -> bool {
         self.fin_is_below(self.nxt)
@@ -386,7 +386,7 @@ impl Receiver {
         (self.nxt, self.irs)
     }
 
-    /// Whether SACK is offered or, after the other side's SYN, agreed.
+    /// Returns true if SACK is offered or, after the other side's SYN, agreed.
     pub fn sacks(&self) -> bool {
         self.sack
     }

@@ -39,19 +39,19 @@ pub(super) enum Phase {
     Loss,
 }
 
-/// What a duplicate ACK asks for.
+/// Response to a duplicate ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OnDuplicate {
     Nothing,
-    /// To say what a recovery with SACK lets out now.
+    /// Ask what a recovery with SACK lets out now.
     Steer,
-    /// To see whether SACKs tell of losses.
+    /// Look whether SACKs tell of losses.
     Look,
     /// Fast retransmit.
     Enter,
 }
 
-/// What an ACK that moves the left edge does to a fast recovery.
+/// Effect on a fast recovery of an ACK that moves the left edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OnProgress {
     Ends,
@@ -76,12 +76,12 @@ pub(super) struct Repair {
     phase: Phase,
     /// Fast recovery and Loss end when this is acknowledged (RFC 6582 and 6675: recover, RecoveryPoint).
     recover: u64,
-    /// Without SACK: no fast retransmit while the left edge is below this (RFC 6582 §3.2 steps 2 and 4).
+    /// Left edge below which there is no fast retransmit without SACK (RFC 6582 §3.2 steps 2 and 4).
     no_fast_retransmit_below: u64,
     duplicates: u32,
     /// Reno's artificial window: segments that have left the network (RFC 5681 §3.2).
     inflation: i64,
-    /// Of a recovery with SACK, or of a window that comes down until `recover` is acknowledged.
+    /// Steering of a recovery with SACK, or of a window that comes down until `recover` is acknowledged.
     steering: Steering,
     /// The first segment must be retransmitted whatever the window says.
     force: bool,
@@ -153,7 +153,7 @@ impl Repair {
         self.phase == Phase::Open
     }
 
-    /// What must be acknowledged before it ends, or when last it ended.
+    /// Returns the point up to which all must be acknowledged before the repair ends, or the point of the last repair.
     pub fn point(&self) -> u64 {
         self.recover
     }
@@ -172,8 +172,8 @@ impl Repair {
         }
     }
 
-    /// Whether the segment that stands still is a duplicate ACK: RFC 6675 §2 counts ACKs that SACK something new (`sacked` bytes);
-    /// RFC 5681 §2 those that carry nothing and change nothing.
+    /// Returns true if the segment that stands still is a duplicate ACK: RFC 6675 §2 counts ACKs that SACK something new (`sacked`
+    /// bytes); RFC 5681 §2 those that carry nothing and change nothing.
     pub fn is_duplicate(&self, sacked: u64, is_bare: bool) -> bool {
         if self.is_selective() { sacked > 0 } else { is_bare }
     }
@@ -215,14 +215,14 @@ impl Repair {
         }
     }
 
-    /// Whether the window is coming down, with nothing lost.
+    /// Returns true if the window is coming down, with nothing lost.
     #[inline]
     pub fn eases(&self) -> bool {
         self.steering.eases()
     }
 
-    /// With all below `una` acknowledged: whether it still is. It ends where something is acknowledged that was sent since it began: that
-    /// carried CWR (RFC 3168 §6.1.2; Linux's state CWR ends there, measured: docs/stacks/linux.md).
+    /// Returns true if the window is still coming down with all below `una` acknowledged. That ends where something is acknowledged that
+    /// was sent since it began: it carried CWR (RFC 3168 §6.1.2; Linux's state CWR ends there, measured: docs/stacks/linux.md).
     pub fn still_eases(&mut self, una: u64) -> bool {
         if una > self.recover {
             self.steering.stop();
@@ -230,7 +230,7 @@ impl Repair {
         self.eases()
     }
 
-    /// It moves to `ack` while what a timeout lost is sent again.
+    /// Takes in that the left edge moves to `ack` while what a timeout lost is sent again.
     pub fn progress_in_loss(&mut self, ack: u64) {
         if ack >= self.recover {
             self.phase = Phase::Open;
@@ -238,7 +238,7 @@ impl Repair {
         }
     }
 
-    /// It moves to `ack`, by `acked` bytes, during a fast recovery.
+    /// Takes in that the left edge moves to `ack`, by `acked` bytes, during a fast recovery.
     pub fn progress_in_recovery(&mut self, ack: u64, acked: u64, mss: u64) -> OnProgress {
         if ack >= self.recover || self.is_reno() {
             return OnProgress::Ends;
@@ -259,7 +259,7 @@ impl Repair {
 
     /// Fast recovery is whole: back to the control's own window, ssthresh (RFC 6582 §3.2 step 3, full ACK, option 2; RFC 9937 §6.3).
     pub fn end(&mut self, board: &Scoreboard) {
-        // Without SACK, what still counts as lost here is the rest of a timeout's go-back-N that Reno's fast retransmit
+        // Data that still counts as lost here, without SACK, is the rest of a timeout's go-back-N that Reno's fast retransmit
         // interrupted: it goes on where it was.
         self.phase = if !self.is_selective() && board.has_lost() { Phase::Loss } else { Phase::Open };
         self.inflation = 0;
@@ -322,7 +322,7 @@ impl Repair {
         before == self.timeout_una && !self.halve_each_timeout
     }
 
-    /// What Tahoe does stands for a timeout: one of the same segment after it is the second.
+    /// Notes that Tahoe's response stands for a timeout: one of the same segment after it is the second.
     pub fn stands_for_timeout(&mut self, una: u64) {
         self.timeout_una = NonZeroU64::new(una);
     }
@@ -397,7 +397,7 @@ impl Repair {
         self.undo.is_watching() || self.frto.is_running() || self.tlp.end().is_some()
     }
 
-    /// What looked lost was not (RFC 4015): the state before it. Whether a timeout was for nothing.
+    /// Restores the state before a loss that was spurious (RFC 4015). Returns true if it was a spurious timeout.
     pub fn take_back(&mut self, board: &mut Scoreboard) -> bool {
         let timeout = self.frto.is_running() || self.undo.is_of_timeout();
         if self.phase != Phase::Open {

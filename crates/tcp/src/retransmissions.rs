@@ -1,4 +1,4 @@
-//! What was sent again: when, by offset and in order of time.
+//! Retransmissions: when they were sent, by offset and in order of time.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(super) struct Retransmission {
     pub order: Order,
 }
 
-/// The same, as it is kept. A window is of no more than 1 GiB, so that 32 bits hold what is measured against it.
+/// Retransmission as it is kept. A window is of no more than 1 GiB, so that 32 bits hold what is measured against it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Newest {
     start: u64,
@@ -72,12 +72,12 @@ pub(super) struct Retransmissions {
     newest: Blocks<Newest>,
     /// Parts of these may have arrived, or may have been sent again later: `newest` then says otherwise.
     in_time: VecDeque<Unjudged>,
-    /// Of the last one.
+    /// Order of the last retransmission.
     last: Option<Order>,
 }
 
 impl Retransmissions {
-    /// Whether nothing that was sent again is outstanding.
+    /// Returns true if no retransmission is outstanding.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.newest.is_empty()
@@ -95,7 +95,7 @@ impl Retransmissions {
             }
             _ => {
                 if self.in_time.len() == self.in_time.capacity() {
-                    // By an eighth: after an overshoot these are a good part of a connection's memory.
+                    // Grows by an eighth: after an overshoot these are a good part of a connection's memory.
                     self.in_time.reserve_exact(16 + self.in_time.len() / 8);
                 }
                 self.in_time.push_back(Unjudged { start, len: (end - start) as u32, serial });
@@ -144,7 +144,7 @@ impl Retransmissions {
         }
     }
 
-    /// What of `start..end` was sent again, in order.
+    /// Returns the retransmissions within `start..end`, in order.
     pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Retransmission> + '_ {
         let mut place = self.first_beyond(start);
         std::iter::from_fn(move || {

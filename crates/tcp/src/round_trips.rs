@@ -12,13 +12,13 @@ use std::num::NonZeroU64;
 #[derive(Debug)]
 pub(crate) struct RoundTrips {
     estimator: RttEstimator,
-    /// Of the stack's timers, and of round trips measured without timestamps.
+    /// Clock of the stack's timers, and of round trips measured without timestamps.
     clock: Clock,
-    /// Of our TSvals, where the SYNs agreed on timestamps.
+    /// Clock of our TSvals, where the SYNs agreed on timestamps.
     timestamps: Option<Clock>,
     /// The next sample for the estimator is of data beyond this; or the first of a round trip, where every ACK gives one.
     sampled_until: u64,
-    /// Without timestamps on a ticking clock, one segment at a time is timed: (end offset, tick).
+    /// Segment timed without timestamps on a ticking clock, one at a time: (end offset, tick).
     timed: Option<(NonZeroU64, u64)>,
     /// The least that was measured; zero without one.
     least: Duration,
@@ -59,7 +59,7 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
 }
 
 impl RoundTrips {
-    /// None measured yet. `phase` shifts the clocks against time zero.
+    /// Creates a state without measurements. `phase` shifts the clocks against time zero.
     pub fn new(config: &TcpConfig, phase: Duration) -> Self {
         RoundTrips {
             estimator: estimator(config),
@@ -127,7 +127,7 @@ impl RoundTrips {
         self.measured.record(rtt);
     }
 
-    /// How often the retransmission timer went off since the last sample.
+    /// Returns how often the retransmission timer went off since the last sample.
     pub fn backoff(&self) -> u32 {
         self.estimator.backoff()
     }
@@ -137,7 +137,7 @@ impl RoundTrips {
         self.estimator.back_off();
     }
 
-    /// When a timer set now for `span` goes off.
+    /// Returns the time at which a timer set now for `span` goes off.
     #[inline]
     pub fn expiry(&self, now: Time, span: Duration) -> Time {
         self.clock.deadline(now, span)
@@ -162,7 +162,7 @@ impl RoundTrips {
         self.timed = None;
     }
 
-    /// What the echo of `segment` says (RFC 7323 §4); one from the future, or from longer ago than timestamps last, says nothing.
+    /// Returns the round trip that `segment` echoes (RFC 7323 §4), unless that is in the future, or longer ago than timestamps last.
     #[inline]
     fn echo(&self, now: Time, segment: &Segment) -> Option<Duration> {
         let ((_, ecr), clock) = segment.timestamps().zip(self.timestamps)?;
@@ -283,7 +283,7 @@ mod tests {
         let ms = Duration::from_millis;
         trips.estimate(at(100), &echoing(0), 10, 1000, Some(ms(80)));
         assert_eq!(trips.srtt(), ms(80));
-        // Of the same round trip; then of the next, by the echo alone (a clock of 1 ms).
+        // First in the same round trip, then in the next, by the echo alone (a clock of 1 ms).
         trips.estimate(at(110), &echoing(0), 1000, 2000, Some(ms(800)));
         assert_eq!(trips.srtt(), ms(80));
         trips.estimate(at(200), &echoing(40), 1001, 2000, None);

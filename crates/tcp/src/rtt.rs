@@ -2,7 +2,7 @@
 
 use longfat_core::time::Duration;
 
-/// What a stack says of its retransmission timeout.
+/// Rules of a stack for its retransmission timeout.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub min: Duration,
@@ -15,7 +15,7 @@ pub(super) struct Rules {
     pub doublings: u32,
 }
 
-/// Of many samples a round trip: how far single ones are from what is expected, and the most of it in this round trip.
+/// Deviation with many samples per round trip: how far single ones are from what is expected, and the most of it in this round trip.
 #[derive(Clone, Debug, Default)]
 struct Many {
     deviation: Duration,
@@ -28,7 +28,7 @@ pub(super) struct RttEstimator {
     rules: Rules,
     srtt: Duration,
     rttvar: Duration,
-    /// Where every ACK gives a sample.
+    /// Deviation, where every ACK gives a sample.
     many: Option<Box<Many>>,
     /// Before backoff and bounds.
     base: Duration,
@@ -55,7 +55,7 @@ impl RttEstimator {
         self.base = self.srtt + (self.rttvar * u64::from(self.rules.variances)).max(self.rules.granularity);
     }
 
-    /// Whether every ACK gives a sample, and not one of each round trip.
+    /// Returns true if every ACK gives a sample, and not one per round trip.
     #[inline]
     pub fn is_of_each_ack(&self) -> bool {
         self.many.is_some()
@@ -70,8 +70,8 @@ impl RttEstimator {
             // RFC 6298 §2.2.
             (self.srtt, self.rttvar, self.measured) = (rtt, rtt / 2, true);
         } else if let Some(many) = &mut self.many {
-            // So that it does not vanish between two round trips, RTTVAR is the most that the deviation comes to in one, and falls once
-            // in each, by a quarter of the way (Sarolahti and Kuznetsov, Congestion Control in Linux TCP, USENIX 2002).
+            // RTTVAR must not vanish between two round trips. It is the most that the deviation comes to in one, and falls once in each,
+            // by a quarter of the way (Sarolahti and Kuznetsov, Congestion Control in Linux TCP, USENIX 2002).
             if is_first {
                 self.rttvar = towards(self.rttvar, many.most.min(self.rttvar), 4);
                 many.most = Duration::ZERO;
@@ -101,13 +101,13 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(20);
     }
 
-    /// Whether the timer went off since the last sample.
+    /// Returns true if the timer went off since the last sample.
     #[inline]
     pub fn is_backed_off(&self) -> bool {
         self.backoff > 0
     }
 
-    /// How often the timer went off since the last sample.
+    /// Returns how often the timer went off since the last sample.
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
@@ -135,7 +135,7 @@ impl RttEstimator {
     }
 }
 
-/// One of so many `parts` of the way nearer to `to`.
+/// Moves `from` one of so many `parts` of the way to `to`.
 fn towards(from: Duration, to: Duration, parts: u64) -> Duration {
     Duration::from_ps(from.as_ps() - from.as_ps() / parts + to.as_ps() / parts)
 }
@@ -160,7 +160,7 @@ mod tests {
         RttEstimator::new(RULES, Duration::from_secs(1), false)
     }
 
-    /// By hand from RFC 6298 §2: R = 100 ms, then 200 ms.
+    /// RFC 6298 §2, computed by hand: R = 100 ms, then 200 ms.
     #[test]
     fn follows_rfc_6298_section_2() {
         let mut e = estimator();
@@ -236,8 +236,8 @@ mod tests {
         assert_eq!(e.rto(), ms(200));
     }
 
-    /// Of Linux 6.18, an RTT that rose from 100 to 500 ms over a second, with a sample each 1.2 ms: srtt followed within a few samples, and rto was
-    /// 200 to 236 ms above it all the while.
+    /// Linux 6.18 did this with an RTT that rose from 100 to 500 ms over a second, and a sample each 1.2 ms: srtt followed within a few
+    /// samples, and rto was 200 to 236 ms above it all the while.
     #[test]
     fn of_each_ack_srtt_follows_at_once_and_the_variance_does_not_vanish() {
         let rules = Rules { min: Duration::ZERO, granularity: ms(200), ..RULES };

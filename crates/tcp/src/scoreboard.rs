@@ -1,4 +1,4 @@
-//! What the sender knows of its outstanding bytes: SACKed, lost, retransmitted (RFC 6675 §3, §4).
+//! Outstanding bytes as the sender knows them: SACKed, lost, retransmitted (RFC 6675 §3, §4).
 //!
 //! Two marks stand for the per-octet flags of the RFC: everything below `lost_until` that is not SACKed counts as lost, and
 //! everything below `retransmitted_until` that is not SACKed has been retransmitted (RFC 6675's HighRxt). Each mark only
@@ -32,7 +32,7 @@ impl Scoreboard {
         self.una
     }
 
-    /// One past the highest byte ever sent (SND.MAX; HighData + 1).
+    /// Returns one past the highest byte ever sent (SND.MAX; HighData + 1).
     #[inline]
     pub fn max(&self) -> u64 {
         self.max
@@ -67,7 +67,7 @@ impl Scoreboard {
         self.sacked_bytes
     }
 
-    /// One past the highest byte SACKed.
+    /// Returns one past the highest byte SACKed.
     pub fn highest_sacked(&self) -> Option<u64> {
         self.sacked.end()
     }
@@ -195,7 +195,7 @@ impl Scoreboard {
         self.sacked_below_retransmitted = 0;
     }
 
-    /// Whether the first outstanding byte is SACKed: it cannot be, unless the receiver reneged.
+    /// Returns true if the first outstanding byte is SACKed: it cannot be, unless the receiver reneged.
     pub fn reneged(&self) -> bool {
         self.sacked.containing(self.una).is_some()
     }
@@ -249,12 +249,12 @@ impl Scoreboard {
         (lost, self.retransmitted_until - self.una - self.sacked_below_retransmitted)
     }
 
-    /// What is lost by time and not sent again since.
+    /// Returns the ranges that are lost by time and not sent again since.
     pub fn lost(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.lost.descending()
     }
 
-    /// Whether `threshold` segments are SACKed: as many separate ranges, or more bytes than one less can hold (RFC 6675 §4).
+    /// Returns true if `threshold` segments are SACKed: as many separate ranges, or more bytes than one less can hold (RFC 6675 §4).
     pub fn has_sacked_enough(&self, threshold: u32, mss: u64) -> bool {
         self.sacked_bytes > u64::from(threshold - 1) * mss || self.sacked.count_up_to(threshold as usize) == threshold as usize
     }
@@ -264,7 +264,7 @@ impl Scoreboard {
         self.lost_until
     }
 
-    /// Whether lost bytes remain to be sent again.
+    /// Returns true if lost bytes remain to be sent again.
     pub fn has_lost(&self) -> bool {
         self.next_lost(1).is_some()
     }

@@ -37,12 +37,12 @@ use timers::{Timer, Timers};
 use unused::Unused;
 use usage::{Limit, Usage};
 
-/// One transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
+/// Transmission: offsets `start..end` of the stream (data, and the FIN as its last octet).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Range {
     pub start: u64,
     pub end: u64,
-    /// Whether it was sent before.
+    /// True if it was sent before.
     pub retransmitted: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Sender {
     mss: u64,
     /// `mss` less the options that the next segment carries.
     payload_max: u64,
-    /// What the ACKs tell of ECN marks.
+    /// ECN marks that the ACKs tell of.
     pub(super) ecn: Feedback,
     unused: Unused,
     pub(super) stream: Stream,
@@ -117,7 +117,7 @@ impl Sender {
         self.buffer.start_over(&config);
     }
 
-    /// Another control; nothing but the SYN has been sent.
+    /// Replaces the control; nothing but the SYN has been sent.
     pub fn replace_control(&mut self, config: &TcpConfig) {
         let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
         self.control = Measured::new(congestion::build(&config));
@@ -156,7 +156,7 @@ impl Sender {
         self.usage.waits(now, is_send_buffer);
     }
 
-    /// How long each limit held it back until `until`.
+    /// Returns how long each limit held the sender back until `until`.
     pub fn limited(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
         self.usage.spent(until)
     }
@@ -166,7 +166,7 @@ impl Sender {
         self.control.delivery_rate()
     }
 
-    /// One past the highest octet sent: data, SYN or FIN.
+    /// Returns one past the highest octet sent: data, SYN or FIN.
     #[inline]
     pub fn sent_until(&self) -> u64 {
         self.board.max()
@@ -177,7 +177,7 @@ impl Sender {
         self.board.sent_new(1);
     }
 
-    /// What it has of its host's memory, beside what the receiving half has.
+    /// Returns the connection's use of its host's memory; `received`: the receiving half's.
     #[inline]
     pub fn memory(&self, received: MemoryUse) -> MemoryUse {
         let (acked, outstanding, unacked) = (self.board.una(), self.board.outstanding(), self.unacked().0);
@@ -209,22 +209,22 @@ impl Sender {
         self.stream.stop(self.board.max());
     }
 
-    /// One past what the application has been able to write so far.
+    /// Returns one past what the application has been able to write so far.
     pub(super) fn end_of_buffered(&self) -> u64 {
         self.stream.end().min(self.buffered_until())
     }
 
-    /// Up to where the send buffer reaches.
+    /// Returns the offset up to which the send buffer reaches.
     fn buffered_until(&self) -> u64 {
         self.buffer.reach(self.board.una())
     }
 
-    /// Whether all that was written (and the FIN, if closed) is acknowledged.
+    /// Returns true if all that was written (and the FIN, if closed) is acknowledged.
     pub fn all_acked(&self) -> bool {
         self.board.una() >= self.stream.end()
     }
 
-    /// Whether the FIN has been sent, and whether it has been acknowledged.
+    /// Returns whether the FIN has been sent, and whether it has been acknowledged.
     pub fn fin(&self) -> (bool, bool) {
         (self.stream.fin_is_below(self.board.max()), self.stream.fin_is_below(self.board.una()))
     }
@@ -241,12 +241,12 @@ impl Sender {
         self.pacer.rate(self.control.pacing_rate(), || self.unused.is_not_validated(), || self.paced())
     }
 
-    /// What the rate of a window-based control is made of.
+    /// Returns the inputs to the rate of a window-based control.
     fn paced(&self) -> Paced {
         Paced { window: self.window(), srtt: self.trips.srtt(), slow_start: self.control.cwnd() < self.control.ssthresh() }
     }
 
-    /// Whether a closed window is being probed.
+    /// Returns true if a closed window is being probed.
     #[inline]
     pub fn is_probing(&self) -> bool {
         self.timers.is_probing()
@@ -257,7 +257,7 @@ impl Sender {
         self.timers.arm_rto(now, &self.trips);
     }
 
-    /// For how long nothing has answered what is sent again, or a window probe.
+    /// Returns for how long nothing has answered what is sent again, or a window probe.
     pub fn unanswered(&self, now: Time) -> Duration {
         self.timers.unanswered(now, self.board.una())
     }

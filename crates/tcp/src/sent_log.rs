@@ -1,4 +1,4 @@
-//! When what was sent for the first time, until it is known to have arrived: where round trips are measured.
+//! Send times of first transmissions until they are known to have arrived: from them round trips are measured.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use longfat_core::time::Time;
 /// forgotten: the log is no longer than what is on its way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SentLog {
-    /// Where the first entry begins.
+    /// Start of the first entry.
     from: u64,
     /// End offset, and when; each entry begins where the one before it ends.
     entries: VecDeque<(u64, Time)>,
@@ -32,7 +32,7 @@ impl SentLog {
         self.entries.push_back((end, now));
     }
 
-    /// By an eighth: a window of many thousands of segments is most of a connection's memory.
+    /// Grows the log by an eighth: a window of many thousands of segments is most of a connection's memory.
     #[inline]
     fn make_room(&mut self) {
         if self.is_full() {
@@ -40,7 +40,7 @@ impl SentLog {
         }
     }
 
-    /// Whether the next entry needs more memory, or [`Self::forget_arrived`].
+    /// Returns true if the next entry needs more memory, or [`Self::forget_arrived`].
     #[inline]
     pub fn is_full(&self) -> bool {
         self.entries.len() == self.entries.capacity()
@@ -58,7 +58,7 @@ impl SentLog {
             start = end;
             keeps
         });
-        // What is left may fill it again soon.
+        // Entries left may fill it again soon.
         if self.entries.capacity() - self.entries.len() < 8 + self.entries.len() / 8 {
             self.entries.reserve_exact(8 + self.entries.len() / 8);
         }
@@ -70,7 +70,7 @@ impl SentLog {
         self.forget_below(self.ambiguous_until);
     }
 
-    /// Whether nothing from `offset` on was sent more than once.
+    /// Returns true if nothing from `offset` on was sent more than once.
     #[inline]
     pub fn is_clear(&self, offset: u64) -> bool {
         offset >= self.ambiguous_until
@@ -173,7 +173,7 @@ mod tests {
         log.sent_again(45);
         assert!(!log.is_clear(44) && log.is_clear(45));
         assert_eq!(log.entries.len(), 6);
-        // What remains of the entry that reaches beyond is from 40 on.
+        // Rest of the entry that reaches beyond begins at 40.
         assert_eq!(log.arrived(40), None);
         assert_eq!(log.arrived(100), Some((at(4), at(9))));
     }

@@ -21,7 +21,7 @@ pub(super) fn wrap(initial: u32, offset: u64) -> u32 {
 /// RFC 7323 §5.5: after 24 days a timestamp says nothing.
 pub(super) const TIMESTAMP_LIFE: Duration = Duration::from_secs(24 * 86_400);
 
-/// Whether timestamp `a` is older than `b` (RFC 7323 §5.2, modulo 2^32).
+/// Returns true if timestamp `a` is older than `b` (RFC 7323 §5.2, modulo 2^32).
 #[inline]
 pub(super) fn timestamp_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0

@@ -16,17 +16,17 @@ const CONTROL: &str = "congestion_control";
 /// A named set of overrides over the defaults of [`PARAMS`].
 #[derive(Debug)]
 pub struct Stack {
-    /// As the key `stack` of an experiment file names it.
+    /// Name, as the key `stack` of an experiment file spells it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source of the definition: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What differs from the defaults; names are those of [`PARAMS`].
+    /// Differences from the defaults; names are those of [`PARAMS`].
     pub overrides: Overrides,
-    /// Which variant of each control it has.
+    /// Variant of each control that it has.
     pub controls: Variant,
-    /// What differs besides while the control of this name is in use: what the stack has as a part of that control alone.
+    /// Further differences while the control of this name is in use: what the stack has as a part of that control alone.
     pub with_control: &'static [(&'static str, Overrides)],
     /// Versions of which it has the rules, the oldest first; the last is the one that holds where none is said.
     pub kernels: &'static [Kernel],
@@ -129,8 +129,8 @@ pub const REGISTRY: &[Stack] = &[
         with_control: &[],
         kernels: &[],
     },
-    // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on.
-    // That they began with one segment and acknowledged each is what the packets of papers/drs, counted, say.
+    // The RFCs as they stood for the simulators of their time, which had no handshake options to agree on. The packets of papers/drs,
+    // counted, say that the simulators began with one segment and acknowledged each.
     Stack {
         name: "reno-2001",
         summary: "Reno as simulators of 2001 had it: RFC 2581 and 2988, initial window 1, an ACK a segment, no SACK, no timestamps",
@@ -187,7 +187,7 @@ pub const REGISTRY: &[Stack] = &[
             ("recovery", Value::Choice("rack")),
             ("frto", Value::Bool(true)),
             ("undo", Value::Bool(true)),
-            // Of segments of whatever size.
+            // Segments of whatever size.
             ("initial_window", Value::Count(10)),
             ("ssthresh_from_cwnd", Value::Bool(true)),
             ("prr_on_marks", Value::Bool(true)),
@@ -197,7 +197,7 @@ pub const REGISTRY: &[Stack] = &[
             ("rto_min", Value::Duration(Duration::from_millis(200))),
             ("rto_min_of", Value::Choice("variance")),
             ("rto_max", Value::Duration(Duration::from_secs(120))),
-            // What tcp_retries2 = 15 comes to.
+            // Total time that tcp_retries2 = 15 allows.
             ("user_timeout", Value::Duration(Duration::from_millis(924_600))),
             ("syn_retries", Value::Count(6)),
             ("syn_ack_retries", Value::Count(5)),

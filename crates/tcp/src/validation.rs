@@ -57,7 +57,7 @@ impl Validation {
         self.parts.and_then(|parts| parts.into_iter().max())
     }
 
-    /// Whether `round` is one that has not begun yet.
+    /// Returns true if `round` is one that has not begun yet.
     #[inline]
     pub fn is_new(&self, round: u64) -> bool {
         self.round.is_none_or(|(n, _)| n != round)
@@ -108,14 +108,14 @@ impl Validation {
         Some(Adjustment { cwnd: kept, ssthresh: ssthresh.max(cwnd / 4 * 3) })
     }
 
-    /// Whether the window is one that was not used, so that it must not leave in one burst (§4.4.2).
+    /// Returns true if the window was not used, so that it must not leave in one burst (§4.4.2).
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.since.is_some()
     }
 
-    /// From what a reduction is reckoned when `flight` is in flight: in the non-validated phase cwnd says nothing (§4.4.1).
-    /// The RFC halves it; here each control takes its own part.
+    /// Returns the base of a reduction when `flight` is in flight: in the non-validated phase cwnd says nothing (§4.4.1). The RFC halves
+    /// it; here each control takes its own part.
     pub fn basis(&self, flight: u64) -> u64 {
         match self.since {
             Some(_) => flight.max(self.pipe_ack().unwrap_or(0)),

@@ -33,18 +33,18 @@ mod kind {
 /// One end of a connection: an IPv4 address and a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Address {
-    /// In the order it is written: `[192, 0, 2, 1]`.
+    /// Octets in the order in which they are written: `[192, 0, 2, 1]`.
     pub ip: [u8; 4],
-    /// Of TCP.
+    /// TCP port.
     pub port: u16,
 }
 
-/// What a packet says.
+/// Contents of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parsed<'a> {
-    /// Who sent it.
+    /// Sender of the packet.
     pub source: Address,
-    /// For whom it is.
+    /// Receiver of the packet.
     pub destination: Address,
     /// The ECN field of the IPv4 header (RFC 3168 §5).
     pub ecn: Ecn,
@@ -54,7 +54,7 @@ pub struct Parsed<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why bytes are not a TCP segment in IPv4.
+/// Reasons for which bytes are not a TCP segment in IPv4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WireError {
     /// Fewer bytes than the headers, or than they say there are.

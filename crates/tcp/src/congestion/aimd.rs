@@ -44,7 +44,7 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         Aimd { window: Window::new(config), a: params.number("a"), b: params.number("b"), c: params.number("c") }

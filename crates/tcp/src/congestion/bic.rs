@@ -42,7 +42,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     build: |c| Box::new(Bic::new(c)),
 };
 
-/// What the search knows, in segments.
+/// State of the search, in segments.
 #[derive(Clone, Copy, Debug)]
 struct Search {
     /// The window that the search goes to; infinite while none is known.
@@ -65,7 +65,7 @@ pub struct Bic {
 }
 
 impl Bic {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         let search = Search { max: f64::INFINITY, step: 0.0, target: 0.0 };
@@ -156,7 +156,7 @@ mod tests {
         (KIND.build)(&config("bic", params, cwnd))
     }
 
-    /// What each of `n` round trips adds, in segments.
+    /// Returns the growth of each of `n` round trips, in segments.
     fn gains(c: &mut dyn CongestionControl, n: usize) -> Vec<f64> {
         let mut gains = Vec::new();
         for _ in 0..n {

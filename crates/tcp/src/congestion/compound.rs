@@ -51,7 +51,7 @@ pub struct Compound {
 }
 
 impl Compound {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         let [alpha, beta, k, zeta, gamma] = ["alpha", "beta", "k", "zeta", "gamma"].map(|name| params.number(name));

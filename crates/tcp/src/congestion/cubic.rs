@@ -45,17 +45,17 @@ pub struct Cubic {
     w_max: f64,
     cwnd_prior: f64,
     after_timeout: bool,
-    /// Of what is acknowledged, the least that cwnd grows by while there was no congestion event.
+    /// Least growth of cwnd before the first congestion event, as a fraction of the bytes acknowledged.
     first_growth: f64,
     /// The increase of W_est from cwnd_prior on.
     alpha_above: f64,
     epoch: Option<Epoch>,
-    /// As before the last reduction, should it prove spurious (§4.9).
+    /// State before the last reduction, restored if it proves spurious (§4.9).
     before: Option<(f64, f64, Option<Epoch>)>,
 }
 
 impl Cubic {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let first_growth = f64::from(config.growth.growth_before_loss) / 100.0;
         Cubic {
@@ -105,8 +105,8 @@ impl Cubic {
             let target = curve(t + ack.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
         };
-        // Not of RFC 9438, whose curve is flat where slow start ended without a loss, far below the path as that may be: Linux 6.18 adds a
-        // segment for every 20 acknowledged until the first loss (measured: docs/stacks/linux.md).
+        // RFC 9438 does not have this. Its curve is flat where slow start ended without a loss, far below the path as that may be: Linux
+        // 6.18 adds a segment for every 20 acknowledged until the first loss (measured: docs/stacks/linux.md).
         let window = if self.w_max > 0.0 { window } else { window.max(cwnd + self.first_growth * acked) };
         self.window.grow((window - cwnd) * self.window.mss as f64);
         self.epoch = Some(epoch);

@@ -31,7 +31,7 @@ pub(super) struct Alpha {
 }
 
 impl Alpha {
-    /// To be set from outside.
+    /// Returns the value, to be set from outside.
     pub fn value_mut(&mut self) -> &mut f64 {
         &mut self.value
     }
@@ -78,7 +78,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         Dctcp { window: Window::new(config), alpha: Alpha::new(config.congestion_control.params.number("g")), round: 0 }
     }
@@ -172,7 +172,7 @@ mod tests {
         d.on_congestion(&event(Congestion::Ecn, 100 * MSS));
         assert_eq!((d.cwnd(), d.ssthresh()), (50 * MSS, 50 * MSS), "nothing is known yet");
         d.alpha.value = 0.1;
-        // Of cwnd, also where less is in flight.
+        // Marks reduce cwnd, also where less is in flight.
         d.on_congestion(&event(Congestion::Ecn, 20 * MSS));
         assert_eq!((d.cwnd(), d.ssthresh()), (47_500, 47_500));
         d.on_congestion(&event(Congestion::Loss, 40 * MSS));

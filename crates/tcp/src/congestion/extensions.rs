@@ -9,7 +9,7 @@ use super::{ControlKind, REGISTRY};
 #[derive(Clone, Copy)]
 struct Extension {
     kind: &'static ControlKind,
-    /// Whether it can be built. A stored run may name one that nobody has brought to this process.
+    /// True if it can be built. A stored run may name a control that nobody has brought to this process.
     is_present: bool,
 }
 
@@ -64,12 +64,12 @@ pub fn find(name: &str) -> Option<&'static ControlKind> {
     all().into_iter().find(|one| one.kind.name == name).map(|one| one.kind)
 }
 
-/// All of them, in the order in which they came.
+/// Returns all extensions, in the order in which they came.
 pub fn kinds() -> Vec<&'static ControlKind> {
     all().into_iter().map(|one| one.kind).collect()
 }
 
-/// Whether `name` is one that a stored run has and nobody has brought.
+/// Returns true if a stored run names the control `name` and nobody has brought it.
 pub fn is_absent(name: &str) -> bool {
     all().iter().any(|one| one.kind.name == name && !one.is_present)
 }

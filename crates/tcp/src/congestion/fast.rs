@@ -60,15 +60,15 @@ pub struct Fast {
     average: f64,
     base: f64,
     round: u64,
-    /// Whether the window stands still in this round.
+    /// True if the window stays as it is in this round.
     frozen: bool,
-    /// What the update under way still adds, in bytes, and how much of it for each byte acknowledged.
+    /// Bytes that the update under way still adds, and bytes per byte acknowledged.
     left: f64,
     slope: f64,
 }
 
 impl Fast {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         Fast {
@@ -86,7 +86,7 @@ impl Fast {
         }
     }
 
-    /// Whether the path's queue looks empty: little delay, and fewer packets of ours than equilibrium has.
+    /// Returns true if the path's queue looks empty: little delay, and fewer packets of ours than equilibrium has.
     fn queue_is_empty(&self) -> bool {
         let delay = self.average - self.base;
         delay < self.mi_threshold && self.window.segments() * delay < self.alpha / 2.0 * self.average
@@ -115,7 +115,7 @@ impl Fast {
         self.left = self.next_window() * mss - self.window.cwnd as f64;
         self.slope = self.left / self.window.cwnd as f64;
         if self.left < 0.0 {
-            // What the delay took is not slow start's to give back.
+            // Slow start must not give back what the delay took.
             self.window.ssthresh = self.window.ssthresh.min((self.window.cwnd as f64 + self.left) as u64).max(2 * self.window.mss);
         }
     }

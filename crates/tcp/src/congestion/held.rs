@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{AckSample, CongestionControl, CongestionEvent, PathModel, PrrUse, Traits, Unused, Variable, Window};
 use longfat_core::units::Rate;
 
-/// What is held of a control. Shared by who steers and by the [`Held`] control, from whichever threads.
+/// Values held of a control. Shared between the script that steers and the [`Held`] control, from whichever threads.
 #[derive(Debug)]
 pub struct Hold {
     cwnd: AtomicU64,
     pacing_bps: AtomicU64,
 }
 
-/// Not held.
+/// Value of a variable that is not held.
 const FREE: u64 = u64::MAX;
 
 impl Default for Hold {

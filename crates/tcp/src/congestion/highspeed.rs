@@ -28,10 +28,10 @@ const HIGH_WINDOW: f64 = 83_000.0;
 const HIGH_P: f64 = 1e-7;
 const HIGH_DECREASE: f64 = 0.1;
 
-/// As far as RFC 3649's appendix B computes b(w).
+/// Largest window for which RFC 3649's appendix B computes b(w).
 const LAST_WINDOW: f64 = 100_000.0;
 
-/// Where `w` is between Low_Window (0) and High_Window (1), on a logarithmic scale.
+/// Returns the place of `w` between Low_Window (0) and High_Window (1), on a logarithmic scale.
 fn position(w: f64) -> f64 {
     libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW)
 }
@@ -113,7 +113,7 @@ pub struct HighSpeed {
 }
 
 impl HighSpeed {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let table = config.congestion_control.params.boolean("table");
         HighSpeed { window: Window::new(config), table, increase: Increase::default() }

@@ -35,7 +35,7 @@ mod tests {
 
     type HstcpLp = LowPriority<Increase>;
 
-    /// In congestion avoidance, with one-way delays seen from 0 to 100 ms: early congestion is beyond 15.85 ms.
+    /// Returns a control in congestion avoidance, with one-way delays seen from 0 to 100 ms: early congestion is beyond 15.85 ms.
     fn hstcp_lp(segments: u64) -> (Path, HstcpLp) {
         let (mut path, mut lp) = (Path::new(100), LowPriority::new(&config("hstcp_lp", &[], segments), Increase::default()));
         lp.delays.full_seen = true;

@@ -41,10 +41,10 @@ const RTT_REFERENCE: f64 = 0.1;
 const SCALE_MIN: f64 = 0.1;
 const SCALE_MAX: f64 = 10.0;
 
-/// What a congestion event begins.
+/// Epoch that a congestion event begins.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// When it happened; later by the time in which cwnd was not the limit.
+    /// Time of the event, later by the time in which cwnd was not the limit.
     start: Time,
     /// The largest round trip since.
     rtt_max: Duration,
@@ -73,7 +73,7 @@ pub struct Htcp {
 }
 
 impl Htcp {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         Htcp {
@@ -112,7 +112,7 @@ impl Htcp {
         let d = now.since(epoch.start).as_secs_f64() - DELTA_L;
         // Leith and Shorten 2004 §2: 1, and from Delta_L on 1 + 10 d + (d / 2)^2.
         let alpha = if d > 0.0 { 1.0 + d * (10.0 + d / 4.0) } else { 1.0 };
-        // The same section: 2 (1 - beta) makes flows of different beta share alike.
+        // Leith and Shorten 2004 §2: 2 (1 - beta) makes flows of different beta share alike.
         2.0 * (1.0 - epoch.beta) * alpha * self.scale
     }
 

@@ -40,7 +40,7 @@ pub struct Hybla {
 }
 
 impl Hybla {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let rtt0 = config.congestion_control.params.duration("rtt0").as_secs_f64();
         Hybla { window: Window::new(config), rtt0, rtt: Duration::ZERO, avoidance: 1.0, slow_start: 1.0 }
@@ -114,7 +114,7 @@ mod tests {
         assert!((2000.0..2400.0).contains(&hybla(600)));
     }
 
-    /// What the paper's estimate of the first ssthresh is for.
+    /// Shows why the paper estimates the first ssthresh.
     #[test]
     fn without_ssthresh_a_long_path_has_no_second_round_of_slow_start() {
         let mut c = (KIND.build)(&TcpConfig { initial_ssthresh: u64::MAX, ..config("hybla", &[], 10) });

@@ -58,7 +58,7 @@ const ETA_1: f64 = 0.01;
 const ETA_2: f64 = 0.1;
 const ETA_3: f64 = 0.8;
 
-/// What a congestion event may change beside the window.
+/// State that a congestion event may change beside the window.
 #[derive(Clone, Copy, Debug)]
 struct State {
     alpha: f64,
@@ -91,7 +91,7 @@ pub struct Illinois {
 }
 
 impl Illinois {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         Illinois {

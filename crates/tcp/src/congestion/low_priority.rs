@@ -26,10 +26,10 @@ pub const PARAMS: &[ParamSpec] = &[
 /// INFOCOM 2003 §IV-A: the weight of a new delay in the smoothed one.
 const SMOOTHING: f64 = 0.125;
 
-/// What the delays tell of congestion.
+/// Congestion, as the delays tell of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Early {
-    /// Nothing.
+    /// No congestion.
     Clear,
     /// Congestion: give up what a loss would cost.
     First,
@@ -107,7 +107,7 @@ impl Delays {
         }
     }
 
-    /// Whether the receiver cannot have held the ACK of one segment for long: the next segment, which this ACK answers, was sent `gap` after it.
+    /// Returns true if the receiver cannot have held the ACK of one segment for long. This ACK answers the next one, sent `gap` later.
     ///
     /// RFC 5681 §4.2: the receiver's timer may hold the ACK of one segment, but not that of two. So it waits no longer than the next segment
     /// takes to come. The last segment of a burst waits for the timer. That is no delay of the path, and far longer than most: it would pass for
@@ -129,7 +129,7 @@ impl Delays {
         self.smoothed = Some(smoothed + SMOOTHING * (delay as f64 - smoothed));
     }
 
-    /// Whether the delays tell of congestion now. If so, an inference phase begins.
+    /// Judges the delays. An inference phase begins if they tell of congestion.
     #[inline]
     fn early(&mut self, ack: &AckSample) -> Early {
         // Slow start finds the greatest delay. Where it ends before the queue was full, at the host's own, there is none to take a share of.
@@ -147,7 +147,7 @@ impl Delays {
         early
     }
 
-    /// Whether the inference phase lasts, in which the window does not grow (INFOCOM 2003 §IV-B).
+    /// Returns true during the inference phase, in which the window does not grow (INFOCOM 2003 §IV-B).
     #[inline]
     fn holds(&self, now: Time) -> bool {
         now < self.until
@@ -166,7 +166,7 @@ impl Delays {
     }
 }
 
-/// How the window grows where nothing is to be given to others, and what a loss takes.
+/// Growth of the window where nothing is to be given to others, and the cost of a loss.
 pub trait Growth: std::fmt::Debug {
     /// Segments for each window acknowledged.
     fn increase(&mut self, w: &Window) -> f64;
@@ -183,7 +183,7 @@ pub struct LowPriority<G> {
 }
 
 impl<G: Growth> LowPriority<G> {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig, growth: G) -> Self {
         LowPriority { window: Window::new(config), delays: Delays::new(config), growth }
     }

@@ -33,7 +33,7 @@ impl Measured {
         Measured { rate: control.traits().wants_rate.then(Box::default), control }
     }
 
-    /// Another control takes over, with what was measured so far.
+    /// Replaces the control and returns the old one. Everything measured so far stays.
     pub fn replace(&mut self, control: Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send> {
         std::mem::replace(&mut self.control, control)
     }
@@ -54,7 +54,7 @@ impl Measured {
         }
     }
 
-    /// What arrived with this ACK, as a rate.
+    /// Returns the delivery rate that this ACK tells of.
     #[inline]
     pub fn rate_sample(&mut self, now: Time, board: &Scoreboard, rtt_min: Duration) -> Option<RateSample> {
         let rate = self.rate.as_mut()?;
@@ -100,7 +100,7 @@ impl Measured {
         self.rate.as_ref().is_some_and(|rate| !rate.is_app_limited_until(pipe))
     }
 
-    /// All that was written has been sent (draft-ietf-ccwg-bbr-06 §4.1.2.4).
+    /// Notes that all that was written has been sent (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     pub fn runs_dry(&mut self, board: &Scoreboard) {
         if let Some(rate) = &mut self.rate
             && board.pipe() < self.control.cwnd()

@@ -3,7 +3,7 @@
 //! A control owns `cwnd`, `ssthresh` and its pacing rate. The sender owns loss recovery (and the window *during* it,
 //! by PRR or by Reno's inflation) and the pacing itself.
 
-/// What a control says of the [`Window`] in its field `window`; the rest of [`CongestionControl`] finds it.
+/// Implements the methods by which a control shows the [`Window`] in its field `window`; the rest of [`CongestionControl`] uses it.
 macro_rules! keeps_window {
     () => {
         fn window(&self) -> Option<&Window> {
@@ -59,16 +59,16 @@ pub use slow_start::SlowStart;
 pub use state::Variable;
 pub use window::Window;
 
-/// What an ACK that delivered something says. Byte counts are of the stream's payload (a FIN counts as one).
+/// ACK that delivered something. Byte counts are of the stream's payload (a FIN counts as one).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Time,
     /// Bytes newly acknowledged, cumulatively.
     pub acked: u64,
     /// Bytes newly known to have arrived, cumulatively or by SACK; each counts once.
     pub delivered: u64,
-    /// Of `delivered`, those that ECN feedback says were marked CE; zero under classic ECN (RFC 3168), which does not say.
+    /// Bytes of `delivered` that ECN feedback says were marked CE; zero under classic ECN (RFC 3168), which does not say.
     pub marked: u64,
     /// Bytes in flight before this ACK.
     pub in_flight: u64,
@@ -78,29 +78,29 @@ pub struct AckSample {
     pub srtt: Duration,
     /// The least round trip of the connection so far; zero before the first.
     pub rtt_min: Duration,
-    /// One-way delay of the newest data from here to there, in ps, up to a constant nobody knows (the clocks are not
-    /// synchronized), by the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
+    /// One-way delay of the newest data from here to there, in ps, up to an unknown constant (the clocks are not synchronized). It uses
+    /// the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
     pub forward_delay: Option<i64>,
     /// Round trips so far, counted in packets: one more whenever something sent after the start of the round is acknowledged.
     pub round: u64,
-    /// Whether cwnd is what kept the sender from sending more (not the application, not rwnd).
+    /// True if cwnd kept the sender from sending more (not the application, not rwnd).
     pub cwnd_limited: bool,
-    /// Whether this is slow start after a timeout (RFC 3465 §2.3 wants L = 1 there).
+    /// True in slow start after a timeout (RFC 3465 §2.3 wants L = 1 there).
     pub after_timeout: bool,
-    /// Whether a fast recovery is under way.
+    /// True during fast recovery.
     pub in_recovery: bool,
     /// Delivery rate, where the control asks for it ([`Traits::wants_rate`]).
     pub rate: Option<RateSample>,
 }
 
-/// Why the window must shrink.
+/// Reasons for which the window must shrink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Congestion {
     /// A loss seen by duplicate ACKs or SACK.
     Loss,
     /// The retransmission timer, or a loss under Tahoe, which treats both alike: cwnd falls to one segment.
     Timeout,
-    /// The same timer again, with no progress: ssthresh stays (RFC 5681 §3.1 after Eq. 4).
+    /// Another timeout without progress since the last: ssthresh stays (RFC 5681 §3.1 after Eq. 4).
     TimeoutAgain,
     /// ECN feedback tells of marks, at most once a round trip. To a control that needs exact feedback it comes only where there
     /// is such: elsewhere a mark comes as a `Loss` (RFC 3168 §5).
@@ -112,33 +112,33 @@ pub enum Congestion {
 /// A reduction asked of the control.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When the sender learnt of it.
+    /// Time when the sender learnt of it.
     pub now: Time,
-    /// What happened, and so what is asked: to end below the old window, or at one segment.
+    /// Kind of event. It decides the response: to end below the old window, or at one segment.
     pub kind: Congestion,
     /// FlightSize of RFC 5681: bytes sent and not acknowledged, limited transmit left out.
     pub flight_size: u64,
 }
 
-/// What the handshake has shown.
+/// Results of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct Established {
-    /// When the SYN was acknowledged.
+    /// Time when the SYN was acknowledged.
     pub now: Time,
-    /// Of the SYN, where it was sent only once.
+    /// Round trip of the SYN, if it was sent only once.
     pub rtt: Option<Duration>,
-    /// Whether both ends do selective acknowledgments.
+    /// True if both ends do selective acknowledgments.
     pub sack: bool,
-    /// For a control that draws lots: the connection's own.
+    /// Seed of the connection, for a control that draws random numbers.
     pub seed: u64,
 }
 
 /// A window that is not used: what becomes of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unused {
-    /// Nothing was sent for so long, more than an rto: sending starts again (RFC 5681 §4.1).
+    /// Idle time, more than an rto: sending starts again (RFC 5681 §4.1).
     Idle(Duration),
-    /// These shall the window and ssthresh be, in bytes (RFC 2861, RFC 7661 §4.4).
+    /// New limits of the window and ssthresh, in bytes (RFC 2861, RFC 7661 §4.4).
     Limited {
         /// The congestion window.
         cwnd: u64,
@@ -147,27 +147,27 @@ pub enum Unused {
     },
 }
 
-/// Where proportional rate reduction may steer the window in place of the control.
+/// Reductions in which proportional rate reduction may steer the window in place of the control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrrUse {
     /// The control's window holds at all times.
     Never,
     /// During the repair of a loss.
     Losses,
-    /// Also, with `prr_on_marks`, after a reduction without a loss.
+    /// Losses, and with `prr_on_marks` also reductions without a loss.
     Reductions,
 }
 
 /// Services that a control asks of the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Traits {
-    /// Where PRR may steer.
+    /// Reductions that PRR may steer.
     pub prr: PrrUse,
-    /// How many segments pacing lets go at once, at least.
+    /// Segments that pacing lets go at once, at least.
     pub burst_least: u64,
-    /// Whether a loss is answered as a timeout is, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
+    /// True if a loss is answered like a timeout, by slow start over all that is outstanding (Tahoe), whatever `recovery` says.
     pub starts_over: bool,
-    /// Whether samples shall carry the delivery rate: costs the sender a record for each transmission in flight.
+    /// True if samples must carry the delivery rate. The sender then keeps a record per transmission in flight.
     pub wants_rate: bool,
 }
 
@@ -187,7 +187,7 @@ pub trait CongestionControl: std::fmt::Debug {
     fn window(&self) -> Option<&Window> {
         None
     }
-    /// The same, to be changed.
+    /// Returns the window of [`Self::window`], to be changed.
     fn window_mut(&mut self) -> Option<&mut Window> {
         None
     }
@@ -195,7 +195,7 @@ pub trait CongestionControl: std::fmt::Debug {
     fn path_model(&mut self) -> Option<&mut dyn PathModel> {
         None
     }
-    /// What else it knows and decides with, by name: to be read and set from outside ([`state`]).
+    /// Returns the other variables that the control decides with, by name: to be read and set from outside ([`state`]).
     fn state(&mut self) -> Vec<Variable<'_>> {
         Vec::new()
     }
@@ -207,7 +207,7 @@ pub trait CongestionControl: std::fmt::Debug {
     fn ssthresh(&self) -> u64 {
         self.window().map_or(u64::MAX, |window| window.ssthresh)
     }
-    /// At what rate to space segments; `None`: ACKs clock them.
+    /// Returns the pacing rate; `None`: ACKs clock the segments.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
@@ -243,7 +243,7 @@ pub trait PathModel {
     fn on_recovered(&mut self, _now: Time) {}
     /// Something is about to be sent after a time in which nothing was in flight for want of data. Only with [`Traits::wants_rate`].
     fn on_idle_end(&mut self, _now: Time) {}
-    /// Whether the control sends less than it could on purpose, so that rates now are no measure of the path.
+    /// Returns true if the control sends less than it could on purpose. Rates are then no measure of the path.
     fn holds_back(&self) -> bool {
         false
     }
@@ -272,19 +272,19 @@ pub fn recovered(control: &mut dyn CongestionControl, now: Time) {
     }
 }
 
-/// One congestion control.
+/// Congestion control in the registry.
 pub struct ControlKind {
-    /// As `TCP_CONGESTION` spells it.
+    /// Name, as `TCP_CONGESTION` spells it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: RFC, or authors, title, venue and year.
+    /// Source of the definition: RFC, or authors, title, venue and year.
     pub source: &'static str,
     /// Its parameters beside those of TCP, which validation, sweeps and the schema know from here.
     pub params: &'static [ParamSpec],
     /// The values of its parameters in which Linux's variant differs from the published one, which is the default: stacks of Linux have them.
     pub linux: &'static [(&'static str, Value)],
-    /// What it makes of marks.
+    /// Use of ECN marks.
     pub ecn: EcnUse,
     /// A new one, for a connection that begins.
     pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
@@ -316,12 +316,12 @@ pub const REGISTRY: &[ControlKind] = &[
 ];
 by_name!(ControlKind, "congestion control", with params, and extensions::find);
 
-/// What a stack's controls are.
+/// Origin of a stack's controls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Variant {
-    /// As their authors published them: the defaults of their parameters.
+    /// Controls as their authors published them: the defaults of their parameters.
     Published,
-    /// As Linux has them: [`ControlKind::linux`].
+    /// Controls as Linux has them: [`ControlKind::linux`].
     Linux,
 }
 
@@ -340,7 +340,7 @@ pub(crate) fn choice_of(kind: &ControlKind) -> Choice {
     Choice { kind: kind.name, params: Params::defaults(kind.params) }
 }
 
-/// What the control that `config` asks for makes of ECN.
+/// Returns how the control that `config` asks for uses ECN.
 pub fn ecn_use(config: &TcpConfig) -> EcnUse {
     named(config.congestion_control.kind).ecn
 }

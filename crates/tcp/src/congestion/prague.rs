@@ -50,7 +50,7 @@ pub struct Prague {
     rtt_virt_min: Duration,
     independent_after: u64,
     round: u64,
-    /// Of the last round, also in seconds.
+    /// Smoothed round trip of the last round, also in seconds.
     srtt: Duration,
     srtt_s: f64,
     /// The pacing rate for this cwnd, in slow start or not, and that srtt: a division otherwise for each segment.
@@ -58,13 +58,13 @@ pub struct Prague {
     pace: Rate,
     /// (srtt / virtual round trip)^2, which growth is slowed by; 1 where the real one counts.
     slowed: f64,
-    /// When alpha was last updated, and when the window was last reduced.
+    /// Times of the last update of alpha and of the last reduction of the window.
     updated: Time,
     reduced: Option<Time>,
 }
 
 impl Prague {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         Prague {
@@ -93,7 +93,7 @@ impl Prague {
         if self.independent() { self.srtt.max(self.rtt_virt_min) } else { self.srtt }
     }
 
-    /// Once a round trip.
+    /// Updates the state once per round trip.
     fn new_round(&mut self, ack: &AckSample) {
         self.round = ack.round;
         (self.srtt, self.srtt_s) = (ack.srtt, ack.srtt.as_secs_f64());
@@ -106,7 +106,7 @@ impl Prague {
         self.paced = (0, false);
     }
 
-    /// By what came back without a mark.
+    /// Grows the window by the bytes that came back without a mark.
     #[inline]
     fn grow(&mut self, unmarked: &AckSample) {
         if !self.window.slow_start(unmarked) {
@@ -131,7 +131,7 @@ impl CongestionControl for Prague {
         vec![Variable::number("alpha", self.alpha.value_mut(), 0.0..=1.0)]
     }
 
-    /// In whole segments, rounded up, so that the pacing below is what holds the fraction (the draft, §2.4.6).
+    /// Returns cwnd in whole segments, rounded up, so that the pacing below is what holds the fraction (the draft, §2.4.6).
     #[inline]
     fn cwnd(&self) -> u64 {
         let Window { cwnd, mss, .. } = self.window;

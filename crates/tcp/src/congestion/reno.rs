@@ -39,7 +39,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         Reno {
             window: Window::new(config),
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// What congestion avoidance adds in a round trip of `segments` ACKs, in bytes.
+    /// Returns the bytes that congestion avoidance adds per round trip of `segments` ACKs.
     fn growth(count_segments: bool, segments: u64) -> u64 {
         let mut reno = Reno::new(&config("reno", &[], segments).with(|tcp| {
             tcp.sending.abc_limit = 0;

@@ -3,7 +3,7 @@
 use super::AckSample;
 use longfat_core::time::Duration;
 
-/// What one round measured.
+/// Round trips that one round measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RoundTrips {
     pub least: Duration,
@@ -43,7 +43,7 @@ impl Rounds {
         (self.count > 0).then_some(self.least)
     }
 
-    /// What this round has measured so far counts no more.
+    /// Discards what this round has measured so far.
     pub fn restart(&mut self) {
         (self.sum_ps, self.count) = (0, 0);
     }

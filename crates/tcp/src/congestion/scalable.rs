@@ -40,12 +40,12 @@ pub struct Scalable {
     window: Window,
     a: f64,
     b: f64,
-    /// In bytes.
+    /// Largest window in which growth is as Reno's, in bytes.
     legacy: u64,
 }
 
 impl Scalable {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         let window = Window::new(config);

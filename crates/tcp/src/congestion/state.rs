@@ -6,25 +6,25 @@ use super::CongestionControl;
 use longfat_core::time::{Duration, Time};
 use std::ops::RangeInclusive;
 
-/// What a variable is counted in.
+/// Unit of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Of payload.
+    /// Bytes of payload.
     Bytes,
     /// May be fractions.
     Segments,
-    /// Of the control's clock, or a time that something takes.
+    /// Time of the control's clock, or a duration.
     Seconds,
-    /// Of payload.
+    /// Rate of payload.
     BitsPerSecond,
-    /// Without one: a factor or a share.
+    /// Number without a unit: a factor or a share.
     Number,
     /// 0 or 1.
     Flag,
 }
 
 impl Unit {
-    /// As messages have it.
+    /// Returns the name used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Bytes => "bytes",
@@ -36,21 +36,21 @@ impl Unit {
         }
     }
 
-    /// Whether it has no fractions.
+    /// Returns true if values have no fractions.
     pub fn is_whole(self) -> bool {
         self == Unit::Bytes
     }
 }
 
-/// One variable of a control.
+/// Variable of a control.
 pub struct Variable<'a> {
-    /// As its paper or RFC calls it.
+    /// Name in its paper or RFC.
     pub name: &'static str,
-    /// Of `value` and `range`.
+    /// Unit of `value` and `range`.
     pub unit: Unit,
     /// `None`: it has none yet, or no bound.
     pub value: Option<f64>,
-    /// What it can be set to.
+    /// Values that it can be set to.
     pub range: RangeInclusive<f64>,
     set: Box<dyn FnOnce(f64) + 'a>,
 }
@@ -94,27 +94,27 @@ impl<'a> Variable<'a> {
         Variable::new(name, Unit::Seconds, value, 0.0..=MOST_SECONDS, |seconds| *at = Duration::from_secs_f64(seconds))
     }
 
-    /// The same, kept in seconds.
+    /// A duration kept in seconds; zero is none yet.
     pub fn seconds(name: &'static str, at: &'a mut f64) -> Self {
         Variable::new(name, Unit::Seconds, (*at > 0.0).then_some(*at), 0.0..=MOST_SECONDS, |seconds| *at = seconds)
     }
 
-    /// When something was.
+    /// A point in time.
     pub fn instant(name: &'static str, at: &'a mut Time) -> Self {
         let value = at.since(Time::ZERO).as_secs_f64();
         Variable::new(name, Unit::Seconds, Some(value), 0.0..=MOST_SECONDS, |seconds| *at = Time::ZERO + Duration::from_secs_f64(seconds))
     }
 
-    /// Whether something is so.
+    /// A condition, true or false.
     pub fn flag(name: &'static str, at: &'a mut bool) -> Self {
         Variable::new(name, Unit::Flag, Some(f64::from(u8::from(*at))), 0.0..=1.0, |value| *at = value != 0.0)
     }
 }
 
-/// Why a variable cannot be set.
+/// Reasons for which a variable cannot be set.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Refusal {
-    /// There is none of that name. These are there now.
+    /// No variable has that name. These are there now.
     Unknown(Vec<&'static str>),
     /// The value is not in this range, or no whole number of bytes.
     Outside(Unit, RangeInclusive<f64>),

@@ -51,7 +51,7 @@ mod tests {
         (path, lp)
     }
 
-    /// In the second round, an ACK of two segments with a delay of so many milliseconds.
+    /// Returns an ACK of two segments in the second round, with a delay of so many milliseconds.
     fn pair(now: Time, delay: i64) -> AckSample {
         let forward_delay = Some(delay * 1_000_000_000);
         AckSample { round: 2, acked: 2 * MSS, in_flight: 90 * MSS, forward_delay, ..ack(now, Duration::from_millis(100)) }
@@ -146,10 +146,10 @@ mod tests {
     #[test]
     fn an_ack_that_the_receiver_may_have_held_tells_nothing() {
         let now = Time::ZERO + Duration::from_secs(1);
-        // What follows, follows at twice an even spacing (100 ms / 45) or sooner.
+        // A segment follows the one before if it comes at twice an even spacing (100 ms / 45) or sooner.
         assert!(counts(now, &[0, 0]) && counts(now, &[0, 2222]));
         assert!(!counts(now, &[0, 2223]) && !counts(now, &[0, 40_000]));
-        // Of several, one is enough; what nothing follows yet tells nothing yet.
+        // One of several is enough. A segment that nothing follows yet tells nothing yet.
         assert!(counts(now, &[0, 40_000, 40_010]));
         assert!(!counts(now, &[0]));
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn before_the_first_loss_there_is_no_greatest_delay() {
         let (mut path, mut lp) = (Path::new(100), tcp_lp(&config("tcp_lp", &[], 100)));
-        // Of 2 ms, 15 % would be noise. The host's own queue is not the path's.
+        // 15 % of 2 ms would be noise. The host's own queue is not the path's.
         assert_eq!(windows(&mut path, &mut lp, &[0, 2, 2]), [100, 101, 102]);
         reduce(&mut lp, path.now, Congestion::Local);
         assert_eq!(windows(&mut path, &mut lp, &[2, 2, 2]), [52, 53, 54]);

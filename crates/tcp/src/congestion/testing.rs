@@ -1,4 +1,4 @@
-//! What the unit tests of the controls share: a control in congestion avoidance, round trips of ACKs, losses.
+//! Helpers that the unit tests of the controls share: a control in congestion avoidance, round trips of ACKs, losses.
 
 use super::*;
 use crate::stack;
@@ -21,7 +21,7 @@ pub(super) fn config(name: &str, params: &[(&'static str, Value)], cwnd: u64) ->
     }
 }
 
-/// One ACK for one segment.
+/// Returns an ACK for one segment.
 pub(super) fn ack(now: Time, rtt: Duration) -> AckSample {
     AckSample { now, acked: MSS, delivered: MSS, rtt: Some(rtt), srtt: rtt, rtt_min: rtt, cwnd_limited: true, ..AckSample::default() }
 }
@@ -72,12 +72,12 @@ impl Path {
         Path { rtt_min: Duration::from_millis(rtt_min), round: 0, now: Time::ZERO }
     }
 
-    /// A round trip of `rtt` milliseconds.
+    /// Plays a round trip of `rtt` milliseconds.
     pub fn round(&mut self, control: &mut dyn CongestionControl, rtt: u64) {
         self.round_with(control, rtt, None);
     }
 
-    /// The same, with a one-way delay in milliseconds.
+    /// Plays a round trip of `rtt` milliseconds, with a one-way delay in milliseconds.
     pub fn round_with(&mut self, control: &mut dyn CongestionControl, rtt: u64, forward_delay: Option<i64>) {
         self.round += 1;
         let forward_delay = forward_delay.map(|ms| ms * 1_000_000_000);

@@ -36,8 +36,8 @@ pub(super) const KIND: ControlKind = ControlKind {
     build: |c| Box::new(Vegas::new(c)),
 };
 
-/// What is left after a loss seen by duplicate ACKs: three quarters (Hengartner, Bolliger and Gross, TCP Vegas revisited,
-/// INFOCOM 2000, of the authors' implementation).
+/// Share of the window that is left after a loss seen by duplicate ACKs: three quarters (Hengartner, Bolliger and Gross, TCP Vegas
+/// revisited, INFOCOM 2000, of the authors' implementation).
 const AFTER_LOSS: f64 = 0.75;
 
 /// Vegas' window and where in its rounds it is.
@@ -53,7 +53,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         let [alpha, beta, gamma] = ["alpha", "beta", "gamma"].map(|name| params.number(name));

@@ -34,13 +34,13 @@ pub struct Westwood {
     /// BWE, in bytes per second; None before the first sample.
     bandwidth: Option<f64>,
     rtt_min: Duration,
-    /// Since when `delivered` counts; None before the first ACK and after idleness.
+    /// Time since which `delivered` counts; None before the first ACK and after idleness.
     since: Option<Time>,
     delivered: u64,
 }
 
 impl Westwood {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         Westwood {
             window: Window::new(config),

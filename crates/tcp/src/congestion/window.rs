@@ -1,4 +1,4 @@
-//! What nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
+//! State that nearly every control has: a window in bytes with its threshold, slow start, growth by fractions of a byte, and the
 //! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
 
 use super::Unused;
@@ -6,7 +6,7 @@ use super::state::Unit;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
 
-/// As large as a window can be: what the largest window scale lets a peer offer (RFC 7323 §2.3).
+/// Largest window: the largest window scale lets a peer offer no more (RFC 7323 §2.3).
 const MAX: u64 = 1 << 30;
 
 /// `cwnd` and `ssthresh`, and how they move.
@@ -23,13 +23,13 @@ pub struct Window {
     counts_acks: bool,
     whole_segments: bool,
     slow_start: SlowStart,
-    /// What growth has left over beyond whole bytes.
+    /// Growth left over beyond whole bytes.
     fraction: f64,
     /// cwnd and ssthresh before the last reduction, while it can be taken back.
     before: Option<(u64, u64)>,
 }
 
-/// So many bytes, to calculate with. None of these reaches 2^63, and what has a sign converts in one instruction.
+/// Converts bytes to a float. No count here reaches 2^63, and a signed integer converts in one instruction.
 #[inline]
 pub(super) const fn float(bytes: u64) -> f64 {
     bytes as i64 as f64
@@ -71,7 +71,7 @@ impl Window {
         float(self.cwnd) / float(self.mss)
     }
 
-    /// So many bytes as a reduction counts them: Linux, whose cwnd is a number of segments, cuts off what is not a whole one.
+    /// Returns `bytes` as a reduction counts them: Linux, whose cwnd is a number of segments, cuts off a partial one.
     #[inline]
     fn counted(&self, bytes: u64) -> u64 {
         if self.whole_segments { bytes / self.mss * self.mss } else { bytes }
@@ -82,7 +82,7 @@ impl Window {
         float(self.counted(self.cwnd)) / float(self.mss)
     }
 
-    /// Whether cwnd is below ssthresh (RFC 5681 §3.1).
+    /// Returns true if cwnd is below ssthresh (RFC 5681 §3.1).
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
@@ -95,7 +95,7 @@ impl Window {
         self.slow_start_by(ack, 1.0)
     }
 
-    /// The same with `factor` times the growth. A factor above one adds no growth beyond ssthresh: one ACK might go far beyond it.
+    /// Works as [`Self::slow_start`] with `factor` times the growth. Above one it adds none beyond ssthresh: one ACK might go far beyond.
     #[inline]
     pub fn slow_start_by(&mut self, ack: &AckSample, factor: f64) -> bool {
         if !self.in_slow_start() {
@@ -141,7 +141,7 @@ impl Window {
         self.cwnd = self.bounded(whole);
     }
 
-    /// To `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
+    /// Moves cwnd to `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
     pub fn move_to(&mut self, bytes: u64) {
         (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);
         self.ssthresh = self.ssthresh.min(self.cwnd).max(2 * self.mss);
@@ -160,7 +160,7 @@ impl Window {
         self.reduce_to(event, (self.counted(event.flight_size) as f64 * factor + 0.5) as u64);
     }
 
-    /// The same, to a window of the control's own choice; never under two segments (RFC 5681 Eq. 4).
+    /// Reduces to a window of the control's own choice; never under two segments (RFC 5681 Eq. 4).
     pub fn reduce_to(&mut self, event: &CongestionEvent, ssthresh: u64) {
         if event.kind != Congestion::TimeoutAgain {
             self.before = Some((self.cwnd, self.ssthresh));
@@ -182,7 +182,7 @@ impl Window {
         true
     }
 
-    /// It was not in use.
+    /// Handles a window that was not in use.
     pub fn unused(&mut self, unused: Unused) {
         match unused {
             Unused::Idle(_) => self.restart(),
@@ -190,13 +190,13 @@ impl Window {
         }
     }
 
-    /// After an idle rto: back to the initial window (RFC 5681 §4.1).
+    /// Returns to the initial window after an idle rto (RFC 5681 §4.1).
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
         self.slow_start.reset();
     }
 
-    /// What the sender made of a window that was not in use (RFC 7661 §4.4).
+    /// Takes over what the sender made of a window that was not in use (RFC 7661 §4.4).
     pub fn validate(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = cwnd.max(self.mss);
         self.ssthresh = ssthresh.max(2 * self.mss);

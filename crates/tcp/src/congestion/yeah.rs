@@ -33,11 +33,11 @@ pub(super) const KIND: ControlKind = ControlKind {
 
 /// Kelly 2003: what a segment acknowledged adds to the window of Scalable TCP, in segments.
 const SCALABLE: f64 = 0.01;
-/// So many rounds of slow mode tell of flows that fill the queue whatever we do; so many of fast mode, that there are none.
+/// Rounds of slow mode that tell of flows that fill the queue whatever we do, and rounds of fast mode that tell of none.
 const GREEDY_ROUNDS: u32 = 16;
 const FREE_ROUNDS: u32 = 50;
 
-/// What YeAH has learned of the path and its rivals.
+/// Knowledge of the path and its rivals.
 #[derive(Clone, Copy, Debug)]
 struct Rivals {
     /// Q: packets of its own in the queue in the last round.
@@ -64,12 +64,12 @@ pub struct Yeah {
     /// The round trips of this round are of what was sent before the last decongestion.
     settling: bool,
     rivals: Rivals,
-    /// As before the last reduction.
+    /// Knowledge before the last reduction.
     before: Rivals,
 }
 
 impl Yeah {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let params = &config.congestion_control.params;
         Yeah {
@@ -139,7 +139,7 @@ impl CongestionControl for Yeah {
         let over = self.rounds.sample(ack);
         self.base = ack.rtt_min;
         if let Some(trips) = over.filter(|trips| !trips.least.is_zero()) {
-            // What arrived in the round after a decongestion was sent before it, and would have it done twice.
+            // ACKs in the round after a decongestion are of data sent before it, and would cause a second one.
             if !std::mem::take(&mut self.settling) {
                 self.end_round(trips.least);
             }

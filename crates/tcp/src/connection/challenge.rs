@@ -9,7 +9,7 @@ use longfat_core::time::{Duration, Time};
 const MOST: usize = 10;
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// When the last challenge ACKs were sent.
+/// Times of the last challenge ACKs.
 #[derive(Clone, Debug)]
 pub(super) struct Challenges {
     at: [Option<Time>; MOST],
@@ -19,7 +19,7 @@ pub(super) struct Challenges {
 impl Challenges {
     const NONE: Self = Challenges { at: [None; MOST], oldest: 0 };
 
-    /// Whether another may go now; if so, it is counted.
+    /// Returns true if another challenge ACK may go now, and counts it.
     fn permits(&mut self, now: Time) -> bool {
         let permitted = self.at[self.oldest].is_none_or(|at| now.since(at) >= INTERVAL);
         if permitted {

@@ -6,17 +6,17 @@ use crate::seq::wrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::Time;
 
-/// Why a connection ended that neither side had closed.
+/// Reasons for which a connection ended that neither side had closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Abort {
-    /// By a reset of the other side.
+    /// Reset by the other side.
     Reset,
-    /// Nothing answered for too long (`ETIMEDOUT`).
+    /// Timeout: nothing answered for too long (`ETIMEDOUT`).
     TimedOut,
 }
 
 impl Connection {
-    /// Nothing more will be written: a FIN follows the last byte. What arrives is still received (a half-close).
+    /// Closes the sending side: a FIN follows the last byte. Arriving data is still received (a half-close).
     pub fn close(&mut self) {
         self.outlet().stream.close();
     }
@@ -51,13 +51,13 @@ impl Connection {
         self.end();
     }
 
-    /// What ended the connection, if its sides did not.
+    /// Returns the reason for which the connection was aborted, if it was.
     #[inline]
     pub fn aborted(&self) -> Option<Abort> {
         self.aborted
     }
 
-    /// Whether a reset came before the connection was open: it was refused.
+    /// Returns true if a reset came before the connection was open: it was refused.
     pub fn was_refused(&self) -> bool {
         self.aborted == Some(Abort::Reset) && !self.is_established()
     }
@@ -70,8 +70,8 @@ impl Connection {
         }
     }
 
-    /// Nothing answers: the connection ends, and nobody is told (RFC 9293 §3.10.8). Of a listener that has only seen a SYN, the
-    /// listener stays.
+    /// Ends the connection since nothing answers, and tells nobody (RFC 9293 §3.10.8). A listener that has only seen a SYN goes on
+    /// listening.
     pub(super) fn give_up(&mut self) {
         if self.state == State::SynReceived && self.passive {
             self.listen_again();
@@ -121,7 +121,7 @@ impl Connection {
         late
     }
 
-    /// Whether our FIN has been sent, and whether it has been acknowledged.
+    /// Returns whether our FIN has been sent, and whether it has been acknowledged.
     #[inline]
     fn fin(&self) -> (bool, bool) {
         self.sending.sender().map_or((false, false), Sender::fin)

@@ -1,4 +1,4 @@
-//! What the interface of its host tells a connection: whether there is room for another segment.
+//! Interface of the host, as it tells a connection of itself: whether there is room for another segment.
 
 use super::{Connection, Sending};
 use crate::Offload;
@@ -6,8 +6,8 @@ use crate::sender::Room;
 use longfat_core::time::Time;
 
 impl Connection {
-    /// Whether the host's interface takes another segment: `poll_transmit` gives none with data while it does not. Pure ACKs and
-    /// window probes go in any case.
+    /// Tells the connection whether the host's interface takes another segment. While it does not, `poll_transmit` gives none with data.
+    /// Pure ACKs and window probes go in any case.
     pub fn set_room(&mut self, room: bool) {
         let room = if room { Room::Yes } else { Room::No };
         match &mut self.sending {
@@ -16,8 +16,8 @@ impl Connection {
         }
     }
 
-    /// The same of an interface that takes bursts, and has `queued` IP bytes of this connection in its transmit queue: `poll_transmit` then keeps
-    /// new data until a burst is complete, and begins none while the queue is not small.
+    /// Tells the connection of an interface that takes bursts and has `queued` IP bytes of this connection in its transmit queue.
+    /// `poll_transmit` then keeps new data until a burst is complete, and begins none while the queue is not small.
     pub fn set_room_for_bursts(&mut self, offload: &Offload, room: bool, queued: u64) {
         match &mut self.sending {
             Sending::Active(sender) => sender.host.set_room_for_bursts(offload, room, queued),
@@ -25,7 +25,7 @@ impl Connection {
         }
     }
 
-    /// Whether `poll_transmit` has kept back a segment for want of room.
+    /// Returns true if `poll_transmit` has kept back a segment for lack of room.
     pub fn wants_room(&self) -> bool {
         self.sending.sender().is_some_and(|sender| sender.host.room == Room::Refused)
     }

@@ -1,4 +1,4 @@
-//! What a connection tells of itself.
+//! Statistics and state that a connection reports.
 
 use super::{CaState, Connection, State};
 use crate::ecn::Feedback;
@@ -38,7 +38,7 @@ pub struct Stats {
     pub send_stalls: u64,
     /// Data segments received that held nothing new.
     pub duplicates_received: u64,
-    /// Of what was received, what was there already, whether or not all of its segment was.
+    /// Received bytes that were there already, whether or not all of their segment was.
     pub bytes_duplicate: u64,
     /// The least round trip measured, of data that was sent once; zero without one.
     pub rtt_min: Duration,
@@ -46,7 +46,7 @@ pub struct Stats {
     pub in_flight_max: u64,
 }
 
-/// What keeps a sender from sending more, though more was written: what Linux's `ss -i` tells in part as `rwnd_limited` and
+/// Limits that keep a sender from sending more, though more was written. Linux's `ss -i` reports two of them, as `rwnd_limited` and
 /// `sndbuf_limited`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitedBy {
@@ -81,40 +81,40 @@ pub struct TcpInfo {
     pub rwnd: u64,
     /// The smoothed round trip (RFC 6298 §2); zero before the first.
     pub srtt: Duration,
-    /// Its mean deviation (RFC 6298 §2).
+    /// Mean deviation of the round trip (RFC 6298 §2).
     pub rttvar: Duration,
     /// The retransmission timeout, bounds and backoff included.
     pub rto: Duration,
-    /// How often the retransmission timer went off since the last round trip was measured.
+    /// Timeouts of the retransmission timer since the last round trip was measured.
     pub backoff: u32,
     /// Payload bytes of a full segment, as agreed.
     pub mss: u64,
     /// Sent and not acknowledged.
     pub outstanding: u64,
-    /// Whether the SYNs agreed on timestamps (RFC 7323 §3).
+    /// True if the SYNs agreed on timestamps (RFC 7323 §3).
     pub timestamps: bool,
-    /// Whether they agreed on selective acknowledgments (RFC 2018 §2).
+    /// True if the SYNs agreed on selective acknowledgments (RFC 2018 §2).
     pub sack: bool,
-    /// Whether they agreed on scaled windows (RFC 7323 §2).
+    /// True if the SYNs agreed on scaled windows (RFC 7323 §2).
     pub window_scale: bool,
-    /// Whether they agreed on ECN of any kind.
+    /// True if the SYNs agreed on ECN of any kind.
     pub ecn: bool,
-    /// Where loss recovery is.
+    /// State of loss recovery.
     pub ca_state: CaState,
     /// How far out of order segments are known to arrive, in segments; where time finds losses (`rack`), measured, else the
     /// duplicate ACK threshold.
     pub reordering: u32,
-    /// Of the segments outstanding, those SACKed.
+    /// Outstanding segments that are SACKed.
     pub sacked: u32,
-    /// Those called lost, sent again since or not.
+    /// Outstanding segments marked lost, retransmitted since or not.
     pub lost: u32,
-    /// Those sent again.
+    /// Outstanding segments that were retransmitted.
     pub retrans: u32,
     /// The round trip as the receiving side measures it, where its window follows the flow.
     pub rcv_rtt: Duration,
     /// The bytes that came in the last of these round trips.
     pub rcv_space: u64,
-    /// What it has of its host's memory.
+    /// Use of the host's memory.
     pub memory: MemoryUse,
 }
 
@@ -134,7 +134,7 @@ impl Connection {
         }
     }
 
-    /// Whether AccECN was agreed on, and the path then found to spoil it: nothing sent from then on is ECN-capable.
+    /// Returns true if AccECN was agreed on, and the path then found to spoil it: nothing sent from then on is ECN-capable.
     pub fn gave_up_ecn(&self) -> bool {
         self.sending.ecn().is_some_and(Feedback::was_given_up)
     }
@@ -188,13 +188,13 @@ impl Connection {
         self.receiver.read_so_far()
     }
 
-    /// Whether the other side has closed and every byte before it was delivered here.
+    /// Returns true if the other side has closed and every byte before its FIN was delivered here.
     #[inline]
     pub fn end_of_stream(&self) -> bool {
         self.receiver.end_of_stream()
     }
 
-    /// Whether everything written here, and the FIN if closed, has been acknowledged.
+    /// Returns true if everything written here, and the FIN if closed, has been acknowledged.
     #[inline]
     pub fn all_acked(&self) -> bool {
         self.sending.sender().map_or_else(|| self.is_established(), Sender::all_acked)
@@ -206,7 +206,7 @@ impl Connection {
         self.state
     }
 
-    /// Whether the handshake is done, whatever came after it.
+    /// Returns true once the handshake is done, whatever came after it.
     pub fn is_established(&self) -> bool {
         self.handshake.is_done()
     }

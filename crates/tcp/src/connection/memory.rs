@@ -1,11 +1,11 @@
-//! What a connection has of its host's memory.
+//! Use of the host's memory by a connection.
 
 use super::{Connection, Sending};
 use crate::window_sizing::MemoryUse;
 use longfat_core::packet::Segment;
 
 impl Connection {
-    /// What this connection has of its host's memory, and what it would have.
+    /// Returns this connection's use of its host's memory, and its demand.
     #[inline]
     pub fn memory(&self) -> MemoryUse {
         let received = self.receiver.memory();
@@ -40,7 +40,7 @@ impl Connection {
         self.ack_now |= self.receiver.set_memory(receive) && self.receives();
     }
 
-    /// Whether what it advertises keeps to [`Self::set_memory_limit`].
+    /// Returns true if the advertised window keeps to [`Self::set_memory_limit`].
     pub fn keeps_to_memory(&self) -> bool {
         self.receiver.keeps_to_memory()
     }

@@ -12,16 +12,16 @@ use longfat_core::time::{Duration, Time};
 /// timeouts.
 const LAST_TRY: u32 = 2;
 
-/// When the SYNs went, and what they said: a sender that is made later starts from it.
+/// Times of the SYNs, and what they said: a sender that is made later starts from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
-    /// When our SYN went out for the first time.
+    /// Time when our SYN went out for the first time.
     sent: Time,
-    /// How often nothing had answered it in time; at most 255.
+    /// Timeouts without an answer to it; at most 255.
     timeouts: u8,
-    /// When it was acknowledged; [`Time::MAX`]: not yet.
+    /// Time when it was acknowledged; [`Time::MAX`]: not yet.
     pub done: Time,
-    /// What is agreed on.
+    /// Maximum segment size, as agreed.
     pub mss: u32,
     /// The window field of the other side's SYN, and the window with which data began, in bytes.
     pub syn_window: u16,
@@ -158,7 +158,7 @@ impl Connection {
         self.syn_ecn = ecn;
     }
 
-    /// Nothing has answered the SYN, or the SYN-ACK.
+    /// Handles the timeout of the SYN, or of the SYN-ACK.
     pub(super) fn syn_timeout(&mut self) {
         let asks = self.state == State::SynSent;
         let (retries, linear) = if asks {
@@ -182,7 +182,7 @@ impl Connection {
         self.syn_now = true;
     }
 
-    /// What the SYN that came has set is forgotten: LISTEN (RFC 9293 §3.10.7.4). What the application has asked for stays.
+    /// Goes back to LISTEN and forgets everything that the SYN has set (RFC 9293 §3.10.7.4). The application's settings stay.
     pub(super) fn listen_again(&mut self) {
         self.state = State::Listen;
         (self.ack_now, self.syn_now, self.handshake.timeouts) = (false, false, 0);
@@ -193,7 +193,7 @@ impl Connection {
         self.receiver.listen_again(&self.config);
     }
 
-    /// What the other side's SYN offers, against what we do.
+    /// Agrees on the options that the other side's SYN offers and this end uses.
     fn accept_syn(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         self.timestamps = timestamp_clock(&self.config, self.phase).filter(|_| segment.timestamps().is_some());
         self.window_scale = self.config.window_scale && segment.window_scale().is_some();

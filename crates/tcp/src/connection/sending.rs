@@ -1,8 +1,8 @@
 //! The sending half, which is there only where there is something to send.
 //!
-//! Of most connections one end only receives, and a sender with its congestion control is by far the larger half. So who has
-//! nothing to say has none: it is made when the application first writes, closes or sets something of it, or when the handshake
-//! needs one, and what it has missed is little: the windows that the other side told of and what it says of ECN marks, kept here, and
+//! Most connections have one end that only receives, and a sender with its congestion control is by far the larger half. An end that has
+//! nothing to send has no sender. The sender is made when the application first writes, closes or sets something of it, or when the
+//! handshake needs one. It has missed little by then, and that is kept here: the windows that the other side told of, its ECN marks, and
 //! what the SYNs agreed on.
 
 use super::{Connection, Handshake};
@@ -21,16 +21,16 @@ pub(super) enum Sending {
     Active(Box<Sender>),
 }
 
-/// What a sender would know that is not there.
+/// State kept for a sender that does not exist yet.
 #[derive(Debug)]
 pub(super) struct Silent {
     peer: PeerWindow,
-    /// What its send buffer would be with memory enough, and what memory there is for it.
+    /// Size that the send buffer would have with memory enough, and the memory that there is for it.
     pub wanted_buffer: u64,
     pub memory: u64,
-    /// Whether the host's interface takes another segment.
+    /// Room for another segment on the host's interface.
     pub room: Room,
-    /// Where ECN was agreed on.
+    /// ECN feedback, where ECN was agreed on.
     ecn: Option<Box<Feedback>>,
 }
 
@@ -43,7 +43,7 @@ impl Silent {
         if ack == 1 {
             self.peer.update(segment, ack);
             if let Some(ecn) = &mut self.ecn {
-                // There is no window to reduce for what it tells.
+                // No window is there to be reduced for these marks.
                 ecn.take(segment, 0, mss.into());
             }
         }
@@ -52,13 +52,13 @@ impl Silent {
 }
 
 impl Sending {
-    /// Nothing has been said by anybody.
+    /// Returns the state in which nobody has said anything.
     pub fn silent(config: &TcpConfig) -> Self {
         let (peer, wanted_buffer) = (PeerWindow::default(), window_sizing::send_buffer(config));
         Sending::Silent(Silent { peer, wanted_buffer, memory: u64::MAX, room: Room::Yes, ecn: None })
     }
 
-    /// What the ACKs tell of ECN marks, where ECN was agreed on.
+    /// Returns the ECN feedback of the ACKs, where ECN was agreed on.
     pub fn ecn(&self) -> Option<&Feedback> {
         match self {
             Sending::Active(sender) => Some(&sender.ecn).filter(|ecn| ecn.is_on()),
@@ -93,13 +93,13 @@ impl Connection {
         self.sending.sender_mut().expect("it is there now")
     }
 
-    /// The same for the application, which has something to say to it: from now on there is one.
+    /// Returns the sender for the application, which has something to say to it: from now on there is one.
     pub(super) fn outlet(&mut self) -> &mut Sender {
         self.speaks = true;
         self.sender()
     }
 
-    /// What `of` says of the sender, or of the one that would be made.
+    /// Applies `of` to the sender, or to the one that would be made.
     pub(super) fn ask_sender<T>(&self, of: impl FnOnce(&Sender) -> T) -> T {
         match &self.sending {
             Sending::Active(sender) => of(sender),
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// One that has sent nothing but its SYN, if that: as the handshake would have left it.
+    /// Creates a sender that has sent nothing but its SYN, if that: as the handshake would have left it.
     #[cold]
     fn new_sender(&self, silent: &Silent) -> Sender {
         let mut sender = Sender::new(&self.config, self.iss, self.phase);
@@ -121,7 +121,7 @@ impl Connection {
             if let Some(ecn) = &silent.ecn {
                 sender.ecn = Feedback::clone(ecn);
             }
-            // As the ACKs would have found it.
+            // The ACKs would have noted the same.
             sender.check_app_limited();
         }
         sender.buffer.set_memory(silent.memory);

@@ -1,4 +1,4 @@
-//! What an application can change or ask of a connection that is open, by socket options (socket(7), tcp(7)).
+//! Socket options that an application can set or ask on a connection that is open (socket(7), tcp(7)).
 
 use super::Connection;
 use crate::TcpConfig;
@@ -8,12 +8,12 @@ use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 
 impl Connection {
-    /// Whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
+    /// Sets whether a partial segment waits while data is unacknowledged (RFC 896); TCP_NODELAY turns it off.
     pub fn set_nagle(&mut self, on: bool) {
         self.outlet().stream.set_nagle(on);
     }
 
-    /// Whether partial segments wait in any case: TCP_CORK.
+    /// Sets whether partial segments wait in any case: TCP_CORK.
     pub fn set_cork(&mut self, on: bool) {
         self.outlet().stream.set_cork(on);
     }

@@ -1,4 +1,4 @@
-//! What tests do to a connection, and what they check of it.
+//! Access for tests to a connection, and the invariants that they check.
 
 use super::{Connection, State};
 use crate::congestion::CongestionControl;
@@ -9,12 +9,12 @@ impl Connection {
         self.receiver.renege();
     }
 
-    /// Another control, from here on.
+    /// Replaces the control from here on.
     pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
         self.outlet().set_control(control);
     }
 
-    /// What must hold between any two calls.
+    /// Checks the invariants that hold between any two calls.
     pub(crate) fn assert_invariants(&self) {
         if let Some(sender) = self.sending.sender() {
             sender.assert_invariants(self.syn_now || self.state == State::Closed);

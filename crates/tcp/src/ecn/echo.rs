@@ -8,7 +8,7 @@ const E0B: usize = 0;
 const CEB: usize = 1;
 const E1B: usize = 2;
 
-/// What a receiver knows of the ECN fields of the packets that arrived.
+/// Receiver's knowledge of the ECN fields of the packets that arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Echo {
     kind: EcnKind,
@@ -60,8 +60,8 @@ impl Echo {
         self.kind
     }
 
-    /// Whether data with this in its ECN field must be told apart from what is waiting for a delayed ACK: under DCTCP an ACK
-    /// speaks of all that it covers.
+    /// Returns true if data with this ECN field must be told apart from the data that waits for a delayed ACK: under DCTCP an ACK speaks
+    /// of all that it covers.
     #[inline]
     pub fn splits_ack(&self, ecn: Ecn) -> bool {
         self.kind == EcnKind::Dctcp && (ecn == Ecn::Ce) != self.ce
@@ -145,7 +145,7 @@ impl Echo {
         self.test_due = false;
     }
 
-    /// What the ACK of a SYN-ACK says (RFC 9768 §3.2.2.1): not the counter, but what the SYN-ACK had in its ECN field.
+    /// Stamps the ACK of a SYN-ACK (RFC 9768 §3.2.2.1): it carries not the counter, but the ECN field of the SYN-ACK.
     pub fn stamp_handshake(&mut self, segment: &mut Segment, syn_ack: Ecn) {
         // §3.2.2.2: marks on SYN-ACKs count once, however many there are; one on a SYN does not count.
         if syn_ack == Ecn::Ce && !self.syn_ack_marked {
@@ -264,7 +264,7 @@ mod tests {
         echo.arrived(0, 10, Ecn::Ect1, true);
         echo.forgo_option();
         assert_eq!(data(&mut echo), None);
-        // What there was to tell stays due.
+        // News that had no room stays due.
         assert_eq!(data(&mut echo), Some(AccEcnOption { order: 1, fields: 1, values: [11, 0, 0] }));
         // The server has tested with its SYN-ACK.
         echo.agree(EcnKind::AccEcn, false);

@@ -12,12 +12,12 @@ const THINNED: f64 = 4.0;
 /// Marks that take the ACE field from its first value to zero.
 const MARKS_TO_ZERO: u64 = 3;
 
-/// What an ACK told of marks.
+/// Marks that an ACK told of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Marks {
-    /// Whether there is congestion to react to.
+    /// True if there is congestion to react to.
     pub any: bool,
-    /// Of the bytes this ACK delivered, those marked; not known under classic ECN.
+    /// Marked bytes among those that this ACK delivered; not known under classic ECN.
     pub bytes: u64,
 }
 
@@ -25,7 +25,7 @@ impl Marks {
     pub const NONE: Self = Marks { any: false, bytes: 0 };
 }
 
-/// What a sender has been told of the marks on what it sent.
+/// Sender's knowledge of the marks on its packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Feedback {
     kind: EcnKind,
@@ -41,7 +41,7 @@ pub(crate) struct Feedback {
     bytes: u64,
     /// TSval of the newest ACK taken, to know one that was overtaken.
     newest: Option<u32>,
-    /// Whether options come, and whether the last ACK had one.
+    /// True if options come, and true if the last ACK had one.
     options: bool,
     in_step: bool,
     /// Packets that an ACK delivers, a moving average.
@@ -51,7 +51,7 @@ pub(crate) struct Feedback {
 }
 
 impl Feedback {
-    /// None yet, for a control that makes `uses` of it.
+    /// Returns a state without feedback, for a control that makes `uses` of ECN.
     pub fn new(uses: EcnUse) -> Self {
         Feedback {
             kind: EcnKind::Off,
@@ -74,7 +74,7 @@ impl Feedback {
         self.kind = kind;
     }
 
-    /// Another control, with uses of its own.
+    /// Sets the use of ECN by another control.
     pub fn set_uses(&mut self, uses: EcnUse) {
         self.uses = uses;
     }
@@ -94,7 +94,7 @@ impl Feedback {
         (self.mangled, self.ignored) = (true, true);
     }
 
-    /// Whether AccECN was agreed on, and something then spoke against it.
+    /// Returns true if AccECN was agreed on, and something then spoke against it.
     pub fn was_given_up(&self) -> bool {
         self.kind == EcnKind::AccEcn && self.mangled
     }
@@ -104,17 +104,17 @@ impl Feedback {
         self.kind != EcnKind::Off
     }
 
-    /// Whether reductions are answered by CWR (RFC 3168 §6.1.2, RFC 8257 §3.3; RFC 9768 §3.1.5 has none).
+    /// Returns true if reductions are answered by CWR (RFC 3168 §6.1.2, RFC 8257 §3.3; RFC 9768 §3.1.5 has none).
     pub fn answers_by_cwr(&self) -> bool {
         matches!(self.kind, EcnKind::Classic | EcnKind::Dctcp)
     }
 
-    /// Whether an echo stands for a whole window (RFC 3168).
+    /// Returns true if an echo stands for a whole window (RFC 3168).
     pub fn is_classic(&self) -> bool {
         self.kind == EcnKind::Classic
     }
 
-    /// What the ECN field of new data says. RFC 9331 §4.3: ECT(1) only where the feedback is what the control needs.
+    /// Returns the ECN field of new data. RFC 9331 §4.3: ECT(1) only where the feedback is what the control needs.
     #[inline]
     pub fn codepoint(&self) -> Ecn {
         match self.kind {
@@ -125,8 +125,8 @@ impl Feedback {
         }
     }
 
-    /// Whether a mark means a mark to the control: one that must know how many there are, and is not told, takes it for a loss
-    /// (RFC 3168 §5).
+    /// Returns true if a mark means a mark to the control. A control that must know how many there are, and is not told, takes a mark for
+    /// a loss (RFC 3168 §5).
     pub fn is_enough(&self) -> bool {
         self.uses.accepts(self.kind)
     }
@@ -202,10 +202,10 @@ impl Feedback {
         self.decode_news(segment.accecn(), ace, delivered, mss)
     }
 
-    /// The same of an ACK that may tell of marks.
+    /// Decodes an ACK that may tell of marks.
     #[inline(never)]
     fn decode_news(&mut self, option: Option<AccEcnOption>, ace: u8, delivered: u64, mss: u64) -> Marks {
-        // If the ACE field has not wrapped.
+        // Marked packets, if the ACE field has not wrapped.
         let least = (u64::from(ace) + DIVACE - self.packets % DIVACE) % DIVACE;
         let acked = delivered.div_ceil(mss);
         if self.untested {
@@ -217,7 +217,7 @@ impl Feedback {
             self.ack_covers += (acked as f64 - self.ack_covers) / 8.0;
         }
         if least == 0 && option.is_none() && acked < DIVACE {
-            // The same where no option comes.
+            // No mark, and no option to take in.
             return self.counted(0, false, delivered);
         }
         // §A.2.1.
@@ -258,7 +258,7 @@ impl Feedback {
         }
     }
 
-    /// How far the option moves s.ceb (RFC 9768 §A.1).
+    /// Returns how far the option moves s.ceb (RFC 9768 §A.1).
     #[inline]
     fn news_of(&self, option: Option<&AccEcnOption>) -> u64 {
         // ECEB is the second field in both orders; where it is left out, it has never changed.

@@ -1,4 +1,4 @@
-//! What an acknowledgment says: how far the stream has come, the window, what came beyond a gap or twice, and ECN marks.
+//! Contents of an acknowledgment: how far the stream has come, the window, what came beyond a gap or twice, and ECN marks.
 
 use super::Receiver;
 use crate::seq::wrap;
@@ -25,7 +25,7 @@ impl Receiver {
         }
     }
 
-    /// What came twice, where that is to be told.
+    /// Returns the range that came twice, where DSACK is in use.
     #[inline]
     fn reported(&self) -> Option<(u64, u64)> {
         self.duplicate.filter(|_| self.dsack)
@@ -58,7 +58,7 @@ impl Receiver {
         u64::from(counters) + self.sack_len(mss, timestamps)
     }
 
-    /// Of these, SACK: all that there is to tell, but no more than half the segment.
+    /// Returns the octets of these options that SACK takes: all that there is to tell, but no more than half the segment.
     #[inline]
     fn sack_len(&self, mss: u64, timestamps: bool) -> u64 {
         if !self.sack || (self.reported().is_none() && self.beyond.is_none()) {
@@ -71,7 +71,7 @@ impl Receiver {
         }
     }
 
-    /// What could be taken in now, as far as it may be told.
+    /// Returns the bytes that could be taken in now, as far as they may be advertised.
     #[inline]
     fn window(&self) -> u64 {
         self.buffer.size.saturating_sub(self.unread).min(self.clamp)
@@ -91,7 +91,7 @@ impl Receiver {
         ((self.promised - self.nxt) >> shift).min(0xffff) as u16
     }
 
-    /// Whether the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
+    /// Returns true if the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
     /// two segments or half the buffer).
     pub fn wants_update(&self) -> bool {
         let edge = self.nxt + self.window().min(0xffff << self.shift);
@@ -99,7 +99,7 @@ impl Receiver {
         gain >= (2 * u64::from(self.largest_segment)).min(self.buffer.size / 2).max(1)
     }
 
-    /// What a SYN advertises: never scaled (RFC 7323 §2.2).
+    /// Returns the window of a SYN: never scaled (RFC 7323 §2.2).
     pub fn first_window(&self) -> u16 {
         self.window().min(0xffff) as u16
     }

@@ -4,11 +4,11 @@ use crate::range_set::RangeSet;
 
 type Range = (u64, u64);
 
-/// What has come out of order.
+/// Data that has come out of order.
 #[derive(Debug, Default)]
 pub(super) struct Beyond {
     ranges: RangeSet,
-    /// How many bytes that is.
+    /// Bytes held.
     pub held: u64,
     /// The ranges that grew last, newest first (RFC 2018 §4); what ends below the next byte expected is none any more.
     recent: [Range; 4],
@@ -46,12 +46,12 @@ impl Beyond {
         self.recent = kept;
     }
 
-    /// What is to be reported where `next` is the next byte expected.
+    /// Returns the ranges to report where `next` is the next byte expected.
     pub fn newest_first(&self, next: u64) -> impl Iterator<Item = Range> + use<> {
         self.recent.into_iter().filter(move |range| range.0 > next)
     }
 
-    /// How many ranges there are, but no more than `most`.
+    /// Returns the number of ranges, but no more than `most`.
     pub fn count_up_to(&self, most: usize) -> usize {
         self.ranges.count_up_to(most)
     }

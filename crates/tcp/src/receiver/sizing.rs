@@ -41,8 +41,8 @@ impl Receiver {
         self.buffer.sizing.as_ref().is_some_and(|sizing| sizing.has_news())
     }
 
-    /// What the receive buffer would be with memory enough. A scaled window comes in units, and what is shown is rounded down (RFC
-    /// 7323 §2.2): so what is asked for is rounded up.
+    /// Returns the size that the receive buffer would have with memory enough. A scaled window comes in units, and is rounded down when
+    /// shown (RFC 7323 §2.2): so the size is rounded up.
     fn wanted_buffer(&self) -> u64 {
         let Some(sizing) = &self.buffer.sizing else { return self.buffer.most };
         let unit = 1 << self.shift;
@@ -59,7 +59,7 @@ impl Receiver {
         self.buffer.size = self.wanted_buffer().min(if self.keeps_to_memory() { self.buffer.memory } else { u64::MAX });
     }
 
-    /// Whether what is advertised keeps to what memory there is.
+    /// Returns true if the advertised window keeps to the memory that there is.
     pub fn keeps_to_memory(&self) -> bool {
         self.buffer.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory())
     }
@@ -100,7 +100,7 @@ impl Receiver {
         }
     }
 
-    /// How many more bytes would have to be held if `segment` came now and the application then read up to `reads`.
+    /// Returns how many more bytes would be held if `segment` came now and the application then read up to `reads`.
     pub fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
         let start = unwrap(self.irs, self.nxt, segment.seq).max(self.nxt);
         let end = (unwrap(self.irs, self.nxt, segment.seq) + u64::from(segment.len)).min(self.promised);

@@ -10,7 +10,7 @@ use crate::scoreboard::Scoreboard;
 use longfat_core::packet::Segment;
 use longfat_core::time::{Duration, Time};
 
-/// How losses are found.
+/// Methods by which losses are found.
 #[derive(Debug)]
 pub(super) enum Detection {
     /// Duplicate ACKs, without SACK.
@@ -110,7 +110,7 @@ impl Repair {
         Sacked { bytes, originals }
     }
 
-    /// When the newest segment left that its blocks newly told of, if that was sent once. It ends at `top`.
+    /// Returns when the newest segment left that the blocks newly told of, if it was sent once. The segment ends at `top`.
     pub fn newest_sacked(&mut self, top: u64) -> Option<Time> {
         let span = match &self.detection {
             Detection::Rack(rack) => rack.span,
@@ -119,7 +119,7 @@ impl Repair {
         span.map(|(_, last)| last)
     }
 
-    /// It moves the left edge of `board` to `ack`: when the first and the last left of what was sent once and had not arrived before.
+    /// Takes in that the left edge moves to `ack`. Returns when the first and the last left of what was sent once and is new.
     #[inline]
     pub fn acknowledged(&mut self, now: Time, segment: &Segment, ack: u64, board: &Scoreboard, trips: &RoundTrips) -> Option<(Time, Time)> {
         let Detection::Rack(rack) = &mut self.detection else {
@@ -169,7 +169,7 @@ impl Repair {
         self.detection.is_by_time()
     }
 
-    /// When something will be lost unless it arrives before.
+    /// Returns the time at which something will be lost unless it arrives before.
     #[inline]
     pub fn reordering_due(&self) -> Option<Time> {
         self.detection.rack().and_then(|rack| rack.wake)
@@ -219,7 +219,7 @@ impl Repair {
         }
     }
 
-    /// All that is outstanding and not SACKed is lost; none of it counts as retransmitted.
+    /// Marks all that is outstanding and not SACKed as lost; none of it counts as retransmitted.
     pub(super) fn lose_all(&mut self, board: &mut Scoreboard, control: &mut Measured) {
         board.forget_losses();
         match self.detection.rack_mut() {
@@ -238,7 +238,7 @@ impl Repair {
     /// Bytes outstanding that are lost, sent again since or not, and bytes outstanding that were sent again.
     pub fn lost_and_retransmitted(&self, board: &Scoreboard) -> (u64, u64) {
         let Some(rack) = self.detection.rack() else { return board.marked() };
-        // What was sent again had been lost, but for a tail loss probe; it may be lost once more.
+        // Data sent again had been lost, but for a tail loss probe. It may be lost once more.
         let retransmitted = rack.retransmissions.bytes();
         let twice = rack.retransmissions.bytes_among(board.lost());
         (board.lost_bytes() + retransmitted - twice, retransmitted - twice)

@@ -1,11 +1,11 @@
 //! F-RTO (RFC 5682): was the timeout for nothing? After it one segment goes again, then up to two new ones; what they bring decides.
 
-/// Where it is after a timeout.
+/// Step of F-RTO after a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     /// F-RTO is not used.
     Never,
-    /// There was no timeout, or it is decided.
+    /// There was no timeout, or its verdict is known.
     Idle,
     /// §2.1 and §3.1, step 2: the first segment was sent again, up to `end` (0: not yet); its ACK is awaited.
     First { end: u64 },
@@ -18,10 +18,10 @@ pub(crate) struct Frto {
     step: Step,
 }
 
-/// What may be sent while it waits.
+/// Segments that may be sent while F-RTO waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Allowance {
-    /// It says nothing.
+    /// F-RTO sets no limit.
     Any,
     /// One segment is all that cwnd allows after a timeout.
     Nothing,
@@ -29,7 +29,7 @@ pub(crate) enum Allowance {
     New { most: u8 },
 }
 
-/// What an ACK says of the timeout.
+/// Verdict of an ACK on the timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Finding {
     Undecided,
@@ -46,11 +46,11 @@ pub(crate) struct Told {
     pub moves: bool,
     /// It does not, and there is nothing to the ACK but that (RFC 5681 §2).
     pub duplicate: bool,
-    /// Whether it tells that something arrived that was sent only once.
+    /// True if it tells that something arrived that was sent only once.
     pub original: bool,
     /// One past the highest byte SACKed.
     pub highest_sacked: u64,
-    /// Whether it echoes a time not before that of the retransmission.
+    /// True if it echoes a time not before that of the retransmission.
     pub answers_again: bool,
 }
 
@@ -75,7 +75,7 @@ impl Frto {
         }
     }
 
-    /// Whether it waits for ACKs.
+    /// Returns true if F-RTO waits for ACKs.
     #[inline]
     pub fn is_running(&self) -> bool {
         !matches!(self.step, Step::Never | Step::Idle)
@@ -114,11 +114,11 @@ impl Frto {
     /// The basic algorithm (§2.1), or, where recovery is `selective`, the enhanced one (§3.1). Everything outstanding at the timeout
     /// lay below `recover`.
     ///
-    /// Where it departs from §3.1: step 2a is that of §2.1, so an ACK of a part of what was sent again ends it. And a duplicate that tells
-    /// nothing new does not decide step 3 (it may report a copy, or change the window): the next ACK does.
+    /// Departures from §3.1: step 2a is that of §2.1, so an ACK of a part of what was sent again ends it. A duplicate that tells nothing
+    /// new does not decide step 3 (it may report a copy, or change the window): the next ACK does.
     ///
-    /// Beyond the RFC: where timestamps tell that the segment sent again was what the receiver missed, the timeout was not for nothing,
-    /// whatever comes late after it. And what was sent again before the timeout is no original (RFC 4138, appendix B).
+    /// Beyond the RFC: if timestamps tell that the receiver missed the segment sent again, the timeout was not spurious, whatever comes
+    /// late after it. A segment that was sent again before the timeout is no original (RFC 4138, appendix B).
     pub fn judge(&mut self, told: Told, recover: u64, selective: bool) -> Finding {
         let Told { ack, moves, duplicate, original, highest_sacked, answers_again } = told;
         match self.step {
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(second().judge(ack(1000, false), RECOVER, true), Finding::Undecided);
     }
 
-    /// By what the first ACK echoes; a retransmission of before the timeout is no sign of life of the originals.
+    /// Echo of the first ACK decides. A retransmission from before the timeout is no sign of life of the originals.
     #[test]
     fn a_timeout_that_was_needed_is_not_undone() {
         for (answers_again, finding) in [(false, Finding::Spurious), (true, Finding::Loss)] {

@@ -1,4 +1,4 @@
-//! What a repair sends next.
+//! Next segment of a repair.
 
 use super::detection::Detection;
 use super::frto::Allowance;
@@ -7,7 +7,7 @@ use super::{Phase, Repair};
 use crate::scoreboard::Scoreboard;
 use longfat_core::time::{Duration, Time};
 
-/// What is lost and to go again.
+/// Lost data that is to go again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lost {
     Nothing,
@@ -20,25 +20,25 @@ pub(crate) enum Lost {
 }
 
 impl Repair {
-    /// Whether there is something that must be sent, or waits to be judged, whatever the application has to say.
+    /// Returns true if there is something that must be sent, or waits to be judged, whatever the application has to say.
     #[inline]
     pub fn is_pressing(&self) -> bool {
         self.force || self.tlp.is_due() || self.frto.is_running()
     }
 
-    /// Whether something goes that heeds no window.
+    /// Returns true if something goes that heeds no window.
     #[inline]
     pub fn heeds_no_window(&self) -> bool {
         self.force | self.tlp.is_due()
     }
 
-    /// Whether what is lost goes before what is new.
+    /// Returns true if lost data goes before new data.
     #[inline]
     pub fn comes_first(&self) -> bool {
         self.phase == Phase::Recovery || self.phase == Phase::Loss || self.force
     }
 
-    /// What is lost, oldest first, in segments of at most `payload_max`, with `pipe` in flight.
+    /// Returns the oldest lost data, in a segment of at most `payload_max`, with `pipe` in flight.
     pub fn next_lost(&self, board: &Scoreboard, payload_max: u64, pipe: u64, window: u64) -> Lost {
         if self.force && !self.is_selective() {
             let start = board.una();
@@ -54,7 +54,7 @@ impl Repair {
     /// `start..end`, the next that is lost, goes.
     pub fn lost_goes(&mut self, board: &mut Scoreboard, payload_max: u64, start: u64, end: u64) {
         self.force = false;
-        // What Reno forces need not be what the scoreboard has as lost.
+        // Reno forces segments that the scoreboard need not have as lost.
         if self.is_selective() || board.next_lost(payload_max) == Some((start, end)) {
             board.retransmitted(start, end);
         }
@@ -75,7 +75,7 @@ impl Repair {
         }
     }
 
-    /// Whether, with nothing lost and nothing new to send, RFC 6675 has more to offer: [`Self::next_speculative`].
+    /// Returns true if, with nothing lost and nothing new to send, RFC 6675 has more to offer: [`Self::next_speculative`].
     #[inline]
     pub fn speculates(&self) -> bool {
         self.phase == Phase::Recovery && matches!(self.detection, Detection::Sack)
@@ -95,7 +95,7 @@ impl Repair {
         Some(Speculation { start, end, is_rescue: true })
     }
 
-    /// It goes.
+    /// Notes that the speculation goes.
     pub fn speculation_goes(&mut self, board: &mut Scoreboard, speculation: Speculation) {
         if speculation.is_rescue {
             self.rescued = true;
@@ -122,23 +122,23 @@ impl Repair {
         may_probe.then(|| Tlp::timeout(srtt, board.outstanding() <= mss))
     }
 
-    /// Its timer went off, with something `outstanding` or not.
+    /// Notes that the timer of a tail loss probe went off, with something `outstanding` or not.
     pub fn probe_timed_out(&mut self, outstanding: bool) {
         self.tlp.went_off(outstanding);
     }
 
-    /// Whether one is to be sent.
+    /// Returns true if a tail loss probe is to be sent.
     #[inline]
     pub fn probe_is_due(&self) -> bool {
         self.tlp.is_due()
     }
 
-    /// It was sent, when everything below `max` had been: as new data, or `retransmitted`.
+    /// Notes that the probe was sent, when everything below `max` had been: as new data, or `retransmitted`.
     pub fn probe_sent(&mut self, max: u64, retransmitted: bool) {
         self.tlp.sent(max, retransmitted);
     }
 
-    /// It could not be sent. `later`: it will be.
+    /// Notes that the probe could not be sent. `later`: it will be.
     pub fn probe_kept_back(&mut self, later: bool) {
         self.tlp.kept_back(later);
     }
@@ -182,7 +182,7 @@ impl Repair {
     }
 }
 
-/// What goes again though it may not be lost.
+/// Data that goes again though it may not be lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Speculation {
     pub start: u64,

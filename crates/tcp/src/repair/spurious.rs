@@ -5,8 +5,8 @@ use super::{Phase, Repair};
 use crate::scoreboard::Scoreboard;
 use longfat_core::packet::Segment;
 
-/// What an ACK tells beside the left edge: how many bytes newly SACKed were sent once, and what arrived twice. `is_bare`: there is no data in it and
-/// no change of the window.
+/// News of an ACK beside the left edge: how many bytes newly SACKed were sent once, and what arrived twice. `is_bare`: it has no data and
+/// does not change the window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reported {
     pub originals: u64,

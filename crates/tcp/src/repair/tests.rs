@@ -64,7 +64,7 @@ fn without_sack_the_third_duplicate_begins_a_recovery_and_each_more_inflates_the
     assert_eq!(repair.window(MSS, || 10 * MSS), 13 * MSS);
     assert_eq!(repair.duplicate_ack(UNA, MSS), OnDuplicate::Nothing);
     assert_eq!(repair.window(MSS, || 10 * MSS), 14 * MSS);
-    // What goes again is the segment at the left edge, whatever the window says; then nothing.
+    // Segment at the left edge goes again, whatever the window says; then nothing.
     assert_eq!(repair.next_lost(&board, MSS, 20 * MSS, 0), Lost::Goes { start: UNA, end: UNA + MSS });
     repair.lost_goes(&mut board, MSS, UNA, UNA + MSS);
     assert_eq!(repair.next_lost(&board, MSS, 20 * MSS, 0), Lost::Nothing);

@@ -23,18 +23,18 @@ impl Tlp {
         Tlp { enabled, due: false, end: None, retransmitted: false }
     }
 
-    /// None is out, none is due.
+    /// Resets the state: no probe is out or due.
     pub fn reset(&mut self) {
         (self.due, self.end, self.retransmitted) = (false, None, false);
     }
 
-    /// Whether one is to be sent.
+    /// Returns true if a probe is to be sent.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.due
     }
 
-    /// Whether the timer may be set for one: probes are sent, and none is out or due (§7.2).
+    /// Returns true if the timer may be set for a probe: probes are sent, and none is out or due (§7.2).
     #[inline]
     pub fn may_be_set(&self) -> bool {
         self.enabled && self.end.is_none() && !self.due
@@ -54,17 +54,17 @@ impl Tlp {
         self.due = outstanding;
     }
 
-    /// It was sent, as new data or as the last segment `retransmitted`: everything below `max` has been sent.
+    /// Notes that the probe was sent, as new data or as the last segment `retransmitted`: everything below `max` has been sent.
     pub fn sent(&mut self, max: u64, retransmitted: bool) {
         (self.due, self.end, self.retransmitted) = (false, NonZeroU64::new(max), retransmitted);
     }
 
-    /// It could not be sent. `later`: it will be.
+    /// Notes that the probe could not be sent. `later`: it will be.
     pub fn kept_back(&mut self, later: bool) {
         self.due = later;
     }
 
-    /// One past what had been sent when the probe that is out left.
+    /// Returns one past what had been sent when the probe that is out left.
     #[inline]
     pub fn end(&self) -> Option<u64> {
         self.end.map(NonZeroU64::get)

@@ -17,9 +17,9 @@ struct Reduction {
     stamp: Option<u32>,
     /// An ACK has come that tells a retransmission from what was sent before it.
     answered: bool,
-    /// Its repair has sent something again.
+    /// True if its repair has sent something again.
     repairs: bool,
-    /// What it sent again and no DSACK has reported; of that, what it sent twice.
+    /// Retransmissions of its repair that no DSACK has reported; among them, those sent twice.
     unreported: RangeSet,
     twice: RangeSet,
     /// DSACKs cannot tell any more.
@@ -60,7 +60,7 @@ impl Reduction {
     }
 }
 
-/// What was sent again before the reduction that is watched, and may still be on its way.
+/// Retransmissions from before the reduction that is watched, which may still be on their way.
 #[derive(Debug, Default)]
 struct Earlier {
     sent: RangeSet,
@@ -85,7 +85,7 @@ impl Earlier {
     }
 }
 
-/// What is kept of retransmissions.
+/// Retransmissions that are kept.
 #[derive(Debug, Default)]
 struct Kept {
     last: Option<Reduction>,
@@ -95,7 +95,7 @@ struct Kept {
 #[derive(Debug)]
 pub(crate) struct Undo {
     enabled: bool,
-    /// Whether retransmissions are kept apart from what was sent once.
+    /// True if retransmissions are kept apart from what was sent once.
     keeps: bool,
     /// Not before there is one, or a reduction.
     kept: Option<Box<Kept>>,
@@ -118,7 +118,7 @@ impl Undo {
         }
     }
 
-    /// What the window is now is not to be taken back.
+    /// Forgets the last reduction: the window as it is now is not to be taken back.
     pub fn forget(&mut self) {
         if let Some(Kept { last, earlier }) = self.kept.as_deref_mut()
             && let Some(last) = last.take()
@@ -136,7 +136,7 @@ impl Undo {
         self.enabled && self.last().is_some()
     }
 
-    /// Whether the reduction that is watched was for a timeout.
+    /// Returns true if the reduction that is watched was for a timeout.
     pub fn is_of_timeout(&self) -> bool {
         self.last().is_some_and(|last| last.timeout)
     }
@@ -158,12 +158,12 @@ impl Undo {
         }
     }
 
-    /// How much of `start..end` was not sent again before the reduction that is watched.
+    /// Returns how much of `start..end` was not sent again before the reduction that is watched.
     pub fn sent_once(&self, start: u64, end: u64) -> u64 {
         end - start - self.kept.as_ref().map_or(0, |kept| kept.earlier.sent.bytes_within(start, end))
     }
 
-    /// Whether `segment` echoes a time at which the repair had begun to send again.
+    /// Returns true if `segment` echoes a time at which the repair had begun to send again.
     pub fn answers_again(&self, segment: &Segment) -> bool {
         let stamp = self.last().and_then(|last| last.stamp);
         segment.timestamps().zip(stamp).is_some_and(|((_, ecr), stamp)| !timestamp_before(ecr, stamp))
@@ -200,8 +200,8 @@ impl Undo {
     /// `waiting`: more is to be sent again. Where something arrives twice that nobody sent again (A.4), the network makes copies, and DSACKs
     /// no longer tell of this reduction.
     ///
-    /// Where it departs: A.4 would give up DSACKs for the rest of the connection. A.3 gives up where something was sent again twice; here each
-    /// time must be reported. A.1 would not undo where a whole window of ACKs was lost, which a report at SND.UNA with nothing SACKed shows.
+    /// Departures: A.4 would give up DSACKs for the rest of the connection. A.3 gives up on a second retransmission; here each must be
+    /// reported. A.1 would not undo where a whole window of ACKs was lost, which a report at SND.UNA with nothing SACKed shows.
     pub fn dsack(&mut self, (left, right): (u64, u64), waiting: bool) -> bool {
         let Some(Kept { last: Some(last), earlier }) = self.kept.as_deref_mut().filter(|_| self.enabled) else { return false };
         if right <= last.from {
@@ -290,7 +290,7 @@ mod tests {
         assert!(undo.dsack((3000, 3500), false));
     }
 
-    /// What the repair before sent again may have been lost.
+    /// Retransmissions of the repair before may have been lost.
     #[test]
     fn what_is_inherited_is_not_reported() {
         let mut undo = watched();

@@ -8,10 +8,10 @@ use crate::seq::unwrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::{Duration, Time};
 
-/// What an ACK that is taken in brings.
+/// News of an ACK that is taken in.
 struct News {
     ack: u64,
-    /// Of the stream, what had been delivered before, below the left edge or SACKed; and how many bytes this ACK adds.
+    /// Bytes of the stream delivered before, below the left edge or SACKed; and bytes that this ACK adds.
     delivered_before: u64,
     delivered: u64,
     /// RFC 6675's pipe before it.
@@ -94,7 +94,7 @@ impl Sender {
         self.size_buffer(now);
     }
 
-    /// Whether there is nothing that `segment` could acknowledge or report: of a stream that only goes the other way, always.
+    /// Returns true if `segment` can acknowledge or report nothing: always, for a stream that only goes in the other direction.
     #[inline]
     fn awaits_nothing(&self, segment: &Segment) -> bool {
         self.board.outstanding() == 0 && segment.sack_count() == 0 && !self.repair.awaits_verdict()
@@ -184,7 +184,7 @@ impl Sender {
         let una = self.board.una();
         let acked = ack - una;
         let flight_size = if marks.any { self.flight_size() } else { 0 };
-        // That of what was sent last, where there are two.
+        // Round trip of the segment sent last, where there are two.
         let sent = self.repair.acknowledged(now, segment, ack, &self.board, &self.trips);
         let rtt = self.trips.acked(now, segment, ack, self.board.max(), sent).into_iter().chain(news.rtt).min();
         self.control.acked(now, &self.board, ack);
@@ -239,7 +239,7 @@ impl Sender {
         }
     }
 
-    /// What this ACK tells the control.
+    /// Returns the sample of this ACK for the control.
     #[inline]
     fn sample(&mut self, now: Time, segment: &Segment, news: &News, acked: u64, rtt: Option<Duration>) -> AckSample {
         let forward_delay = self.trips.forward_delay(now, segment, rtt);

@@ -6,12 +6,12 @@ use crate::window_sizing::{self, SendSizing, SendState};
 /// Sizes are in bytes of payload.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
-    /// What it holds now.
+    /// Size now.
     size: u64,
     sizing: Option<Box<dyn SendSizing + Send>>,
-    /// What the application, or the configuration, allows.
+    /// Most that the application, or the configuration, allows.
     most: u64,
-    /// What the host has for it.
+    /// Memory that the host has for it.
     memory: u64,
     /// Offset up to which the application has been able to write, where a writer that found it full waits.
     taken: u64,
@@ -64,13 +64,13 @@ impl SendBuffer {
         self.bound();
     }
 
-    /// What it holds now.
+    /// Returns the size now.
     #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether it follows the windows, and wants [`Self::follow`].
+    /// Returns true if it follows the windows, and wants [`Self::follow`].
     #[inline]
     pub fn is_sized(&self) -> bool {
         self.sizing.is_some()
@@ -84,7 +84,7 @@ impl SendBuffer {
         self.bound();
     }
 
-    /// What it would be with memory enough.
+    /// Returns the size that it would have with memory enough.
     pub fn wanted(&self) -> u64 {
         self.sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(self.most)
     }

@@ -5,7 +5,7 @@ use crate::offload::{Bursts, Offload};
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
 
-/// Whether the interface takes another segment.
+/// Room for another segment on the interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Room {
     Yes,
@@ -19,12 +19,12 @@ pub(crate) enum Room {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub room: Room,
-    /// Where it takes bursts.
+    /// Bursts, where the interface takes them.
     pub bursts: Option<Box<Bursts>>,
 }
 
 impl Host {
-    /// Whether the segment that would go now may. If not, the driver is told, and it was not sent.
+    /// Returns true if the segment that would go now may. If not, the driver is told, and it was not sent.
     #[inline]
     pub fn takes(&mut self) -> bool {
         if self.room == Room::No {
@@ -41,7 +41,7 @@ impl Host {
 }
 
 impl Sender {
-    /// Whether new data of `len` octets, which the `window` lets go beside what is in the `pipe`, may go as far as the host is concerned.
+    /// Returns true if the host lets new data of `len` octets go, which the `window` permits beside what is in the `pipe`.
     #[cold]
     pub(super) fn may_go_on_host(&mut self, now: Time, pipe: u64, window: u64, len: u64) -> bool {
         if self.host.room != Room::ForBursts {
@@ -62,7 +62,7 @@ impl Sender {
             self.usage.limited_by(Limit::Host);
             return false;
         }
-        // What is lost goes as it may, and so does what goes meanwhile.
+        // Lost data goes as it may, and so does what goes meanwhile.
         if offload.gso_max_size.is_some() && self.repair.is_open() {
             // ip-sysctl, `tcp_tso_win_divisor`: a part of the congestion window. What the receiver takes goes as soon as it may.
             let part = window / offload.tso_win_divisor.max(1);

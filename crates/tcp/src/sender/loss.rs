@@ -1,5 +1,5 @@
-//! What the sender does about losses: it asks [`Repair`](crate::repair::Repair) what ACKs and timers mean, tells the congestion control,
-//! and sets the timer.
+//! Losses and the sender: it asks [`Repair`](crate::repair::Repair) what ACKs and timers mean, tells the congestion control, and sets the
+//! timer.
 
 use super::{Phase, Sender, Timer};
 use crate::congestion::{self, Congestion, PrrUse};
@@ -42,12 +42,12 @@ impl Sender {
         }
     }
 
-    /// Whether anything became lost.
+    /// Returns true if anything became lost.
     fn detect_losses(&mut self, now: Time) -> bool {
         self.repair.detect(now, &mut self.board, self.mss, &self.trips, &mut self.control)
     }
 
-    /// Without SACK a retransmission is all that tells of a loss: the segment at the left edge.
+    /// Reports the segment at the left edge as lost: without SACK only a retransmission tells of a loss.
     fn head_is_lost(&mut self) {
         let una = self.board.una();
         self.control.lost_within(&self.board, una, (una + self.mss).min(self.board.max()));

@@ -22,7 +22,7 @@ impl Reductions {
         Reductions { cwr_pending: false, cwr_until: 0, stalled_until: 0, from_cwnd: config.growth.ssthresh_from_cwnd }
     }
 
-    /// From what a reduction of `cwnd` is reckoned with so much outstanding.
+    /// Returns the base of a reduction of `cwnd` with so much outstanding.
     pub fn basis(&self, outstanding: u64, cwnd: u64) -> u64 {
         // RFC 9438 §4.6: so do some implementations of CUBIC, which then must not let an unused window grow.
         if self.from_cwnd && outstanding > 0 { cwnd } else { outstanding.min(cwnd) }
@@ -35,19 +35,19 @@ impl Reductions {
         self.cwr_pending = answered;
     }
 
-    /// Whether, with all below `una` acknowledged, echoes of marks are of what was sent after the last reduction.
+    /// Returns true if, with all below `una` acknowledged, echoes of marks are of what was sent after the last reduction.
     #[inline]
     pub fn heeds_marks(&self, una: u64) -> bool {
         una >= self.cwr_until
     }
 
-    /// Whether CWR is to go; it goes now.
+    /// Returns true if CWR is to go; it goes now.
     #[inline]
     pub fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr_pending)
     }
 
-    /// The same of local congestion, when the last repair was of what lies below `repaired`.
+    /// Returns true if local congestion is of what was sent after the last reduction. The last repair was of what lies below `repaired`.
     pub fn heeds_stalls(&self, una: u64, repaired: u64) -> bool {
         una >= self.stalled_until.max(repaired).max(self.cwr_until)
     }
@@ -59,7 +59,7 @@ impl Reductions {
 }
 
 impl Sender {
-    /// From what a reduction is reckoned, in bytes; zero where nothing is outstanding.
+    /// Returns the base of a reduction, in bytes; zero where nothing is outstanding.
     pub(super) fn flight_size(&self) -> u64 {
         // RFC 5681 §3.2 step 2: limited transmit does not count, and what cwnd allows is what the sender meant to send. After a
         // timeout most of what is outstanding is long lost, and cwnd says what is in flight: a timeout with some progress since
@@ -101,7 +101,7 @@ impl Sender {
             let event = if self.ecn.is_enough() { Congestion::Ecn } else { Congestion::Loss };
             self.respond(now, event, flight_size, false);
             self.ease(in_flight);
-            // What this leaves is not to be taken back for an earlier loss that was none.
+            // This reduction is not to be taken back for an earlier, spurious loss.
             self.repair.keep_reduction();
         }
     }

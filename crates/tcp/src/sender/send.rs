@@ -1,4 +1,4 @@
-//! What may be sent next, and the bookkeeping of what is.
+//! Next segment that may be sent, and the bookkeeping of segments sent.
 
 use super::{Limit, Range, Room, Sender};
 use crate::pacing::quantum;
@@ -8,8 +8,8 @@ use longfat_core::packet::{Segment, flags};
 use longfat_core::time::Time;
 
 impl Sender {
-    /// Whether all that was written is acknowledged, and there is nothing else to send: of a stream that only goes the other way,
-    /// always.
+    /// Returns true if all that was written is acknowledged, and there is nothing else to send: always, for a stream that only goes in
+    /// the other direction.
     #[inline]
     pub fn is_done(&mut self) -> bool {
         let done = self.board.una() >= self.stream.end() && !(self.timers.probe_is_due() || self.repair.is_pressing());
@@ -65,7 +65,7 @@ impl Sender {
         new
     }
 
-    /// While pacing holds the sender back: what would keep it from sending if pacing did not.
+    /// Returns the limit that would keep the sender from sending if pacing did not.
     fn limit_when_paced(&self) -> Limit {
         if self.repair.heeds_no_window() {
             // Neither heeds the window.
@@ -83,7 +83,7 @@ impl Sender {
         }
     }
 
-    /// When pacing lets the next segment go, if that is what holds it.
+    /// Returns the time at which pacing lets the next segment go, if that is what holds it.
     pub fn paced_until(&self, now: Time) -> Time {
         if self.usage.limit() == Limit::Pacing && self.pacer.next() > now { self.pacer.next() } else { Time::MAX }
     }
@@ -137,7 +137,7 @@ impl Sender {
         // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
         let half = payload > 0 && 2 * payload >= self.peer.max();
         if !(payload == self.payload_max || fin || self.stream.permits_partial(piece, idle) || half) {
-            // Where more was written than the send buffer holds, the application is not the limit.
+            // The application is not the limit if more was written than the send buffer holds.
             self.usage.limited_by(if piece.is_last { Limit::Application } else { Limit::Rwnd });
             if !piece.is_all {
                 self.arm_persist(now);
@@ -166,7 +166,7 @@ impl Sender {
             Some(self.count(now, Range { start, end, retransmitted: true }))
         });
         let Some(range) = range else {
-            // One that the host had no room for waits.
+            // A probe for which the host had no room waits.
             self.repair.probe_kept_back(self.host.room == Room::Refused);
             return None;
         };
@@ -215,7 +215,7 @@ impl Sender {
         self.count(now, Range { start, end, retransmitted })
     }
 
-    /// What may not be lost, so that ACKs keep coming.
+    /// Returns data that may not be lost, to be sent so that ACKs keep coming.
     fn next_speculative(&mut self, now: Time, pipe: u64, window: u64) -> Option<Range> {
         if pipe + self.payload_max > window {
             return None;
@@ -232,7 +232,7 @@ impl Sender {
         self.count_as(now, range, false)
     }
 
-    /// The same; `repairs`: it was lost.
+    /// Counts a transmission; `repairs`: it was lost.
     #[inline]
     fn count_as(&mut self, now: Time, range: Range, repairs: bool) -> Range {
         let len = range.end - range.start;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub(crate) struct Stream {
     /// One past the last byte written.
     end: u64,
-    /// Where each write that is not wholly acknowledged ends. Equal writes that follow each other are one run: an application that writes
+    /// Ends of the writes that are not wholly acknowledged. Equal writes that follow each other are one run: an application that writes
     /// faster than TCP sends has any number of them.
     writes: VecDeque<Writes>,
     closed: bool,
@@ -19,20 +19,20 @@ pub(crate) struct Stream {
 /// Writes of one size, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Writes {
-    /// Where the first and the last of them end.
+    /// Ends of the first and of the last write.
     first: u64,
     last: u64,
     size: u64,
 }
 
-/// What could be sent next, as far as stream, buffer and the peer's window go.
+/// Piece that could be sent next, as far as stream, buffer and the peer's window go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Piece {
     pub payload: u64,
     pub fin: bool,
-    /// It is all that the send buffer holds.
+    /// True if it is all that the send buffer holds.
     pub is_all: bool,
-    /// It ends what has been written.
+    /// True if it ends what has been written.
     pub is_last: bool,
 }
 
@@ -66,7 +66,7 @@ impl Stream {
         self.closed = true;
     }
 
-    /// What was written and not yet sent (from `max` on) is forgotten, and the FIN follows what was.
+    /// Forgets what was written and not yet sent (from `max` on). The FIN follows what was sent.
     pub fn stop(&mut self, max: u64) {
         if !self.closed {
             self.end = self.end.min(max.max(1));
@@ -82,7 +82,7 @@ impl Stream {
         self.cork = on;
     }
 
-    /// One past the last octet of the sequence space: data, and the FIN once closed.
+    /// Returns one past the last octet of the sequence space: data, and the FIN once closed.
     #[inline]
     pub fn end(&self) -> u64 {
         self.end + u64::from(self.closed)
@@ -94,33 +94,33 @@ impl Stream {
         self.end.saturating_sub(offset.max(1))
     }
 
-    /// Whether the FIN lies below `offset`.
+    /// Returns true if the FIN lies below `offset`.
     #[inline]
     pub fn fin_is_below(&self, offset: u64) -> bool {
         self.closed && offset > self.end
     }
 
-    /// Whether `offset` is beyond the last byte written.
+    /// Returns true if `offset` is beyond the last byte written.
     #[inline]
     pub fn is_past(&self, offset: u64) -> bool {
         offset > self.end
     }
 
-    /// Of the octets `start..end`, how many are data.
+    /// Returns how many of the octets `start..end` are data.
     #[inline]
     pub fn payload(&self, start: u64, end: u64) -> u64 {
         end.min(self.end.max(start)) - start
     }
 
-    /// Whether a write ends at `offset`: RFC 9293 §3.9.1.2 has an interface without a PUSH of its own set the flag there.
+    /// Returns true if a write ends at `offset`: RFC 9293 §3.9.1.2 has an interface without a PUSH of its own set the flag there.
     #[inline]
     pub fn write_ends_at(&self, offset: u64) -> bool {
         let run = self.writes.partition_point(|run| run.last < offset);
         self.writes.get(run).is_some_and(|run| run.first <= offset && (offset - run.first).is_multiple_of(run.size))
     }
 
-    /// What could go from `start` on: at most `most` bytes, of what the buffer holds up to `buffered`, below the right `edge` of
-    /// the peer's window. The FIN takes a place in the window like any octet.
+    /// Returns the piece that could go from `start` on: at most `most` bytes, of what the buffer holds up to `buffered`, below the right
+    /// `edge` of the peer's window. The FIN takes a place in the window like any octet.
     #[inline]
     pub fn next(&self, start: u64, most: u64, buffered: u64, edge: u64) -> Piece {
         let left = self.end.saturating_sub(start);
@@ -130,7 +130,7 @@ impl Stream {
         Piece { payload, fin, is_all: payload == held, is_last: payload == left }
     }
 
-    /// Whether a segment shorter than it could be may go: Nagle (RFC 9293 §3.7.4) and the cork allow it. `idle`: nothing is
+    /// Returns true if a segment shorter than it could be may go: Nagle (RFC 9293 §3.7.4) and the cork allow it. `idle`: nothing is
     /// outstanding.
     #[inline]
     pub fn permits_partial(&self, piece: Piece, idle: bool) -> bool {
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(stream.writes.len(), 1);
         assert!(stream.write_ends_at(101) && stream.write_ends_at(10_000_001));
         assert!(!stream.write_ends_at(150) && !stream.write_ends_at(1) && !stream.write_ends_at(10_000_101));
-        // What differs is a run of its own.
+        // Writes of another size are a run of their own.
         stream.write(50, 5_000_001);
         stream.write(50, 5_000_001);
         assert_eq!(stream.writes.len(), 2);

@@ -1,15 +1,15 @@
-//! What tests do to a sender, and what they check of it.
+//! Access for tests to a sender, and the invariants that they check.
 
 use super::Sender;
 use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// Another control, from here on.
+    /// Replaces the control from here on.
     pub fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
         self.control.replace(control);
     }
 
-    /// What must hold between any two calls. `at_rest`: no timer need run, whatever is outstanding.
+    /// Checks the invariants that hold between any two calls. `at_rest`: no timer need run, whatever is outstanding.
     pub fn assert_invariants(&self, at_rest: bool) {
         let (board, mss) = (&self.board, self.mss);
         // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).

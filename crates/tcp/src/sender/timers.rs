@@ -4,7 +4,7 @@
 use crate::round_trips::RoundTrips;
 use longfat_core::time::{Duration, Time};
 
-/// What the timer is set for.
+/// Purpose of the timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
     Retransmission,
@@ -19,7 +19,7 @@ pub(crate) struct Timers {
     /// [`Time::MAX`]: not set.
     deadline: Time,
     set_for: Timer,
-    /// When the retransmission timer would go off, were the timer not set for something earlier.
+    /// Time when the retransmission timer would go off, were the timer not set for something earlier.
     rto_at: Time,
     /// Probing a closed window: how many probes went unanswered.
     persist: Option<u8>,
@@ -29,7 +29,7 @@ pub(crate) struct Timers {
     unanswered: (u64, Time),
 }
 
-/// How long to wait for the answer to a window probe when so many went unanswered (RFC 9293 §3.8.6.1: exponentially longer).
+/// Returns how long to wait for the answer to a window probe when so many went unanswered (RFC 9293 §3.8.6.1: exponentially longer).
 fn persist_delay(rto: Duration, probes: u8) -> Duration {
     rto.saturating_mul(1 << probes.min(16)).min(Duration::from_secs(60))
 }
@@ -44,7 +44,7 @@ impl Timers {
         unanswered: (0, Time::ZERO),
     };
 
-    /// When it goes off; [`Time::MAX`]: never.
+    /// Returns the time at which the timer goes off; [`Time::MAX`]: never.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.deadline
@@ -84,13 +84,13 @@ impl Timers {
         };
     }
 
-    /// Whether a closed window is being probed.
+    /// Returns true if a closed window is being probed.
     #[inline]
     pub fn is_probing(&self) -> bool {
         self.persist.is_some()
     }
 
-    /// Whether a window probe is to be sent.
+    /// Returns true if a window probe is to be sent.
     #[inline]
     pub fn probe_is_due(&self) -> bool {
         self.window_probe
@@ -124,7 +124,7 @@ impl Timers {
         self.persist = None;
     }
 
-    /// It went off, after `span`, and nothing had come: everything below `una` is acknowledged.
+    /// Notes that the timer went off after `span`, and that nothing had come: everything below `una` is acknowledged.
     pub fn note_unanswered(&mut self, now: Time, una: u64, span: Duration) {
         if self.unanswered.0 != una {
             self.unanswered = (una, Time::from_ps(now.as_ps().saturating_sub(span.as_ps())));
@@ -137,7 +137,7 @@ impl Timers {
         self.unanswered.0 = 0;
     }
 
-    /// For how long nothing has answered.
+    /// Returns for how long nothing has answered.
     pub fn unanswered(&self, now: Time, una: u64) -> Duration {
         if una == self.unanswered.0 { now.since(self.unanswered.1) } else { Duration::ZERO }
     }

@@ -1,4 +1,4 @@
-//! Whether cwnd is used, and what becomes of one that is not.
+//! Use of cwnd, and what becomes of a cwnd that is not used.
 
 use super::usage::Flight;
 use super::{Limit, Sender};
@@ -7,7 +7,7 @@ use crate::validation::{Adjustment, Validation};
 use crate::{CwndValidation, TcpConfig, congestion};
 use longfat_core::time::{Duration, Time};
 
-/// What becomes of a window that is not used.
+/// Handling of a window that is not used.
 #[derive(Debug)]
 pub(super) struct Unused {
     rule: Rule,
@@ -42,12 +42,12 @@ impl Unused {
         if let Rule::Validated(validation) = &mut self.rule { Some(validation) } else { None }
     }
 
-    /// Whether this is the non-validated phase of RFC 7661.
+    /// Returns true in the non-validated phase of RFC 7661.
     pub fn is_not_validated(&self) -> bool {
         matches!(&self.rule, Rule::Validated(validation) if validation.is_unused())
     }
 
-    /// From what a reduction is reckoned with so much in `flight`, where RFC 7661 says so.
+    /// Returns the base of a reduction with so much in `flight`, where RFC 7661 says so.
     pub fn basis(&self, flight: u64) -> Option<u64> {
         if let Rule::Validated(validation) = &self.rule { Some(validation.basis(flight)) } else { None }
     }
@@ -58,7 +58,7 @@ impl Unused {
         self.last_sent = now;
     }
 
-    /// For how long nothing was sent.
+    /// Returns for how long nothing was sent.
     fn idle(&self, now: Time) -> Duration {
         now.since(self.last_sent)
     }
@@ -68,13 +68,13 @@ impl Sender {
     /// An ACK has come: notes how much of cwnd was in use before it, `in_flight` bytes.
     #[inline]
     pub(super) fn note_use(&mut self, in_flight: u64) {
-        // What cwnd forbade, it had no room for.
+        // If cwnd was the limit, it had no room.
         let is_full = self.usage.limit() == Limit::Cwnd || self.fills_window(in_flight);
         self.usage.note(Flight { una: self.board.una(), max: self.board.max(), size: in_flight, is_full });
     }
 
-    /// Whether with `in_flight` bytes in flight as many full segments are as the window allows (RFC 7661 §3): what it has beyond
-    /// them is no room for another. Small segments fill it by their bytes.
+    /// Returns true if `in_flight` bytes are as many full segments as the window allows (RFC 7661 §3): what it has beyond them is no room
+    /// for another. Small segments fill it by their bytes.
     #[inline]
     fn fills_window(&self, in_flight: u64) -> bool {
         let (window, segment) = (self.window(), self.payload_max);
@@ -85,7 +85,7 @@ impl Sender {
     /// Something is about to be sent while nothing is in flight.
     pub(super) fn restart(&mut self, now: Time) {
         let (idle, rto) = (self.unused.idle(now), self.trips.rto());
-        // What was never used needs no validation.
+        // Windows never used need no validation.
         let has_sent = self.board.max() > 1;
         let window = self.cwnd_and_ssthresh();
         match &mut self.unused.rule {

@@ -3,7 +3,7 @@
 use crate::{LimitedBy, TcpConfig};
 use longfat_core::time::{Duration, Time};
 
-/// What kept the sender from sending more when it last tried.
+/// Limit that kept the sender from sending more when it last tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Limit {
     Cwnd,
@@ -14,7 +14,7 @@ pub(crate) enum Limit {
     Pacing,
 }
 
-/// What was in flight before an ACK came.
+/// Flight before an ACK came.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
     /// Everything below it is acknowledged.
@@ -23,7 +23,7 @@ pub(crate) struct Flight {
     pub max: u64,
     /// Bytes.
     pub size: u64,
-    /// Whether cwnd had no room for another full segment.
+    /// True if cwnd had no room for another full segment.
     pub is_full: bool,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct Usage {
     /// Round trips counted in packets; the current one ends when something beyond `round_end` is acknowledged.
     round: u64,
     round_end: u64,
-    /// Whether cwnd was full before the ACK under way.
+    /// True if cwnd was full before the ACK under way.
     is_full: bool,
     /// cwnd was full when everything below this had been sent.
     full_until: u64,
     /// The most that was in flight, and what had been sent then: it counts until that is acknowledged.
     peak: u64,
     peak_until: u64,
-    /// In slow start a window of which half was in use may grow.
+    /// True if a window of which half was in use may grow in slow start.
     half_suffices: bool,
     /// The limit that its time goes to, since when, and how long each did before; `None`: nothing more was written.
     waits_for: Option<LimitedBy>,
@@ -99,7 +99,7 @@ impl Usage {
     pub fn waits(&mut self, now: Time, is_send_buffer: bool) {
         let limit = match self.limit {
             Limit::Cwnd => Some(LimitedBy::Cwnd),
-            // What was written may be more than the send buffer holds.
+            // The application may have written more than the send buffer holds.
             Limit::Rwnd if is_send_buffer => Some(LimitedBy::SendBuffer),
             Limit::Rwnd => Some(LimitedBy::Rwnd),
             Limit::Pacing => Some(LimitedBy::Pacing),
@@ -109,7 +109,7 @@ impl Usage {
         self.spends(limit, now);
     }
 
-    /// From `now` on its time goes to `limit`.
+    /// Counts the time from `now` on for `limit`.
     #[inline]
     fn spends(&mut self, limit: Option<LimitedBy>, now: Time) {
         if limit != self.waits_for {
@@ -118,7 +118,7 @@ impl Usage {
         }
     }
 
-    /// How long each limit, in the order of [`LimitedBy::ALL`], held the sender back until `until`.
+    /// Returns how long each limit, in the order of [`LimitedBy::ALL`], held the sender back until `until`.
     pub fn spent(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
         let mut spent = self.spent;
         if let Some(limit) = self.waits_for
@@ -143,7 +143,7 @@ impl Usage {
         }
     }
 
-    /// Whether an ACK of what lies from `una` on shows that cwnd was used.
+    /// Returns true if an ACK of what lies from `una` on shows that cwnd was used.
     ///
     /// RFC 7661 §4.5.3: it was when as much was in flight as it allows, whether or not more waited. Where nothing waits, or pacing spaces
     /// the segments, that is told of the whole flight acknowledged. Where rwnd or the host holds back what cwnd would allow, it is
@@ -157,7 +157,7 @@ impl Usage {
         }
     }
 
-    /// Whether an ACK of what lies from `una` on lets the window grow; `cwnd_and_ssthresh` are what they are.
+    /// Returns true if an ACK of what lies from `una` on lets the window grow; `cwnd_and_ssthresh` are what they are.
     ///
     /// With `half_suffices` it does in slow start if more than half of cwnd was in use of late: it leads to twice what was in flight
     /// (draft-ietf-ccwg-ratelimited-increase §3; its appendix on implementations says that Linux has the rule since 3.16).
@@ -244,7 +244,7 @@ mod tests {
         history.into_iter().for_each(|(ms, limit)| usage.spends(limit, at(ms)));
         let ms = |spent: [Duration; 5]| spent.map(|time| time.as_ps() / 1_000_000_000);
         assert_eq!(ms(usage.spent(at(60))), [29, 1, 0, 0, 0]);
-        // What is asked of the past ends no sooner than the last change.
+        // A question about the past is answered as of the last change.
         assert_eq!(ms(usage.spent(at(40))), [20, 1, 0, 0, 0]);
     }
 }

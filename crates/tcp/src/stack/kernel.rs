@@ -6,18 +6,18 @@ use longfat_core::params::Value;
 /// A version of a stack.
 #[derive(Debug)]
 pub struct Kernel {
-    /// As the key `kernel` names it.
+    /// Name, as the key `kernel` spells it.
     pub name: &'static str,
-    /// What differs from the stack in parameters of TCP.
+    /// Differences from the stack in parameters of TCP.
     pub overrides: Overrides,
-    /// What differs while the control of this name is in use.
+    /// Differences while the control of this name is in use.
     pub with_control: &'static [(&'static str, Overrides)],
     /// Parameters of congestion controls and of window sizings, by the name of each.
     pub of_kind: &'static [(&'static str, Overrides)],
 }
 
 impl Kernel {
-    /// What differs in the parameters of `kind`, a control or a window sizing.
+    /// Returns the differences in the parameters of `kind`, a control or a window sizing.
     pub fn of(&self, kind: &str) -> impl Iterator<Item = &'static (&'static str, Value)> {
         self.of_kind.iter().filter(move |(name, _)| *name == kind).flat_map(|(_, overrides)| *overrides)
     }
@@ -77,7 +77,7 @@ mod tests {
         congestion::find(kind).map_or_else(|| window_sizing::named(kind).params, |kind| kind.params)
     }
 
-    /// What a version says is a parameter that there is, and within its range; and no control is called as a window sizing is.
+    /// Differences of each version are parameters that there are, and within their ranges. No control has the name of a window sizing.
     #[test]
     fn versions_name_kinds_and_parameters_that_there_are() {
         for kernel in LINUX {

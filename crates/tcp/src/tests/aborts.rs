@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// As the documentation of Linux's `tcp_retries2` has it: at the first timeout after 924.6 s.
+/// Linux documents this for `tcp_retries2`: the connection ends at the first timeout after 924.6 s.
 #[test]
 fn the_user_timeout_ends_a_connection_that_nothing_answers() {
     let cut = Rc::new(Cell::new(false));
@@ -26,7 +26,7 @@ fn the_user_timeout_ends_a_connection_that_nothing_answers() {
         assert_eq!(*sent, at);
         span = (span * 2).min(Duration::from_secs(120));
     }
-    // What would have been the next one is the first after 924.6 s from where the timer was first set.
+    // The next timeout would have been the first after 924.6 s from where the timer was first set.
     let from = again[0];
     let least = Duration::from_millis(924_600);
     assert!(again.last().unwrap().since(from) < least && (at + span).since(from) >= least, "{:?} {at:?} {span:?}", again.last());
@@ -128,7 +128,7 @@ fn called_again(end: impl Fn(&mut Pair)) -> u64 {
 /// RFC 9293 §3.10.7.4: a half-open connection of a listener is forgotten, and what it was to be leaves no trace.
 #[test]
 fn a_listener_outlives_a_handshake_that_fails() {
-    // By a reset, which names the next byte.
+    // A reset that names the next byte.
     let srtt = called_again(|pair| {
         let mut reset = Segment::new(0xffff_fff1, flags::RST, 0);
         reset.seq = reset.seq.wrapping_add(9);
@@ -138,7 +138,7 @@ fn a_listener_outlives_a_handshake_that_fails() {
         pair.server.handle_segment(pair.now, &reset, Ecn::NotEct);
     });
     assert_eq!(srtt, 20);
-    // By another SYN in the window.
+    // Another SYN in the window.
     called_again(|pair| pair.server.handle_segment(pair.now, &Segment::new(5, flags::SYN, 0), Ecn::NotEct));
     // Nothing comes for `tcp_synack_retries` = 5 (the client is gone).
     called_again(|pair| {
@@ -186,7 +186,7 @@ fn challenges_are_answered_ten_times_in_five_seconds() {
         (0..30)
             .filter(|n| {
                 let mut attack = Segment::new(500, [flags::RST, flags::SYN, flags::ACK][n % 3], 0);
-                // Of the last: what was never sent.
+                // ACK of what was never sent.
                 attack.ack = 1_000_000;
                 attack.set_timestamps(1_000_000, 0);
                 pair.server.handle_segment(at_ms(at), &attack, Ecn::NotEct);

@@ -5,7 +5,7 @@ use super::*;
 
 const RACK: RecoveryKind = RecoveryKind::Rack;
 
-/// As `recovery::transfer`, but data segment n (0 is the first, retransmissions count) takes `extra(n)` longer; and the client.
+/// Runs `recovery::transfer` with `extra(n)` more delay for data segment n (0 is the first, retransmissions count). Also returns `info`.
 fn delayed(recovery: RecoveryKind, window: u32, segments: u64, extra: impl Fn(u64) -> Duration) -> (Vec<(u64, u64)>, Stats, TcpInfo) {
     let sender = TcpConfig { recovery, mss: 1000, initial_window: window, initial_ssthresh: u64::from(window) * 1000, ..config("rfc") };
     let receiver = TcpConfig { delayed_ack: DelayedAck::Off, ..config("rfc") };
@@ -72,7 +72,7 @@ fn a_retransmission_lost_again_and_again_needs_no_timeout() {
     }
 }
 
-/// What is late by less than the window is not lost, and what is late by more is.
+/// Data late by less than the window is not lost, and data late by more is.
 #[test]
 fn what_is_late_by_less_than_a_quarter_of_the_round_trip_is_not_sent_again() {
     let again = |late: u64| delayed(RACK, 3, 30, move |n| ms(if n == 0 { late } else { 0 })).1.segments_retransmitted;
@@ -109,7 +109,7 @@ fn the_reordering_timer_ends_with_what_it_waited_for() {
     assert_eq!((pair.client.stats().segments_retransmitted, pair.client.info().outstanding), (0, 0));
 }
 
-/// Where segments keep coming late by 20 ms, the threshold sends each again; RACK the first one only: then it has seen reordering.
+/// Segments keep coming late by 20 ms. The threshold sends each again; RACK the first one only: then it has seen reordering.
 #[test]
 fn reordering_is_learned() {
     let late = |n: u64| ms(if n % 25 == 3 { 20 } else { 0 });

@@ -11,7 +11,7 @@ fn with(ecn: EcnKind) -> TcpConfig {
     TcpConfig { ecn, ..config("rfc") }
 }
 
-/// What the network does to the data of a transfer.
+/// Treatment of a transfer's data by the network.
 struct Weather {
     marks: u64,
     losses: u64,
@@ -153,7 +153,7 @@ fn the_handshake_of_accecn() {
     assert!(pair.log.iter().all(|(_, _, s)| s.options_len() <= 40));
 }
 
-/// Whether the data of the client and of the server was ECN-capable where the network does `mangle` to what is not data.
+/// Returns whether the data of the client and of the server was ECN-capable where the network does `mangle` to what is not data.
 fn capable(client: EcnKind, server: EcnKind, mangle: impl Fn(bool, &mut Ecn)) -> [bool; 2] {
     let seen = Rc::new(Cell::new([false; 2]));
     let note = seen.clone();

@@ -119,7 +119,7 @@ fn run(access_gbps: u64, recovery: RecoveryKind, prr: bool) -> Outcome {
     }
 }
 
-/// What RFC 6675 and 9937 ask for, round trip by round trip.
+/// Checks what RFC 6675 and 9937 ask for, round trip by round trip.
 fn check_sack_with_prr(outcome: &Outcome) {
     let rounds = &outcome.rounds;
     let shown =
@@ -181,8 +181,8 @@ fn what_each_style_makes_of_the_overshoot() {
     insta::assert_snapshot!(table);
 }
 
-/// Where the sender's own link queues what slow start sends, FlightSize / 2 is more than the path holds, and a recovery that goes
-/// up to it loses retransmissions: RFC 6675 has nothing but the timer for those.
+/// A sender's own link queues what slow start sends: FlightSize / 2 is more than the path holds. A recovery that goes up to it loses
+/// retransmissions, and RFC 6675 has nothing but the timer for those.
 #[test]
 fn what_each_style_makes_of_it_behind_a_slower_access_link() {
     let table = table(1, |name, outcome| {

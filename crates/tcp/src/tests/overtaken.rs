@@ -90,7 +90,7 @@ fn a_dsack_that_comes_late_counts() {
     assert_eq!((pair.client.stats().spurious_recoveries, pair.client.info().ssthresh), (1, before.ssthresh));
 }
 
-/// Where ACKs come out of order, it is they that do, and not the data (RFC 8985 §6.2 step 3).
+/// ACKs come out of order, and not the data (RFC 8985 §6.2 step 3).
 #[test]
 fn acks_out_of_order_are_not_data_out_of_order() {
     for (ack, reordering) in [(1, 3), (2, 5)] {

@@ -195,8 +195,8 @@ fn tahoe_keeps_ssthresh_when_its_fast_retransmit_is_lost() {
     assert_eq!(pair.client.info().ssthresh, 10_000);
 }
 
-/// As `transfer` with SACK and a window of 20, but each segment takes a millisecond longer than the one before it, so that what each
-/// ACK lets out can be told apart: the segments sent at each of `acks`, in ms after 200.
+/// Runs `transfer` with SACK and a window of 20, but each segment takes a millisecond longer than the one before it, so that what each
+/// ACK lets out can be told apart. Returns the segments sent at each of `acks`, in ms after 200.
 fn answers(prr: bool, lost: &'static [u64], acks: std::ops::Range<u64>) -> Vec<Vec<u64>> {
     let sender = TcpConfig { mss: 1000, initial_window: 20, initial_ssthresh: 20_000, timestamps: false, ..config("rfc") }
         .with(|tcp| tcp.repair.prr = prr);

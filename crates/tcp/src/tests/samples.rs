@@ -1,4 +1,4 @@
-//! What a control is told with each ACK.
+//! Samples that a control gets with each ACK.
 
 use std::sync::{Arc, Mutex};
 
@@ -55,7 +55,7 @@ fn a_window_exactly_full_was_used() {
         ("exactly full", 10_000, true, FULL, true),
         ("more waits", 9_000, true, FULL, true),
         ("a segment less", 11_000, true, FULL, false),
-        // What a window has beyond whole segments has no room for another.
+        // Bytes of a window beyond whole segments have no room for another.
         ("half a segment more", 10_500, true, FULL, true),
         ("a byte less than a segment more", 10_999, true, FULL, true),
         // Nagle's algorithm holds the last piece back, for which there is room: nine segments of ten went.
@@ -83,7 +83,7 @@ fn a_window_exactly_full_was_used() {
     }
 }
 
-/// As much as cwnd allows is in flight, and the peer's window is as large: the two grow together, but cwnd not beyond.
+/// All of cwnd is in flight, and the peer's window is as large: the two grow together, but cwnd not beyond.
 #[test]
 fn a_window_the_peer_does_not_allow_was_not_used() {
     for (rwnd, used) in [(10_000, true), (9_000, false)] {

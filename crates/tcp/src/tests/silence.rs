@@ -3,8 +3,8 @@
 use super::*;
 use crate::ecn::EcnKind;
 
-/// What is sent, and what the server tells of itself, when it first writes after a second; with a sender from the start on, or not.
-/// `lost`: so many of its SYN-ACKs are. Each seventh ECN-capable packet is marked.
+/// Returns what is sent, and what the server tells of itself, when it first writes after a second; with a sender from the start on, or
+/// not. `lost`: so many of its SYN-ACKs are. Each seventh ECN-capable packet is marked.
 fn life(client: &TcpConfig, server: &TcpConfig, from_the_start: bool, lost: u32) -> (Vec<(Time, bool, Segment)>, Vec<TcpInfo>) {
     let mut left = lost;
     let network = move |n: u64, client: bool, segment: &mut Segment, ecn: &mut Ecn| {
@@ -17,7 +17,7 @@ fn life(client: &TcpConfig, server: &TcpConfig, from_the_start: bool, lost: u32)
     };
     let mut pair = Pair::new(client.clone(), server.clone(), ms(20)).network(network);
     if from_the_start {
-        // As it is anyway.
+        // Nagle's setting stays the same. The call makes the sender.
         pair.server.set_nagle(server.sending.nagle);
     }
     let mut told = Vec::new();

@@ -158,7 +158,7 @@ fn reordering_does_not_cost_half_the_window() {
             assert!(stats.spurious_recoveries == 0 && info.ssthresh == 10_000, "{recovery:?}: {info:?}");
         }
     }
-    // Without SACK, timestamps alone.
+    // Timestamps alone, without SACK.
     let (stats, info) = run(RecoveryKind::NewReno, true, true);
     assert!(stats.spurious_recoveries == 1 && info.ssthresh >= 20_000, "{info:?}");
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::ecn::EcnKind;
 use crate::wire::{self, Address, Parsed};
 
-/// What the network does to one segment.
+/// Harm that the network does to one segment.
 #[derive(Clone, Copy, Debug)]
 enum Mischief {
     None,
@@ -89,7 +89,7 @@ fn byte(offset: u32, client: bool) -> u8 {
     (offset.wrapping_mul(2_654_435_761) >> 13) as u8 ^ u8::from(client)
 }
 
-/// What an observer sees of the segments that one side sends.
+/// Side of a connection, as an observer sees the segments that it sends.
 struct Side {
     client: bool,
     iss: u32,
@@ -123,7 +123,7 @@ impl Side {
         (0..u32::from(segment.len)).map(|i| byte(segment.seq.wrapping_sub(self.iss).wrapping_add(i), self.client)).collect()
     }
 
-    /// What a sender must never do, whatever it was told. (Streams here are far shorter than 4 GiB.)
+    /// Checks that the sender never does what it must not, whatever it was told. (Streams here are far shorter than 4 GiB.)
     fn check(&mut self, other: &Side, segment: &Segment) {
         if segment.has(flags::SYN) {
             self.scale = segment.window_scale();
@@ -189,13 +189,13 @@ enum Closing {
     Both,
 }
 
-/// What the two applications do.
+/// Behaviour of the two applications.
 #[derive(Clone, Debug)]
 struct Applications {
     /// Bytes to the server and to the client.
     volumes: (u64, u64),
     closing: Closing,
-    /// What the server reads in each 20 ms, over and over; empty: everything at once. And the same of the client.
+    /// Bytes that the server reads in each 20 ms, over and over; empty: everything at once. Then those of the client.
     reads: (Vec<u16>, Vec<u16>),
     /// When a receiver reneges, in steps of 20 ms, and whether the client does.
     reneges: Vec<(u16, bool)>,

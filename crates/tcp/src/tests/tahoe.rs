@@ -7,7 +7,7 @@ use crate::congestion;
 fn the_control_behaves_as_reno_with_tahoe_recovery_whatever_recovery_says() {
     let run = |control: &str, recovery| {
         let sender = TcpConfig { congestion_control: congestion::choice(control), recovery, ..config("rfc") };
-        // Of what is sent for the first time, single losses, a burst, and more than a window, which takes the timer.
+        // Losses among the first transmissions: single ones, a burst, and more than a window, which takes the timer.
         let mut segments = 0;
         let mut highest = 0;
         let mut pair = Pair::with_iss(sender, config("rfc"), ms(30), 0, 0).network(|_, client, segment, _| {
@@ -54,11 +54,11 @@ fn slow_start_ends_at_half_the_advertised_window() {
     assert_eq!(pair.client.info().ssthresh, 6_000);
     // mss^2 / cwnd an ACK is a little less than a segment a window: in one round no whole one came together.
     assert_eq!(windows, [1, 2, 4, 6, 7, 8, 9, 10, 10, 11, 12, 12, 12]);
-    // As much as is used, and the segment more that this allows (and what the last ACK added beyond it).
+    // Window in use, and the segment more that this allows (and what the last ACK added beyond it).
     assert!((13_000..13_100).contains(&pair.client.info().cwnd));
 }
 
-/// The same, appendix B: the least timeout is two ticks whatever the tick, and the first is 0.2 s also after a lost SYN.
+/// Romanow and Floyd 1995, appendix B: the least timeout is two ticks whatever the tick, and the first is 0.2 s also after a lost SYN.
 #[test]
 fn timers_follow_a_clock_of_any_granularity() {
     for (tick_us, rtt_us) in [(1, 40_u64), (100, 40), (100, 5_000), (300_000, 40), (300_000, 5_000)] {

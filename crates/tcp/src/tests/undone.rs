@@ -7,8 +7,8 @@ use std::cell::RefCell;
 
 const KINDS: [RecoveryKind; 5] = [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack];
 
-/// What a network does, each with a probability: lose data, lose an ACK, hold up data or an ACK (for up to `lateness`), make a copy. And every
-/// one to three seconds it holds up all data for up to `stall` ms, in order: with more than a second the timer goes off for nothing.
+/// Harm that a network does, each with a probability: lose data, lose an ACK, hold up data or an ACK (for up to `lateness`), make a copy.
+/// And every one to three seconds it holds up all data for up to `stall` ms, in order: with more than a second the timeout is spurious.
 #[derive(Clone, Copy, Debug, Default)]
 struct Harm {
     loss: f64,
@@ -66,8 +66,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Whether, when `reduced` was taken back, something had arrived that was sent again for it nevertheless: an older transmission, or
-    /// two copies of the new one.
+    /// Returns true if, when `reduced` was taken back, something had arrived that was sent again for it nevertheless: an older
+    /// transmission, or two copies of the new one.
     fn is_proven(&self, reduced: Reduced) -> bool {
         let undone = reduced.undone.expect("undone");
         let again = self.passages.iter().enumerate().filter(|(_, p)| p.sent >= reduced.at && p.sent <= undone);
@@ -80,16 +80,16 @@ impl Outcome {
         again.any(|needless| needless)
     }
 
-    /// What was sent again from `from` to `until`: when, and when the transmission before it and this one arrived.
+    /// Returns the retransmissions from `from` to `until`: when each was sent, and when the transmission before it and this one arrived.
     fn again(&self, from: Time, until: Time) -> Vec<(Time, Time, Time)> {
         let older = |n: usize, p: &Passage| self.passages[..n].iter().rfind(|older| older.start == p.start).map(|older| older.arrivals[0]);
         let sent = self.passages.iter().enumerate().filter(|(_, p)| p.sent >= from && p.sent < until);
         sent.filter_map(|(n, p)| Some((p.sent, older(n, p)?, p.arrivals[0]))).collect()
     }
 
-    /// Whether something that was under way when `reduced` came arrived before it was taken back: the timer went off early, whatever was lost.
-    /// This is what F-RTO proves (RFC 5682 §2.1, steps 2b and 3b): behind a lost segment the others may be only late, and it is their
-    /// ACKs that it goes by.
+    /// Returns true if something under way when `reduced` came arrived before it was taken back: the timer went off early, whatever was
+    /// lost. F-RTO proves this (RFC 5682 §2.1, steps 2b and 3b): behind a lost segment the others may be only late, and it goes by their
+    /// ACKs.
     fn was_early(&self, reduced: Reduced) -> bool {
         let undone = reduced.undone.expect("undone");
         let mut before = self.passages.iter().take_while(|p| p.sent < reduced.at);
@@ -150,7 +150,7 @@ fn run(
                 reductions.last_mut().expect("something was taken back").undone = Some(pair.now);
             }
             if now.0 > seen.0 {
-                // Of two ACKs that come at once, the second may take back what the first one began.
+                // Second of two ACKs that come at once may take back what the first one began.
                 let undone = (now.1 > seen.1 + 1).then_some(pair.now);
                 reductions.push(Reduced { at: pair.now, undone });
             }
@@ -225,7 +225,7 @@ proptest! {
     ) {
         for detections in EACH {
             let outcome = run(recovery, detections, Harm { stall, ..Harm::default() }, segments, window, delayed_ack, seed);
-            // What happens in the last two seconds may not be known before the end.
+            // Reductions of the last two seconds may not be decided before the end.
             let known = outcome.reductions.iter().filter(|reduced| reduced.at + ms(2_000) < outcome.ended);
             let taken = known.clone().filter(|reduced| reduced.undone.is_some()).count();
             prop_assert_eq!(taken, known.count(), "{:?}: {:?}", detections, outcome.stats);

@@ -1,8 +1,8 @@
 //! Automatic TCP buffer tuning of the Pittsburgh Supercomputing Center: the send buffer follows cwnd, within a fair share of the
 //! sender's memory; the receiver always advertises its socket's maximum.
 //!
-//! What the receiver promises is backed by nothing: that is Weigle and Feng's objection (2001 §V). The share is the host's
-//! business, by the demand that each connection shows ([`super::MemoryUse::send_wanted`]).
+//! Nothing backs what the receiver promises: that is Weigle and Feng's objection (2001 §V). The share is the host's business, by the
+//! demand that each connection shows ([`super::MemoryUse::send_wanted`]).
 
 use super::{MAXWND, Refusal, SendSizing, SendState, SizingKind, check_maxwnd, unbounded};
 use crate::TcpConfig;

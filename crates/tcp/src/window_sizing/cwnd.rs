@@ -1,4 +1,4 @@
-//! What a receiver without timestamps takes for its sender's cwnd: the largest flight since the sender last had a reason to send less.
+//! Estimate of the sender's cwnd by a receiver without timestamps: the largest flight since the sender last had a reason to send less.
 //!
 //! Its flights are what comes in a guess of the round trip. When a queue makes the round trip longer, less comes in that time, and it
 //! looks as if cwnd were smaller. But cwnd grows or stays until there is a loss, a mark, or a pause (RFC 5681 §3.1 and §4.1, RFC 3168 §6.1.2),
@@ -14,7 +14,7 @@ use longfat_core::time::{Duration, Time};
 pub(super) struct Cwnd {
     /// Zero: not known since the last reason to send less.
     bytes: u64,
-    /// For so many round trips flights still change by the last reason.
+    /// Round trips for which flights still change by the last reason.
     unsettled: u32,
     last: Time,
 }
@@ -37,7 +37,7 @@ impl Cwnd {
         }
     }
 
-    /// What is in flight, where it seemed to be so much.
+    /// Returns the bytes in flight, where `flight` seemed to be.
     pub fn at_least(&mut self, flight: u64, ends_round: bool) -> u64 {
         if self.unsettled > 0 {
             self.unsettled -= u32::from(ends_round);

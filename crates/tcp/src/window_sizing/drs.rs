@@ -75,8 +75,8 @@ impl SendSizing for Source {
     }
 }
 
-/// How much the window grows in a round trip that is still slow start: between the half more that delayed ACKs leave of doubling,
-/// or the quarter that HyStart++ leaves (RFC 9406 §4.2), and the segment or so of additive increase.
+/// Least growth of the window in a round trip that is still slow start: between the half more that delayed ACKs leave of doubling, or the
+/// quarter that HyStart++ leaves (RFC 9406 §4.2), and the segment or so of additive increase.
 const FAST: (u64, u64) = (6, 5);
 
 /// The destination.
@@ -86,19 +86,19 @@ struct Drs {
     leeway: u64,
     initial: u64,
     shrink_after: usize,
-    /// Whether the sender is taken to be in slow start.
+    /// True if the sender is taken to be in slow start.
     slow_start: bool,
     /// Round trips in a row without growth like that of slow start.
     steady: u32,
     /// The largest flight of this round trip, and those of the three before; zero: none yet.
     flights: [u64; 4],
-    /// Whether a window was too full to tell.
+    /// True if a window was too full to tell.
     filled: bool,
-    /// What the window was to be, at most, in this round trip and those before.
+    /// Target of the window, at most, in this round trip and in those before.
     targets: [u64; MOST_ROUNDS + 1],
     /// The largest of them, in steps.
     window: u64,
-    /// What waits beyond a gap: it is in the window, and in flight no more.
+    /// Bytes that wait beyond a gap: they are in the window, and in flight no more.
     held: u64,
 }
 
@@ -159,9 +159,9 @@ impl Drs {
     fn target(&self, flight: u64, segment: u64) -> u64 {
         let [_, last, before_last, earlier] = self.flights;
         if self.slow_start {
-            // What a flight tells is a round trip old when the ACK with the new window reaches the sender, and in slow start the
-            // window has grown by then as it did the round trip before: but a quarter more, since both are counted in whole segments
-            // and whole ACKs, and no more than twice.
+            // Flights are a round trip old when the ACK with the new window reaches the sender. In slow start the window has grown by
+            // then as it did the round trip before: but a quarter more, since both are counted in whole segments and whole ACKs, and no
+            // more than twice.
             let grown = match before_last {
                 0 => 2 * flight,
                 _ => (u128::from(flight) * u128::from(last + last / 4) / u128::from(before_last)).min(2 * u128::from(flight)) as u64,

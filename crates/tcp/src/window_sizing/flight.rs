@@ -1,27 +1,27 @@
-//! What a receiver can tell of its sender's window: how much was in flight.
+//! The sender's window, as a receiver can infer it: how much was in flight.
 //!
 //! When an ACK comes to a sender, all that it has sent and the ACK before did not acknowledge is in flight; the first segment that
 //! answers the ACK arrives behind all of it. So what arrives from the ACK before until that segment is what the window was when
 //! the ACK came, however the path spreads it over time. Timestamps (RFC 7323 §3) tell which segment that is: the first that
 //! echoes the ACK's. The time since is a round trip, which the receiver cannot measure otherwise (Weigle and Feng 2001 §II).
 //!
-//! Without timestamps that segment is taken to come a round trip after the ACK, and the round trip is what the handshake took, or
-//! less or more where the time to receive one window shows it: what lies beyond a window's edge cannot have been sent before the
-//! ACK that moved the edge came, so a window takes a round trip at least, and no more where the window is the limit. And a flight that
-//! seems smaller than the last, with nothing that would make a sender send less, is not: the round trip has become longer ([`Cwnd`]).
+//! A receiver without timestamps takes that segment to come a round trip after the ACK. The round trip is what the handshake took, or
+//! less or more where the time to receive one window shows it. Data beyond a window's edge cannot have been sent before the ACK that
+//! moved the edge came. So a window takes a round trip at least, and no more where the window is the limit. A flight that seems smaller
+//! than the last, with nothing that would make a sender send less, is not: the round trip has become longer ([`Cwnd`]).
 
 use super::cwnd::Cwnd;
 use super::{Answer, Arrival};
 use crate::seq::timestamp_before;
 use longfat_core::time::{Duration, Time};
 
-/// What was in flight a round trip ago.
+/// Flight of a round trip ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flight {
     pub bytes: u64,
-    /// Whether the advertised window left no room for a segment more.
+    /// True if the advertised window left no room for a segment more.
     pub fills_window: bool,
-    /// Whether a round trip has ended, the first since the last that did.
+    /// True if a round trip has ended, the first since the last that did.
     pub ends_round: bool,
 }
 
@@ -30,12 +30,12 @@ pub(super) struct Flight {
 struct Mark {
     timestamp: u32,
     at: Time,
-    /// What had come when the ACK before went out, and the edge it gave.
+    /// Bytes that had come when the ACK before went out, and the edge that it gave.
     received: u64,
     edge: u64,
 }
 
-/// So many ACKs a round trip are marked.
+/// Number of ACKs per round trip that are marked.
 const MARKS: usize = 8;
 
 /// Measures flights.
@@ -44,15 +44,15 @@ pub(super) struct FlightMeter {
     /// Oldest first.
     marks: [Mark; MARKS],
     waiting: usize,
-    /// Of the last ACK.
+    /// Mark of the last ACK.
     last: Mark,
-    /// What had come before the segment that is looked at.
+    /// Bytes that had come before the segment that is looked at.
     received: u64,
     rtt: Duration,
     round_began: Time,
-    /// Without timestamps: the least round trip so far; since when the window up to this edge is being received; of how many windows in
-    /// a row, each meant to be no more than the flight, which was received fastest; whether one of them was clearly too small; and
-    /// the gap that is open.
+    /// State without timestamps: the least round trip so far; since when the window up to this edge is being received; the number of
+    /// windows in a row, each meant to be no more than the flight, and the fastest of them; whether one of them was clearly too small;
+    /// and the gap that is open.
     least: Duration,
     window: Option<(Time, u64)>,
     fastest: (u32, Duration),
@@ -61,7 +61,7 @@ pub(super) struct FlightMeter {
     cwnd: Cwnd,
 }
 
-/// What is missing, and what has come beyond it.
+/// Missing data, and what has come beyond it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gap {
     /// The first byte missing; zero: none.
@@ -71,8 +71,8 @@ struct Gap {
     third: Time,
 }
 
-/// So many windows must all have taken longer than a round trip was thought to be, before it is thought to be longer: a window that
-/// ends in the gap between two bursts takes longer by the gap.
+/// Number of windows that must all have taken longer than the supposed round trip before that is raised: a window that ends in the gap
+/// between two bursts takes longer by the gap.
 const WINDOWS: u32 = 8;
 
 impl FlightMeter {
@@ -89,7 +89,7 @@ impl FlightMeter {
     /// An ACK goes out.
     pub fn on_answer(&mut self, answer: &Answer) {
         let timestamp = answer.timestamp.unwrap_or_default();
-        // Of several ACKs with one timestamp only the first is sure to be what is answered.
+        // Several ACKs may have one timestamp: only the first is sure to be what is answered.
         let is_new = answer.timestamp.is_none() || timestamp != self.last.timestamp;
         let spaced = self.waiting == 0 || answer.now.since(self.marks[self.waiting - 1].at) >= self.rtt / MARKS as u64;
         if is_new && spaced && self.waiting < MARKS {
@@ -145,8 +145,8 @@ impl FlightMeter {
             (true, n) => (n + 1, fastest.min(took)),
         };
         if self.fastest.0 == WINDOWS {
-            // Of a sender at its own window it is longer by what the window is larger; of one at this window, by what the round
-            // trip is. The two look the same, and only the second may not be held back.
+            // Even the fastest window took longer than the round trip. Either the sender is at its own window, smaller than this one, or
+            // it is at this window and the round trip has become longer. The two look the same, and only the second may not be held back.
             self.held_back |= self.fastest.1 > self.rtt + self.rtt / 8;
             self.rtt = self.rtt.max(self.fastest.1);
             self.fastest.0 = 0;
@@ -154,7 +154,7 @@ impl FlightMeter {
     }
 
     /// The time to fill a gap is another upper bound: what fills it was sent when the third duplicate ACK came (RFC 5681 §3.2), or later.
-    /// What comes sooner was late, and not lost: so never less than the least so far.
+    /// Data that comes sooner was late, and not lost: so the bound is never less than the least so far.
     fn time_repair(&mut self, arrival: &Arrival) {
         if arrival.received == arrival.next {
             let gap = std::mem::take(&mut self.gap);

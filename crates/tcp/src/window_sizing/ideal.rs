@@ -17,8 +17,8 @@ pub(super) const KIND: SizingKind = SizingKind {
     receive: |_| None,
 };
 
-/// What waits beside what the windows let go, in segments: the two of limited transmit (RFC 3042), and a full one, without which the
-/// sender would be waiting for the application.
+/// Segments that wait beside what the windows let go: the two of limited transmit (RFC 3042), and a full one, without which the sender
+/// would be waiting for the application.
 pub(super) const SPARE: u64 = 3;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Ideal {
     buffer: u64,
 }
 
-/// What is needed for the initial window: until the handshake is done there is no other to follow.
+/// Returns the buffer needed for the initial window: until the handshake is done there is no other to follow.
 pub(super) fn at_first(config: &TcpConfig) -> u64 {
     config.first_window() + SPARE * u64::from(config.mss)
 }

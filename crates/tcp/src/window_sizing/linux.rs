@@ -58,7 +58,7 @@ pub(super) const KIND: SizingKind = SizingKind {
     receive: |config| Some(Box::new(Receive::new(config))),
 };
 
-/// Before a segment has come, a half of a receive buffer is data (ip-sysctl, `tcp_adv_win_scale` = 1).
+/// Returns the half of a receive buffer that is data before a segment has come (ip-sysctl, `tcp_adv_win_scale` = 1).
 fn half(config: &TcpConfig, name: &str) -> u64 {
     config.window_sizing.params.integer(name) / 2
 }
@@ -109,9 +109,9 @@ impl SendSizing for Send {
     }
 }
 
-/// What is taken to be read in a round trip before anything is, as `ss` shows it (`rcv_space`): ten segments, but at most the first window
-/// less a segment. Measured on Linux 6.18: 56,588 bytes at an MTU of 9000. If it were more than the window lets through, no round trip
-/// could bring more, and the window would never grow.
+/// Returns the bytes taken to be read in a round trip before anything is, as `ss` shows it (`rcv_space`): ten segments, but at most the
+/// first window less a segment. Measured on Linux 6.18: 56,588 bytes at an MTU of 9000. If it were more than the window lets through, no
+/// round trip could bring more, and the window would never grow.
 fn first_read(window: u64, mss: u64) -> u64 {
     // The whole segments in a window come to more than this. In a window of less than two segments they come to more than half of it.
     (10 * mss).min(window.saturating_sub(mss).max(window / 2))
@@ -120,17 +120,17 @@ fn first_read(window: u64, mss: u64) -> u64 {
 #[derive(Debug)]
 pub(super) struct Receive {
     meter: FlightMeter,
-    /// What had been read when the round trip began.
+    /// Bytes that had been read when the round trip began.
     read: u64,
     /// The most that was read in one, so far.
     space: u64,
-    /// What the window may grow to.
+    /// Size that the window may grow to.
     most: u64,
-    /// What it may grow to from the first segment on.
+    /// Size that the window may grow to from the first segment on.
     first: u64,
-    /// What it has grown to.
+    /// Size that the window has grown to.
     buffer: u64,
-    /// What had arrived before the segment that is looked at; and whether that let the window grow.
+    /// Bytes that had arrived before the segment that is looked at; and whether that let the window grow.
     received: u64,
     grew: bool,
     memory: u64,

@@ -27,7 +27,7 @@ use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::{Duration, Time};
 use std::fmt::Debug;
 
-/// What a connection has, and would have, of the memory of its host. Payload bytes.
+/// Memory of the host that a connection uses, and would use. Payload bytes.
 ///
 /// The receiving side is bound to `receive_buffered + promised - held beyond a gap`: [`MemoryUse::receive_committed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,24 +38,24 @@ pub struct MemoryUse {
     pub outstanding: u64,
     /// Written here and not acknowledged, as far as the send buffer has room for it.
     pub send_buffered: u64,
-    /// Whether the application has more to write than the send buffer takes now.
+    /// True if the application has more to write than the send buffer takes now.
     pub writer_waits: bool,
-    /// What the send buffer may hold now.
+    /// Size that the send buffer may have now.
     pub send_buffer: u64,
-    /// What it would, with memory enough: the demand.
+    /// Size that the send buffer would have with memory enough: the demand.
     pub send_wanted: u64,
     /// Arrived and not read: in order, and beyond a gap.
     pub receive_buffered: u64,
-    /// Of that, in order.
+    /// Bytes of `receive_buffered` that are in order.
     pub unread: u64,
     /// Advertised and not yet in order: from the next byte expected to the right edge, which never moves left.
     pub promised: u64,
-    /// What the window and what is unread would be together, with memory enough: the demand.
+    /// Size that the window and the unread data would have together, with memory enough: the demand.
     pub receive_wanted: u64,
 }
 
 impl MemoryUse {
-    /// What the receiving side must be able to hold if all that was advertised is sent and none is read.
+    /// Returns the bytes that the receiving side must be able to hold if all that was advertised is sent and none is read.
     pub fn receive_committed(&self) -> u64 {
         self.unread + self.promised
     }
@@ -64,16 +64,16 @@ impl MemoryUse {
 /// The state of a sender after an ACK (or at the start).
 #[derive(Clone, Copy, Debug)]
 pub struct SendState {
-    /// When the ACK came.
+    /// Time when the ACK came.
     pub now: Time,
     /// The congestion window, or that of the recovery under way.
     pub cwnd: u64,
     /// Bytes; `u64::MAX` before the first reduction.
     pub ssthresh: u64,
-    /// What must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets
-    /// go beside it.
+    /// Bytes that must be in the send buffer for that window to be used: what is sent and not acknowledged, and what the window lets go
+    /// beside it.
     pub needed: u64,
-    /// What the other end allows now, from `una` on.
+    /// Bytes that the other end allows now, from `una` on.
     pub rwnd: u64,
     /// Offset up to which all is acknowledged.
     pub una: u64,
@@ -89,9 +89,9 @@ pub struct SendState {
 pub trait SendSizing: Debug {
     /// The sender is in this state now.
     fn update(&mut self, state: &SendState);
-    /// How much the send buffer holds: written, not acknowledged. Bounds apply besides.
+    /// Returns how much the send buffer holds: written, not acknowledged. Bounds apply besides.
     fn buffer(&self) -> u64;
-    /// How much of a buffer of `size` bytes may be in use when a writer that found it full goes on. By default it goes on at once.
+    /// Returns how much of a buffer of `size` bytes may still be in use when a writer that found it full goes on. By default all.
     fn wakes_writer_at(&self, size: u64) -> u64 {
         size
     }
@@ -100,7 +100,7 @@ pub trait SendSizing: Debug {
 /// Data has been taken in. Byte counts are offsets of the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it came.
+    /// Time when the segment came.
     pub now: Time,
     /// Bytes that have come so far, in order or not; each counts once.
     pub received: u64,
@@ -110,7 +110,7 @@ pub struct Arrival {
     pub next: u64,
     /// The timestamp that the segment echoes, where timestamps are in use.
     pub echoed: Option<u32>,
-    /// Whether the segment was marked on its way (ECN).
+    /// True if the segment was marked on its way (ECN).
     pub marked: bool,
     /// The largest payload of a segment so far.
     pub segment: u64,
@@ -119,7 +119,7 @@ pub struct Arrival {
 /// An ACK goes out.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// When it goes.
+    /// Time when the ACK goes.
     pub now: Time,
     /// Its timestamp, where timestamps are in use.
     pub timestamp: Option<u32>,
@@ -137,32 +137,32 @@ pub trait ReceiveSizing: Debug {
     fn on_arrival(&mut self, arrival: &Arrival);
     /// An ACK goes out.
     fn on_answer(&mut self, _answer: &Answer) {}
-    /// How much the receive buffer holds: what is unread, and the window. Bounds apply besides.
+    /// Returns how much the receive buffer holds: what is unread, and the window. Bounds apply besides.
     fn buffer(&self) -> u64;
     /// The round trip as measured here, and the bytes that came in the last whole one.
     fn measured(&self) -> (Duration, u64) {
         (Duration::ZERO, 0)
     }
-    /// Whether the other side should hear at once of what the last segment changed.
+    /// Returns true if the other side should hear at once of what the last segment changed.
     fn has_news(&self) -> bool {
         false
     }
     /// The host says how much memory there is, for what [`Self::buffer`] may grow to.
     fn on_memory(&mut self, _bytes: u64) {}
-    /// Whether the window is one that the memory of the host can take ([`super::Connection::set_memory_limit`]). If not, data
-    /// may come for which there is none.
+    /// Returns true if the window is one that the memory of the host can take ([`super::Connection::set_memory_limit`]). If not, data may
+    /// come for which there is none.
     fn keeps_to_memory(&self) -> bool {
         true
     }
 }
 
-/// One kind of window sizing.
+/// Kind of window sizing.
 pub struct SizingKind {
-    /// As the parameter `window_sizing` names it.
+    /// Name, as the parameter `window_sizing` spells it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year.
+    /// Source of the definition: authors, title, venue and year.
     pub source: &'static str,
     /// Its parameters beside those of TCP, which validation, sweeps and the schema know from here.
     pub params: &'static [ParamSpec],
@@ -172,7 +172,7 @@ pub struct SizingKind {
     pub most: fn(&TcpConfig) -> (u64, u64),
     /// For the sending side; `None`: as much as the bounds allow.
     pub send: fn(&TcpConfig) -> Option<Box<dyn SendSizing + Send>>,
-    /// The same for the receiving side.
+    /// For the receiving side; `None`: as much as the bounds allow.
     pub receive: fn(&TcpConfig) -> Option<Box<dyn ReceiveSizing + Send>>,
 }
 
@@ -200,12 +200,12 @@ pub fn bounds(config: &TcpConfig) -> (u64, u64) {
     (config.send_buffer.min(maxwnd).min(send), config.receive_buffer.min(maxwnd).min(receive))
 }
 
-/// What a send buffer is at first, with memory enough.
+/// Returns the size of a send buffer at first, with memory enough.
 pub fn send_buffer(config: &TcpConfig) -> u64 {
     (kind(config).send)(config).map_or(u64::MAX, |sizing| sizing.buffer()).min(bounds(config).0)
 }
 
-/// Of a kind whose buffers only the bounds of all kinds limit.
+/// Returns the bounds of a kind whose buffers only the bounds of all kinds limit.
 const fn unbounded(_: &TcpConfig) -> (u64, u64) {
     (u64::MAX, u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! What a receiver infers of its sender, round trip by round trip, with numbers worked out by hand; and what every kind must do.
+//! Inferences of a receiver about its sender, round trip by round trip, with numbers worked out by hand; and tests of every kind.
 
 use super::*;
 use crate::stack;
@@ -219,7 +219,7 @@ fn without_timestamps_a_repair_bounds_the_round_trip() {
 
 #[test]
 fn without_timestamps_a_cwnd_falls_only_for_a_reason() {
-    // So much seems to be in flight, a round trip each, and then with such a segment before it.
+    // Flights seem to be this large, a round trip each, and then again with such a segment before it.
     let next = Arrival { now: ms(700), received: 10, read: 10, next: 10, echoed: None, marked: false, segment: 1 };
     let told = |came: Arrival| {
         let mut cwnd = cwnd::Cwnd::default();
@@ -264,7 +264,7 @@ fn linux_measures_what_share_of_its_memory_is_data() {
     let config = config("linux", &[("rmem_data", Value::Number(0.75))]);
     let mut rounds = Rounds::new(&config, true);
     assert_eq!(rounds.sizing.buffer(), 65_536);
-    // By twice what comes.
+    // Grows by twice what comes.
     assert_eq!(rounds.round(10), 85_538, "and twice the SYN");
     assert_eq!(rounds.round(10), 98_304);
     assert_eq!(bounds(&config), (4 << 20, 9 << 19));
@@ -284,7 +284,7 @@ fn linux_lets_a_window_grow_as_far_as_the_kernel_does() {
 
 #[test]
 fn linux_lets_a_window_of_large_segments_grow() {
-    // What TCP_INFO says was read (`rcv_space`) of a connection that is new, Linux 6.18: MTU of 1500, 3000, 5000, 9000 and 16,000 bytes.
+    // Bytes read as TCP_INFO says (`rcv_space`) of a connection that is new, Linux 6.18: MTU of 1500, 3000, 5000, 9000 and 16,000 bytes.
     let seen = [(1448, 14_480), (2948, 29_480), (4948, 49_480), (8948, 56_588), (15_948, 49_588)];
     for (mss, space) in seen {
         let sizing = linux::Receive::new(&TcpConfig { mss, ..config("linux", &[]) });

@@ -75,7 +75,7 @@ fn an_accecn_option_of_any_length_is_read() {
     assert_eq!(with([1, 172, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]), option(0, 0, [0; 3]));
 }
 
-/// By hand: a bare SYN from 1.2.3.4:1 to 5.6.7.8:2 with sequence number 3.
+/// Bare SYN from 1.2.3.4:1 to 5.6.7.8:2 with sequence number 3, computed by hand.
 #[test]
 fn the_checksum_of_a_bare_syn_is_the_one_computed_by_hand() {
     let mut out = Vec::new();

@@ -41,7 +41,7 @@ impl Cwnd {
         self.bytes = self.bytes.max(self.least());
     }
 
-    /// It is about to be cut, while losses are repaired or in ProbeRTT perhaps not for the first time.
+    /// Saves cwnd before it is cut, while losses are repaired or in ProbeRTT perhaps not for the first time.
     pub fn save(&mut self, in_probe_rtt: bool) {
         self.prior = if self.recovering || in_probe_rtt { self.prior.max(self.bytes) } else { self.bytes };
     }
@@ -55,7 +55,7 @@ impl Cwnd {
         self.bytes = self.mss;
     }
 
-    /// Whether this ACK is the first after a repair of losses.
+    /// Returns true if this ACK is the first after a repair of losses.
     pub fn has_recovered(&self, ack: &AckSample) -> bool {
         self.recovering && !ack.in_recovery && !ack.after_timeout
     }

@@ -21,7 +21,7 @@ use max_filter::MaxFilter;
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
     count: u64,
-    /// Whether this ACK began one.
+    /// True if this ACK began a round.
     start: bool,
     next_delivered: u64,
 }

@@ -1,7 +1,7 @@
 //! BBR version 1 (Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", CACM 60(2), 2017;
 //! draft-cardwell-iccrg-bbr-congestion-control-00, whose section numbers stand at each step).
 //!
-//! Without the sampling of policed paths ("long-term bandwidth"): neither paper nor draft has it. An ECN echo means nothing to it.
+//! BBR here does not sample policed paths ("long-term bandwidth"): neither paper nor draft has it. It ignores ECN echoes.
 
 mod probe_rtt;
 
@@ -63,7 +63,7 @@ enum State {
 enum Drained {
     /// More than the minimum is still in flight.
     No,
-    /// Not before `until`, and not before a round has passed.
+    /// ProbeRTT ends not before `until`, and not before a round has passed.
     Since { until: Time, round_done: bool },
 }
 
@@ -94,7 +94,7 @@ pub struct Bbr {
     min_rtt_at: Time,
     min_rtt_expired: bool,
     pipe_full: FullPipe,
-    /// Where the window has room for it.
+    /// ACK aggregation, if the window has room for it.
     aggregation: Option<Aggregation<EXTRA_ACKED_ROUNDS>>,
     pace: Pace,
     /// A fast recovery is under way.
@@ -103,7 +103,7 @@ pub struct Bbr {
     conserve_until: Option<u64>,
     ended: Option<Ended>,
     idle_restart: bool,
-    /// Of the last sample, and what was lost since.
+    /// Bytes in flight at the last sample, bytes that it delivered, and bytes lost since.
     in_flight: u64,
     delivered: u64,
     total_delivered: u64,
@@ -112,7 +112,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// As `config` asks.
+    /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
         let cwnd = Cwnd::new(config);
         Bbr {
@@ -274,7 +274,7 @@ impl Bbr {
         self.conserve_until = Some(self.total_delivered);
     }
 
-    /// What is in flight, without what has been lost since the last sample, and what that delivered.
+    /// Returns the bytes in flight, less those lost since the last sample, plus those that it delivered: packet conservation.
     fn conserved(&self) -> u64 {
         self.in_flight.saturating_sub(self.newly_lost) + self.delivered.max(self.cwnd.mss)
     }

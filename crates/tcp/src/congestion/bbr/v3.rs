@@ -54,7 +54,7 @@ const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 /// §5.3.1.3: BBRStartupFullLossCnt.
 const STARTUP_LOST_RANGES: u32 = 6;
 
-/// What has no bound (the Infinity of the draft's volumes).
+/// No bound (the Infinity of the draft's volumes).
 const UNBOUNDED: u64 = u64::MAX;
 
 /// §5.1.1.
@@ -91,7 +91,7 @@ impl Plateau {
 #[derive(Clone, Debug, Default)]
 struct LeastRtt {
     min: Option<Duration>,
-    /// The same in seconds: a division saved with every ACK.
+    /// Least round trip in seconds: saves a division per ACK.
     min_s: f64,
     min_at: Time,
     probe_min: Option<Duration>,
@@ -169,13 +169,13 @@ pub struct Bbr3 {
     losses: Losses,
     undo: Undo,
     idle_restart: bool,
-    /// Of the last sample.
+    /// Last rate sample.
     last: RateSample,
     last_at: Time,
 }
 
 impl Bbr3 {
-    /// As `config` asks. §5.2.1.
+    /// Creates the control from `config`. §5.2.1.
     pub fn new(config: &TcpConfig) -> Self {
         let cwnd = Cwnd::new(config);
         Bbr3 {
@@ -250,7 +250,7 @@ impl CongestionControl for Bbr3 {
         let (max, short, bandwidth) = (&mut self.max_bandwidth, &mut self.bandwidth_shortterm, &mut self.bandwidth);
         let (min_rtt, min_rtt_s) = (&mut self.rtt.min, &mut self.rtt.min_s);
         let greatest = max.max() * 8.0;
-        // What bounds the greatest bandwidth for now holds until it is lifted.
+        // The short-term bound on the greatest bandwidth holds until it is lifted.
         let set = |bps: f64| {
             max.set(bps / 8.0);
             *bandwidth = max.max().min(*short);

@@ -6,7 +6,7 @@ use crate::congestion::AckSample;
 use crate::{Pacing, TcpConfig};
 use longfat_core::time::{Duration, Time};
 
-/// Nothing is looked for under this window, in segments (Ha and Rhee, Algorithm 1; Linux's `hystart_low_window`).
+/// Least window, in segments, in which HyStart looks for the end (Ha and Rhee, Algorithm 1; Linux's `hystart_low_window`).
 const LOW_WINDOW: u64 = 16;
 /// ACKs no further apart than this belong to one train (Algorithm 1; Linux's `hystart_ack_delta_us`).
 const ACK_DELTA: Duration = Duration::from_millis(2);
@@ -54,7 +54,7 @@ impl HyStart {
         HyStart { low_window: LOW_WINDOW * u64::from(config.mss), train_divisor, rise_divisor, least: INFINITE, round: None }
     }
 
-    /// Whether this ACK shows that the window is as large as the path.
+    /// Returns true if this ACK shows that the window is as large as the path.
     #[inline]
     pub fn found(&mut self, ack: &AckSample, cwnd: u64) -> bool {
         let mut round = match self.round {

@@ -84,7 +84,7 @@ impl HyStartPlusPlus {
         Step { growth, leave: false }
     }
 
-    /// Whether the least round trip of this round is that much over the last round's.
+    /// Returns true if the least round trip of this round exceeds that of the last round by RttThresh.
     #[inline]
     fn rtt_rises(&self) -> bool {
         let (last, current) = (self.last_round_min, self.current_round_min);

@@ -14,7 +14,7 @@ impl Limited {
         Limited { max_ssthresh: u64::from(config.growth.max_ssthresh) * u64::from(config.mss) }
     }
 
-    /// What remains of `standard`, the growth of standard slow start, at `cwnd`.
+    /// Returns what remains of `standard`, the growth of standard slow start, at `cwnd`.
     #[inline]
     pub fn growth(&self, cwnd: u64, standard: u64) -> u64 {
         if cwnd <= self.max_ssthresh {

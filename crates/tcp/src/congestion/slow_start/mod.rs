@@ -14,13 +14,13 @@ use longfat_core::by_name;
 
 /// A variant of slow start.
 pub struct Kind {
-    /// As the parameter `slow_start` names it.
+    /// Name, as the parameter `slow_start` spells it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// Source of the definition.
     pub source: &'static str,
-    /// How it begins.
+    /// Builds its state.
     pub build: fn(&TcpConfig) -> Variant,
 }
 
@@ -67,12 +67,12 @@ pub enum Variant {
     HyStartPlusPlus(HyStartPlusPlus),
 }
 
-/// What an ACK in slow start does.
+/// Response of slow start to an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// By how many bytes cwnd grows.
+    /// Bytes by which cwnd grows.
     pub growth: u64,
-    /// Whether slow start is over then: ssthresh becomes cwnd, after this growth.
+    /// True if slow start is over: ssthresh becomes cwnd, after this growth.
     pub leave: bool,
 }
 
@@ -86,13 +86,13 @@ pub struct SlowStart {
 }
 
 impl SlowStart {
-    /// As `config` asks.
+    /// Creates the variant that `config` asks for.
     pub fn new(config: &TcpConfig) -> Self {
         let variant = (named(config.growth.slow_start).build)(config);
         SlowStart { mss: u64::from(config.mss), abc_limit: u64::from(config.sending.abc_limit), variant }
     }
 
-    /// What an ACK does at `cwnd`. `initial`: this is the first slow start, whose end nobody knows yet.
+    /// Returns the response to an ACK at `cwnd`. `initial`: this is the first slow start, whose end nobody knows yet.
     #[inline]
     pub fn step(&mut self, ack: &AckSample, cwnd: u64, initial: bool) -> Step {
         let growth = self.growth(ack);
@@ -108,7 +108,7 @@ impl SlowStart {
         }
     }
 
-    /// By how many bytes standard slow start grows.
+    /// Returns the bytes by which standard slow start grows.
     #[inline]
     fn growth(&self, ack: &AckSample) -> u64 {
         // RFC 5681 Eq. 2: cwnd += min(N, SMSS); RFC 3465 §2.2 raises the bound to L segments, and §2.3 lowers it to one after a timeout.
@@ -119,7 +119,7 @@ impl SlowStart {
         }
     }
 
-    /// What was measured belongs to a slow start that is over.
+    /// Discards all measurements: they belong to a slow start that is over.
     pub fn reset(&mut self) {
         match &mut self.variant {
             Variant::Standard | Variant::Limited(_) => {}

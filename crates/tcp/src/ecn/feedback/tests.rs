@@ -42,7 +42,7 @@ fn the_packet_counter_may_have_wrapped() {
     (0..30).for_each(|_| _ = f.take(&ack(5, None), 2 * MSS, MSS));
     f.take(&ack(7, None), 40 * MSS, MSS);
     assert_eq!(f.packets, 5 + 34);
-    // The same where every ACK covers so many packets: nothing says that ACKs were lost.
+    // Every ACK covers that many packets here: nothing says that ACKs were lost.
     let mut f = feedback(EcnUse::L4S, EcnKind::AccEcn);
     (0..30).for_each(|_| _ = f.take(&ack(5, None), 7 * MSS, MSS));
     f.take(&ack(7, None), 10 * MSS, MSS);

@@ -136,7 +136,7 @@ fn application_limited_rounds_do_not_end_startup_nor_lower_the_model() {
 fn cycles_through_its_gains_a_min_rtt_each() {
     let mut path = Path::steady();
     let mut phases = Vec::new();
-    // As the gains would have it.
+    // Bytes in flight follow the gains.
     for _ in 0..400 {
         let State::ProbeBw { phase, .. } = path.bbr.state else { panic!("{:?}", path.bbr.state) };
         if phases.last().is_none_or(|(p, _)| *p != phase) {
@@ -235,7 +235,7 @@ fn recoveries_that_one_ack_joins_are_one() {
     assert!(path.bbr.conserve_until.is_some());
 }
 
-/// The same where the first was that of a timeout.
+/// A recovery after that of a timeout does not conserve packets.
 #[test]
 fn a_recovery_that_follows_that_of_a_timeout_conserves_nothing() {
     let mut path = Path::steady();
@@ -312,8 +312,8 @@ fn samples_without_an_interval_leave_the_bandwidth_as_it_is() {
     path.until(3, |b| b.bandwidth.max() < 0.6 * bandwidth);
 }
 
-/// As ACKs come together: 20 segments each 20 ms, where each 10 ms have 10. The surplus is what is acknowledged beyond the bandwidth, at most what it
-/// carries in 100 ms; without `extra_acked` there is none.
+/// ACKs arrive together: 20 segments every 20 ms, where the path has 10 every 10 ms. The surplus is what is acknowledged beyond the
+/// bandwidth, at most what it carries in 100 ms; without `extra_acked` there is none.
 #[test]
 fn the_window_has_room_for_acks_that_come_together() {
     let mut path = Path::new();

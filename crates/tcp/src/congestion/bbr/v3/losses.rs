@@ -1,4 +1,4 @@
-//! What losses do to the model, and how it is undone (draft-ietf-ccwg-bbr-06 §5.3.1.3, §5.5.10, §5.5.11).
+//! Effect of losses on the model, and how it is undone (draft-ietf-ccwg-bbr-06 §5.3.1.3, §5.5.10, §5.5.11).
 
 use super::{BETA, Bbr3, LOSS_THRESHOLD, STARTUP_LOST_RANGES, State, UNBOUNDED};
 use crate::congestion::AckSample;

@@ -1,4 +1,4 @@
-//! What comes out of the model: pacing rate, the volume to have in flight, cwnd (draft-ietf-ccwg-bbr-06 §5.6).
+//! Outputs of the model: pacing rate, the volume to have in flight, cwnd (draft-ietf-ccwg-bbr-06 §5.6).
 
 use super::{Bbr3, PACING_MARGIN, PROBE_RTT_CWND_GAIN, State, UNBOUNDED};
 use crate::congestion::AckSample;
