@@ -21,7 +21,7 @@ pub const fn cells(sdu: u32) -> u32 {
     (sdu + TRAILER).div_ceil(PAYLOAD)
 }
 
-/// What has come of a frame on one channel, as the far end puts it together.
+/// State of one channel's frame as the far end reassembles it.
 ///
 /// Only one bit of a cell's header says that a frame ends, and nothing says that one begins (I.363.5 §9.2.2): when the last
 /// cell of a frame is lost, what came of it and the next frame are taken for one, and neither passes the check.
@@ -29,12 +29,12 @@ pub const fn cells(sdu: u32) -> u32 {
 pub struct Reassembly {
     /// Cells since the last end of a frame.
     held: u32,
-    /// Of these, cells of the packet that is coming.
+    /// Cells in `held` that belong to the packet now arriving.
     of_packet: u32,
 }
 
 impl Reassembly {
-    /// So many cells of the packet came.
+    /// Adds `cells` cells of the packet.
     #[inline]
     pub fn come(&mut self, cells: u32) {
         self.held += cells;
@@ -57,7 +57,7 @@ impl Reassembly {
         std::mem::take(&mut self.of_packet)
     }
 
-    /// Whether cells came that no end of a frame has followed yet.
+    /// Returns true if cells arrived since the last end of a frame.
     #[inline]
     pub const fn is_open(&self) -> bool {
         self.held > 0

@@ -33,25 +33,25 @@ use input::Input;
 /// The most inputs of a port.
 pub const MAX_INPUTS: usize = u64::BITS as usize;
 
-/// What a port is made with.
+/// Configuration of a port.
 pub struct PortConfig {
     /// From one slot to the next.
     pub slot_time: Duration,
-    /// Of the line behind the port; at least a slot.
+    /// Cell time of the line behind the port; at least a slot.
     pub cell_time: Duration,
     /// Cells a buffer holds.
     pub buffer: u64,
-    /// Whether the buffers are at the inputs, one each, and not one at the output. No other switch may follow then.
+    /// True if each input has a buffer; false if the output has one buffer. With buffers at the inputs no other switch may follow.
     pub at_inputs: bool,
     /// The cell time of the line into each input.
     pub inputs: Vec<Duration>,
     /// How many channels cross it.
     pub channels: usize,
-    /// Whether another switch follows, and wants the cells.
+    /// True if another switch follows and needs the cells.
     pub is_before_switch: bool,
-    /// What is dropped where the buffer has lost a cell.
+    /// Cells dropped after the buffer has lost one.
     pub after_loss: AfterLoss,
-    /// Whether the policy is told how many cells each channel has in the buffer.
+    /// True if the policy is told how many cells each channel has in the buffer.
     pub accounts: bool,
     /// The port's own stream.
     pub rng: Rng,
@@ -99,7 +99,7 @@ pub struct Port {
     coin: Coin,
     /// One for each buffer, or none: the policy does not ask.
     occupancy: Vec<Occupancy>,
-    /// What it has counted.
+    /// Counters of the port.
     pub count: Count,
     outcomes: Vec<Outcome>,
     onward: Vec<Run>,
@@ -310,7 +310,7 @@ impl Port {
         }
     }
 
-    /// So many cells of `run` go on to the next switch, the first of which has left at `leaves`.
+    /// Passes `cells` cells of `run` on to the next switch; the first of them leaves at `leaves`.
     fn pass_on(&mut self, run: &Run, leaves: u64, cells: u32, is_end: bool) {
         let is_marked = self.channels[run.channel as usize].is_marked || run.is_marked;
         if let Some(last) = self.onward.last_mut()
@@ -382,7 +382,7 @@ impl Port {
         news.max(free.min(news.saturating_add(patience)))
     }
 
-    /// The same as [`Port::next_news`], of a cell that is there at `at` and that the port has not been told of.
+    /// Returns the time of [`Port::next_news`] for a cell that arrives at `at` and that the port has not been told of yet.
     #[inline]
     pub fn news_at(&self, at: Time) -> Time {
         Time::from_ps(at.as_ps().next_multiple_of(self.slot_time) + 1)
@@ -394,12 +394,12 @@ impl Port {
         Duration::from_ps(self.slot_time + self.line.cell_time - 1)
     }
 
-    /// What a cell takes on the line behind the port.
+    /// Returns the time that one cell takes on the line behind the port.
     pub fn cell_time(&self) -> Duration {
         Duration::from_ps(self.line.cell_time)
     }
 
-    /// What became of packets since the last call.
+    /// Returns the outcomes of packets since the last call.
     pub fn outcomes(&mut self) -> std::vec::Drain<'_, Outcome> {
         self.outcomes.drain(..)
     }

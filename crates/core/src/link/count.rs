@@ -1,10 +1,10 @@
-//! What a link counts.
+//! Counters of a link.
 
 use crate::packet::{PacketId, Packets};
 use crate::queue::{DropReason, QueueLog};
 use crate::time::Time;
 
-/// What one link has counted so far. Packets, unless a field says otherwise.
+/// Counters of one link so far. Packets, unless a field says otherwise.
 #[derive(Debug, Default)]
 pub struct Count {
     /// Packets that came to the queue.

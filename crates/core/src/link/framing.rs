@@ -1,4 +1,4 @@
-//! What a kind of link adds to an IP packet, and what is left of its line rate: one row a kind in [`REGISTRY`].
+//! Bytes that each kind of link adds to an IP packet, and the share of its line rate that is left: one row per kind in [`REGISTRY`].
 
 use crate::atm::aal5;
 use crate::by_name;
@@ -7,11 +7,11 @@ use crate::units::Rate;
 /// One kind of link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Framing {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
     /// Rate of framed packets: the line rate less physical framing. `None`: the user gives it.
     pub rate: Option<Rate>,
@@ -21,7 +21,7 @@ pub struct Framing {
     pub min_frame: u32,
     /// The largest IP packet unless the user says otherwise.
     pub mtu: u32,
-    /// Whether packets are carried as AAL5 frames of cells; the overhead is in the frame then.
+    /// True if packets are carried as AAL5 frames of cells; the overhead is in the frame then.
     pub cells: bool,
 }
 

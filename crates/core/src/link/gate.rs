@@ -13,16 +13,16 @@ use crate::units::Rate;
 /// may begin at t if TAT - burst / rate <= t; then TAT = max(TAT, t) + L / rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaper {
-    /// Of IP packets.
+    /// Rate of IP packets.
     pub rate: Rate,
     /// IP bytes.
     pub burst: u64,
 }
 
-/// What holds a transmitter back.
+/// Gate of a transmitter: PAUSE frames and a shaper hold it back.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// What each of those who may stop it has said.
+    /// PAUSE frames of each sender that may stop the transmitter.
     pauses: Vec<Pauses>,
     shaper: Option<Shaper>,
     /// The theoretical arrival time of the next packet, and how much earlier it may begin.
@@ -34,7 +34,7 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct Pauses {
     until: Time,
-    /// Those that have not yet come: when each does, and for how long it stops the transmitter. In order of time.
+    /// PAUSE frames still to arrive, in order of time: when each does, and for how long it stops the transmitter.
     coming: VecDeque<(Time, Duration)>,
 }
 
@@ -89,7 +89,7 @@ impl Pauses {
     fn over(&self, from: Time) -> Time {
         let mut over = from.max(self.until);
         for &(at, time) in &self.coming {
-            // What comes at the very instant comes before the packet begins.
+            // A PAUSE frame that arrives at the instant at which the packet begins stops that packet.
             if at > over {
                 break;
             }
@@ -108,7 +108,7 @@ impl Pauses {
     }
 }
 
-/// What a queue has to hold for the switch it is in to stop those who fill it.
+/// Queue lengths at which a switch stops and restarts the links that feed the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseAt {
     /// Stop, once it holds so many IP bytes or more.
@@ -119,12 +119,12 @@ pub struct PauseAt {
     pub refresh: Duration,
 }
 
-/// What the switch tells those who fill a queue.
+/// PAUSE frame that the switch sends to the links that feed a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// When.
     pub at: Time,
-    /// Whether to stop, or to go on.
+    /// True to stop, false to go on.
     pub stop: bool,
 }
 

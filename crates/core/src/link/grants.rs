@@ -108,11 +108,11 @@ pub(super) struct Grants {
     granted: u64,
     asks: Time,
     has_asked: bool,
-    /// What was asked for and not granted yet, and the first interval in which that can be.
+    /// Requests not granted yet: the first interval in which each can be granted, and the time on the line that it asks for.
     asked: VecDeque<(u64, u64)>,
-    /// What waits in the queue.
+    /// Time on the line of the packets that wait in the queue.
     waits: u64,
-    /// Of the packet in the transmitter: what is left of it before this interval, and since when it is there.
+    /// Time that the packet in the transmitter still needed before this interval, and the instant at which it came there.
     left: u64,
     since: Time,
 }
@@ -142,7 +142,7 @@ impl Grants {
         grants
     }
 
-    /// So many bytes take so long.
+    /// Returns the time on the line of `bytes` bytes, in ps.
     fn work(&self, bytes: u64) -> u64 {
         bits_time(bytes * 8, self.config.rate.as_bps()).as_ps()
     }
@@ -155,7 +155,7 @@ impl Grants {
 
     /// When a packet of so many framed bytes has left that the transmitter takes at `start`, so many being left in the queue.
     pub fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
-        // What comes at the very instant of a request is too late for it; what leaves the queue then was there.
+        // Packets that arrive at the instant of a request are too late for it. Packets that leave the queue then are in it.
         self.advance(start);
         debug_assert!(self.end().is_none_or(|end| end <= start), "it is free");
         (self.left, self.since, self.waits) = (self.work(bytes.into()), start, self.work(in_queue));

@@ -10,7 +10,7 @@ pub struct Jitter {
     pub spread: Spread,
     /// The probability that a packet takes as much longer as the one before: the correlation of the times of two in a row.
     pub correlation: f64,
-    /// Whether packets keep their order: one that would overtake another arrives at the same time.
+    /// True if packets keep their order: one that would overtake another arrives at the same time.
     pub in_order: bool,
 }
 
@@ -50,7 +50,7 @@ impl Spread {
     }
 }
 
-/// What `draw` gives, in deviations from the mean, once that is within the cut.
+/// Draws deviations from the mean until one is within the cut, and returns it.
 fn within(mut draw: impl FnMut() -> f64) -> f64 {
     loop {
         let drawn = draw();

@@ -28,10 +28,10 @@ use held::Held;
 use transmit::Framed;
 use waits::Waits;
 
-/// What a link is made with.
+/// Configuration of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
-    /// Of framed packets.
+    /// Rate of framed packets.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
@@ -54,11 +54,11 @@ pub struct LinkConfig {
 /// One link.
 pub struct Link {
     busy_until: Time,
-    /// What the last packet took on the line: nearly every packet has the length of the one before it.
+    /// Time of the last packet on the line: nearly every packet has the length of the one before it.
     last: Framed,
     config: LinkConfig,
     cell_time: Duration,
-    /// Whether the queue acts on a clock of its own, and whether it may hold packets back. (Then there is a gate.)
+    /// True if the queue acts on a clock of its own (`clocked`), or may hold packets back (`shapes`; then there is a gate).
     clocked: bool,
     shapes: bool,
     /// A packet of up to so many bytes that finds the line idle goes out without a question to the queue.
@@ -72,19 +72,19 @@ pub struct Link {
     held: Option<Box<Held>>,
     /// `None`: nobody asks how long packets wait.
     waits: Option<Box<Waits>>,
-    /// Whether each packet arrives, and after the same delay: there is neither `loss` nor `travel`.
+    /// True if every packet arrives, each after the same delay: there is neither `loss` nor `travel`.
     is_perfect: bool,
     loss: Option<Box<dyn Loss + Send>>,
     travel: Option<Box<Travel>>,
     /// `None`: a constant rate.
     transmitter: Option<Box<Transmitter>>,
-    /// So many of the next packets arrive whatever they are.
+    /// Number of next packets that arrive whatever they are.
     spared: u32,
     /// Sent, and not yet taken by the driver.
     sent: Line,
     /// On the wire, and lost before the far end.
     doomed: Line,
-    /// What it has counted.
+    /// Counters of the link.
     pub count: Count,
 }
 
@@ -177,7 +177,7 @@ impl Link {
         }
     }
 
-    /// The same where the queue has a say.
+    /// Takes a packet as [`Link::offer`] does, where the queue has a say.
     #[inline(never)]
     fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
         self.advance_before(now, packets, log);
@@ -220,8 +220,8 @@ impl Link {
         }
     }
 
-    /// Whether queue and wire together hold as much as they may. What arrives at the far end at this instant leaves before or after, as
-    /// departures from the queue do.
+    /// Returns true if queue and wire together hold as much as they may. A packet that arrives at the far end at this instant leaves before
+    /// or after, as departures from the queue do.
     fn is_full(&mut self, now: Time) -> bool {
         let gone = Time::from_ps(now.as_ps().saturating_sub(u64::from(self.config.departs_last)));
         self.held.as_mut().is_some_and(|held| held.is_full(gone, self.count.backlog))
@@ -245,8 +245,8 @@ impl Link {
         }
     }
 
-    /// The same for a queue with a clock, a transmitter that is held back, or a queue that is watched: what happens in order of time,
-    /// departures first.
+    /// Advances event by event in order of time, departures first: for a queue with a clock, a transmitter that is held back, or a queue
+    /// that is watched.
     #[cold]
     fn advance_by_events(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         loop {
@@ -343,7 +343,7 @@ impl Link {
         self.gate.as_ref().map_or(from, |gate| self.lets_pass(gate, from))
     }
 
-    /// The same where something holds the transmitter back: the gate, or the queue.
+    /// Returns when the transmitter may send, where the gate or the queue holds it back.
     fn lets_pass(&self, gate: &Gate, from: Time) -> Time {
         let mut opens = gate.opens(from);
         if !self.shapes || self.count.backlog == 0 {

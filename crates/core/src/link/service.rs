@@ -9,12 +9,12 @@ use crate::params::{Choice, ParamSpec, Params};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What a line carries over time.
+/// Capacity of a line over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// Bits a second.
     Rate(Course),
-    /// So many bytes at once, at certain times.
+    /// Opportunities: certain times at which the line carries a number of bytes at once.
     Opportunities(Opportunities),
     /// Time on the line for which its sender must ask: an entry of [`REGISTRY`].
     Granted(Choice),
@@ -22,13 +22,13 @@ pub enum Service {
 
 /// One way to be granted time on a line.
 pub struct GrantedKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
@@ -202,7 +202,7 @@ fn sent_at(rate: &mut Current, start: Time, bits: u64) -> Time {
             return at + Duration::from_ps(((need + bps / 2) / bps.max(1)) as u64);
         }
         if piece.until == Time::MAX {
-            // Of 213 days it cannot be sent.
+            // The packet cannot be sent within 213 days.
             return Time::MAX;
         }
         need -= can;
@@ -212,7 +212,7 @@ fn sent_at(rate: &mut Current, start: Time, bits: u64) -> Time {
 
 impl Turns {
     fn sends(&mut self, start: Time, bytes: u32) -> Time {
-        // What waits for the end of a packet has what is left of that opportunity, and the others of that instant.
+        // A packet that waits for the end of another gets the rest of that opportunity, and the other opportunities of that instant.
         let goes_on = start == self.end;
         let (mut at, mut need) = (start, bytes);
         if !goes_on {
@@ -222,7 +222,7 @@ impl Turns {
             let taken = self.left.min(need);
             (self.left, need) = (self.left - taken, need - taken);
             if need == 0 {
-                // Those that share an opportunity leave one after the other: nothing takes no time.
+                // Packets that share an opportunity leave one after the other: no packet takes zero time.
                 self.end = at.max(start + Duration::from_ps(1));
                 return self.end;
             }

@@ -9,7 +9,7 @@ use crate::packet::PacketId;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What may happen to a packet on its passage.
+/// Impairments of a packet on its passage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passage {
     /// The propagation delay over time: for each packet as it is when it leaves the transmitter. `None`: always that of the link.
@@ -41,14 +41,14 @@ pub struct Harq {
 /// Some packets are held back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
-    /// Of a packet.
+    /// Probability per packet.
     pub probability: f64,
     /// For how long.
     pub by: Duration,
 }
 
 impl Passage {
-    /// Whether nothing happens on it.
+    /// Returns true if nothing happens to packets on the passage.
     pub fn is_plain(&self) -> bool {
         *self == Passage::default()
     }
@@ -164,7 +164,7 @@ impl Blocks {
     fn through(&mut self, began: Time, sent: Time, rng: &mut Rng) -> Time {
         let Harq { probability, round_trip, block, most } = self.harq;
         let number = |at: Time| at.as_ps() / block.as_ps();
-        // What is sent up to the very end of a block is in it.
+        // A packet sent up to the very end of a block is in that block.
         let last = number(Time::from_ps(sent.as_ps().saturating_sub(1)));
         // Blocks so far back that they have arrived, however often they failed, matter no more.
         let before = (round_trip.as_ps() * most).div_ceil(block.as_ps());

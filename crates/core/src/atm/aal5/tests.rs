@@ -25,7 +25,7 @@ fn segment(sdu: &[u8]) -> Vec<Vec<u8>> {
     frame.chunks(PAYLOAD as usize).map(<[u8]>::to_vec).collect()
 }
 
-/// What is in the cells up to an end, if the length and the CRC say that it is a frame.
+/// Returns the payload of the cells up to an end of a frame, if the length and the CRC are right.
 fn reassemble(cells: &[Vec<u8>]) -> Option<Vec<u8>> {
     let frame = cells.concat();
     let (rest, crc) = frame.split_last_chunk::<4>()?;

@@ -26,20 +26,20 @@ pub struct Arrival {
     pub queued: u64,
     /// When the line falls silent unless more comes, or when it did.
     pub silent_from: Time,
-    /// Of these, cells of its channel, and how many channels have any; 0 unless the policy [accounts](DiscardKind::accounts).
+    /// Cells of this channel in the output buffer; 0 unless the policy [accounts](DiscardKind::accounts).
     pub own: u64,
     /// How many channels have cells in the buffer.
     pub channels: u64,
-    /// Whether the packet in it is ECN-capable. Its IP header is in the first cell.
+    /// True if the packet in the frame is ECN-capable. Its IP header is in the first cell.
     pub is_ect: bool,
 }
 
-/// What becomes of a frame.
+/// Decision on a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Its cells come into the buffer as long as it has room.
     Accept,
-    /// The same, and each is marked: congestion was experienced (EFCI).
+    /// Its cells come in as with `Accept`, each marked: congestion was experienced (EFCI).
     Mark,
     /// None of its cells comes in.
     Drop,
@@ -51,7 +51,7 @@ pub trait Discard {
     fn on_frame(&mut self, arrival: &Arrival) -> Verdict;
 }
 
-/// What is dropped besides a cell that found the buffer full.
+/// Cells dropped besides one that found the buffer full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AfterLoss {
     /// Nothing.
@@ -62,7 +62,7 @@ pub enum AfterLoss {
     Cells(u32),
 }
 
-/// What a policy is told of its place when it is made.
+/// Facts about its place that a policy is given when it is made.
 #[derive(Clone, Debug)]
 pub struct DiscardContext {
     /// Rate of the link, in bits of whole cells.
@@ -76,17 +76,17 @@ pub struct DiscardContext {
 /// One policy.
 #[derive(Debug)]
 pub struct DiscardKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
-    /// What it drops where the buffer has lost a cell.
+    /// Cells that it drops after the buffer has lost one.
     pub after_loss: fn(&Params) -> AfterLoss,
-    /// Whether it must be told how many cells each channel has in the buffer.
+    /// True if it must be told how many cells each channel has in the buffer.
     pub accounts: bool,
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params, &DiscardContext) -> Result<(), String>,
@@ -155,7 +155,7 @@ fn cells_of(portion: Value, buffer: u64) -> u64 {
     }
 }
 
-/// What early discard needs: a buffer that holds the largest frame, and a threshold within it.
+/// Checks the needs of early discard: a buffer that holds the largest frame, and a threshold within it.
 fn check_early(params: &Params, context: &DiscardContext) -> Result<(), String> {
     let (buffer, threshold) = (buffer(params), threshold(params));
     if buffer < u64::from(context.frame) {

@@ -60,7 +60,7 @@ impl Port {
             self.take_in(ready.trailing_zeros() as usize);
             ready &= ready - 1;
         }
-        // Where the line is slower than the switch, one cell waits at the output for the line to be free.
+        // A line slower than the switch makes one cell wait at the output until the line is free.
         if self.waiting > 0 && self.line.free <= self.slot_end() + self.slot_time {
             self.cross();
         }

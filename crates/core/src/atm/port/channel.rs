@@ -1,11 +1,11 @@
-//! What a port knows of each channel.
+//! State that a port keeps for each channel.
 
 use std::collections::VecDeque;
 
 use crate::atm::aal5::Reassembly;
 use crate::atm::discard::{CellDrop, Verdict};
 
-/// What a channel is in the middle of.
+/// Position of a channel within a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     /// Nothing: the next cell begins a frame.
@@ -29,7 +29,7 @@ pub struct Channel {
     pub is_marked: bool,
     /// Why the first cell of its packet was dropped here, if one was.
     pub cause: Option<CellDrop>,
-    /// What the far end makes of the cells that passed.
+    /// Frame as the far end reassembles it from the cells that passed.
     pub far_end: Reassembly,
 }
 

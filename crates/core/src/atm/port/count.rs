@@ -1,18 +1,18 @@
-//! What is known of a port: its counters, and what its line has done by a time.
+//! Counters of a port, and the progress of its line up to a given time.
 
 use super::Port;
 use crate::atm::discard::CellDrop;
 use crate::time::{Duration, Time};
 
-/// What a port has counted.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Cells let into the buffer.
     pub passed: u64,
     /// Cells dropped, by [`CellDrop`].
     pub dropped: [u64; 3],
-    /// Of the cells that passed: those of packets that passed whole, and those of packets that did not. What is missing in
-    /// the sum are cells of packets that have not ended yet.
+    /// Cells that passed and belong to packets that passed whole. Cells of packets that have not ended yet are in neither this nor the next
+    /// counter.
     pub whole: u64,
     /// Cells that passed, of packets that did not.
     pub dead: u64,
@@ -28,7 +28,7 @@ pub struct Count {
     pub packets_marked: u64,
     /// The most cells in the buffer.
     pub queue_max: u64,
-    /// What the cells which passed have to wait in the buffer, summed up, in ps.
+    /// Sum of the waits in the buffer of the cells that passed, in ps.
     pub waits: u128,
 }
 
@@ -38,8 +38,8 @@ impl Count {
         self.passed + self.dropped.iter().sum::<u64>()
     }
 
-    /// What was counted after `earlier`; the most queued is that of the whole time. Nothing where `earlier` is later: a run may end before
-    /// the measured span begins.
+    /// Returns the counts since `earlier`, with the longest queue of the whole time. The counts are zero if `earlier` is later: a run may
+    /// end before the measured span begins.
     pub fn since(&self, earlier: &Count) -> Count {
         Count {
             passed: self.passed.saturating_sub(earlier.passed),
@@ -56,7 +56,7 @@ impl Count {
         }
     }
 
-    /// Where a packet counts, of which `passed` cells passed.
+    /// Returns the counter for a packet of which `passed` cells passed.
     pub(super) fn packets(&mut self, whole: bool, passed: u32, cause: Option<CellDrop>) -> &mut u64 {
         match cause {
             _ if whole => &mut self.packets_whole,
@@ -95,7 +95,7 @@ impl Port {
 
     /// The integral over time, up to `now`, of the cells in the buffer, in ps.
     pub fn waited(&self, now: Time) -> u128 {
-        // What the cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
+        // The cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
         let queued = u128::from(self.at_output(now));
         let ahead = u128::from(self.line.free.saturating_sub(now.as_ps()));
         let to_come = queued * ahead - u128::from(self.line.cell_time) * queued * (queued + 1) / 2;

@@ -1,4 +1,4 @@
-//! What comes to a port, and what becomes of it: the cells of packets, and the packets.
+//! Cells that arrive at a port, and outcomes of their packets.
 
 use crate::packet::PacketId;
 use crate::queue::DropReason;
@@ -31,7 +31,7 @@ pub struct Run {
     pub is_ect: bool,
 }
 
-/// What became of a packet at a port.
+/// Outcome of a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All its cells passed, and, unless there is another switch to come, it is whole.

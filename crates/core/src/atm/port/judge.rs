@@ -1,4 +1,4 @@
-//! Whether a buffer lets a cell in.
+//! Admission of a cell to a buffer.
 
 use super::channel::State;
 use super::{Outcome, Port, Run};

@@ -4,7 +4,7 @@ use super::channel::State;
 use super::{Port, after};
 use crate::atm::discard::{AfterLoss, CellDrop};
 
-/// What becomes of the next cells of an input.
+/// Outcome of the next cells of an input.
 #[derive(Clone, Copy)]
 struct Part {
     input: usize,
@@ -87,7 +87,8 @@ impl Port {
         slots.min((self.next - self.slot * self.slot_time).div_ceil(self.slot_time))
     }
 
-    /// The same for more than two lines, all in the middle of frames that pass: in as many slots as there are lines each is served twice.
+    /// Passes stretches of more than two lines, all in the middle of frames that pass. Each line is served twice in as many slots as there
+    /// are lines.
     fn pass_rounds(&mut self, end: u64, lines: u64) -> bool {
         let mut slots = self.slots_before_another(end).min(self.buffer - 1 - self.line.queued);
         if slots < lines || self.is_before_switch {
@@ -131,7 +132,7 @@ impl Port {
         }
     }
 
-    /// What the next cells of `input` come to, if they are in the middle of a run that keeps up with the slots.
+    /// Returns the outcome of the next cells of `input`, if they are in the middle of a run that keeps up with the slots.
     #[inline]
     fn part(&self, input: usize) -> Option<Part> {
         let run = self.inputs[input].head()?;

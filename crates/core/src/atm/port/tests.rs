@@ -1,4 +1,4 @@
-//! What every policy of the registry must do at a port, whatever its parameters; and a port against a plain reference, which
+//! Promises of every policy of the registry at a port, whatever its parameters, and a comparison of a port with a plain reference that
 //! keeps every cell.
 
 mod at_inputs;
@@ -115,7 +115,7 @@ fn runs(given: &[Given], lines: usize) -> Vec<(usize, Run)> {
     runs
 }
 
-/// What could be seen of a port.
+/// Observable state of a port.
 #[derive(Debug, PartialEq)]
 struct Seen {
     outcomes: Vec<Outcome>,
@@ -204,7 +204,8 @@ proptest! {
         prop_assert!(is_blind || reference.dropped.iter().filter(of_rest).count() == 0);
     }
 
-    /// What lines do at once they do as slot by slot: so it is before another switch, which has to know the order of the cells.
+    /// Several slots done at once give the same as slot by slot. Before another switch a port goes slot by slot, because that switch must
+    /// know the order of the cells.
     #[test]
     fn rounds_are_slots((kind, params) in policy(), given in packets_given(), lines in 1..6_usize) {
         let of = |is_before_switch| {

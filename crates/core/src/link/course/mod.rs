@@ -1,4 +1,4 @@
-//! What a rate or a delay is over time: piece after piece, each with one value.
+//! Rates and delays over time: piece after piece, each with one value.
 //!
 //! A [`Course`] is what is asked for: steps that are written down, or drawn by one of the kinds in [`REGISTRY`], one file each.
 
@@ -37,10 +37,10 @@ pub trait Pieces {
     fn next(&mut self) -> Piece;
 }
 
-/// What a quantity is over time: bits a second of a rate, picoseconds of a delay.
+/// Values of a quantity over time: bits per second for a rate, picoseconds for a delay.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Course {
-    /// As written.
+    /// Steps as the user wrote them.
     Steps(Steps),
     /// Drawn between two values.
     Drawn {
@@ -107,13 +107,13 @@ pub trait Levels {
 
 /// One way to draw values.
 pub struct CourseKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
@@ -121,7 +121,7 @@ pub struct CourseKind {
     pub mean: fn(&Params) -> f64,
     /// Makes one.
     pub build: fn(&Params, Rng) -> Box<dyn Levels + Send>,
-    /// Whether no delay is like it.
+    /// True if it applies to rates only, never to delays.
     pub of_rates_alone: bool,
 }
 

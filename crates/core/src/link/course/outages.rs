@@ -19,7 +19,7 @@ impl Outage {
     fn next(&self, time: Time) -> Option<(Time, Time)> {
         let after = |span: u64| Time::ZERO.saturating_add(Duration::from_ps(span));
         let (from, to) = (self.from.as_ps(), self.to.as_ps());
-        // So many have ended by `time`.
+        // Outages that have ended by `time`.
         let ended = if time.as_ps() < to { 0 } else { self.every.map_or(1, |every| (time.as_ps() - to) / every.as_ps() + 1) };
         let later = match self.every {
             None if ended > 0 => return None,

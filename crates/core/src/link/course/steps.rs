@@ -74,7 +74,7 @@ impl Steps {
 struct Walk {
     steps: Steps,
     number: usize,
-    /// Of this period.
+    /// Start of the current period.
     start: Time,
 }
 

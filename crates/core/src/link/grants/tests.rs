@@ -41,7 +41,7 @@ fn an_idle_modem_asks_and_waits_for_a_grant() {
     assert_eq!(in_us(grants(&[]).sends(Time::ZERO, 1250, 0)), granted + 1000);
 }
 
-/// What comes after the request of an interval is asked for in the next.
+/// Packets that arrive after the request of an interval are asked for in the next interval.
 #[test]
 fn what_comes_too_late_for_a_request_goes_into_the_next() {
     let at = draws(1)[0];

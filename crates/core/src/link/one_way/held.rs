@@ -24,7 +24,8 @@ impl Held {
         self.arrivals.push(Reverse(arrival));
     }
 
-    /// Whether there is no room for one more beside `backlog` packets in the queue, once all that arrives by `now` has left the wire.
+    /// Returns true if there is no room for one more beside `backlog` packets in the queue, once all that arrives by `now` has left the
+    /// wire.
     pub fn is_full(&mut self, now: Time, backlog: u64) -> bool {
         while self.arrivals.peek().is_some_and(|Reverse(arrival)| *arrival <= now) {
             self.arrivals.pop();

@@ -32,7 +32,7 @@ impl Link {
         self.launch(id, start + self.last.lead + self.config.delay, packets);
     }
 
-    /// What a packet of `ip_len` bytes takes that begins at `start`.
+    /// Returns the transmission of a packet of `ip_len` bytes that begins at `start`.
     #[cold]
     fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
         let framed = self.framed(ip_len);
@@ -52,20 +52,20 @@ impl Link {
         }
     }
 
-    /// What the packets in the queue are on the line, in bytes: that much, or a little less where some are padded and some not.
+    /// Returns the framed bytes of the packets in the queue: exactly, or a little less where some are padded and some not.
     fn framed_in_queue(&self) -> u64 {
         let LinkConfig { overhead, min_frame, .. } = self.config;
         let Count { backlog, backlog_bytes, .. } = self.count;
         (backlog_bytes + backlog * u64::from(overhead)).max(backlog * u64::from(min_frame))
     }
 
-    /// What a packet of `ip_len` bytes takes at the rate of the link.
+    /// Returns the transmission of a packet of `ip_len` bytes at the rate of the link.
     fn framed(&self, ip_len: u32) -> Framed {
         let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
         let bytes = wire_len(ip_len, overhead, min_frame, cells);
         let whole = rate.transmit_time(u64::from(bytes));
         let cell = self.cell_time;
-        // So many times the time of a cell, to the picosecond, which that of all their bytes need not be.
+        // Cells take a whole number of cell times, to the picosecond. The time of all their bytes need not be that.
         let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
         Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
     }
@@ -77,7 +77,7 @@ impl Link {
         lead + self.config.delay
     }
 
-    /// What so many packets of the MTU take, one after the other, without what frames them.
+    /// Returns the time that `packets` packets of the MTU take one after the other, without framing.
     pub fn time_of(&self, packets: u64) -> Duration {
         self.config.rate.transmit_time(packets * u64::from(self.config.mtu))
     }
@@ -93,14 +93,14 @@ impl Link {
         self.cell_time * u64::from(self.cells_of(ip_len) - 1)
     }
 
-    /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
+    /// Sends the packet `id` on, for the link behind an output port. Its `len` bytes have left whole by `end`.
     pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
         self.count.transmitted += 1;
         self.count.ip_bytes += u64::from(len);
         self.launch(id, end + self.config.delay, packets);
     }
 
-    /// The same before another switch, to which its cells have gone by themselves.
+    /// Counts a packet of `len` bytes before another switch, to which its cells have gone by themselves.
     pub fn pass_on(&mut self, len: u32) {
         self.count.transmitted += 1;
         self.count.delivered += 1;

@@ -7,9 +7,9 @@ use crate::time::Duration;
 /// How long packets waited. Those that went straight onto an idle line are counted, not recorded.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// Those that did.
+    /// Waits of the packets that left.
     spread: Quantiles,
-    /// So many packets had left before the first of these, and so many of those that left since are in `spread`.
+    /// Packets that had left before the first recorded one, and packets in `spread` since.
     before: u64,
     recorded: u64,
 }
@@ -29,7 +29,7 @@ impl Link {
         self.waits = Some(Box::default());
     }
 
-    /// What was recorded of waits so far counts no more.
+    /// Discards the waits recorded so far.
     pub fn forget_waits(&mut self) {
         if let Some(waits) = &mut self.waits {
             **waits = Waits { before: self.count.transmitted, ..Waits::default() };

@@ -21,7 +21,7 @@ impl Link {
         }
     }
 
-    /// Whether the packet `id` is nothing but due at `arrival`. If not, it has been put where it belongs.
+    /// Returns true if the packet `id` is simply due at `arrival`. If not, puts it where it belongs.
     #[inline]
     fn goes_straight(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let survives = self.survives(arrival, id, packets);
@@ -41,7 +41,7 @@ impl Link {
         survives && self.travel.is_none()
     }
 
-    /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
+    /// Returns true if the packet `id` survives the way to the far end, where it is due at `arrival`.
     #[inline]
     fn survives(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let Some(loss) = &mut self.loss else { return true };
@@ -78,7 +78,7 @@ impl Link {
         }
     }
 
-    /// Of the packets under way, those are sent on that will arrive before any that is still to be sent.
+    /// Sends on the packets under way that will arrive before any that is still to be sent.
     #[cold]
     fn order(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         let Some(mut travel) = self.travel.take() else { return };

@@ -130,7 +130,7 @@ fn packets_back_to_back_leave_one_after_the_other() {
     assert_eq!(rig.link.busy(Time::from_ps(20 * MS)), Duration::from_millis(4));
 }
 
-/// Of 1230 bytes, each of which takes 1 ms; at 1 Mb/s a packet of 1230 bytes of IP takes 9.84 ms.
+/// Sends packets through a shaper at 1 Mb/s: a frame of 1230 bytes takes 1 ms on the link, and its IP packet takes 9.84 ms of the shaper.
 fn shaped(burst: u64, packets: &[(u64, u32)]) -> (Vec<u64>, u64) {
     let mut rig = Rig::new(&droptail(100));
     rig.link.shape(Shaper { rate: Rate::from_bps(1_000_000), burst });
@@ -266,7 +266,7 @@ fn a_line_loses_and_damages_as_often_as_it_is_told() {
     assert!(rig.dropped.0.iter().all(|(at, seq)| *at == u64::from(*seq) * 2 * MS + 6 * MS), "it is lost when it would have arrived");
 }
 
-/// What comes to an idle link is seen at the far end no earlier than its lag.
+/// A packet that comes to an idle link is seen at the far end no earlier than the lag of the link.
 #[test]
 fn the_lag_is_that_of_the_least_packet() {
     let mut rig = Rig::new(&droptail(3));
@@ -276,8 +276,8 @@ fn the_lag_is_that_of_the_least_packet() {
     assert_eq!(rig.arrived[0].0, rig.link.lag().as_ps());
 }
 
-/// What the link under test must do, done the plain way: one event for each arrival and each end of a transmission,
-/// in order of time, ends of transmissions first.
+/// Plain reference for the link under test: one event for each arrival and each end of a transmission, in order of time, ends of
+/// transmissions first.
 struct Reference {
     queue: Box<dyn Queue + Send>,
     sending: Option<PacketId>,
@@ -418,7 +418,7 @@ proptest! {
     }
 }
 
-/// What a queue remembers for long (BLUE of cake: when it was last empty, to the picosecond) shows seldom.
+/// State that a queue keeps for long (BLUE of cake: when it was last empty, to the picosecond) shows seldom.
 #[test]
 fn lazy_is_eager_for_long() {
     for kind in LAZY {

@@ -76,7 +76,7 @@ fn opportunities_are_counted_in_bytes() {
 #[test]
 fn opportunities_that_nobody_waits_for_are_wasted_and_the_trace_begins_anew() {
     let trace = opportunities(&[1, 2, 2, 10]);
-    // What comes at the very instant of an opportunity is too late for it; both at 12 ms are there for what waits.
+    // Packets that arrive at the instant of an opportunity are too late for it. Both opportunities at 12 ms are there for waiting packets.
     let packets = [(MS, 1500), (10 * MS, 1500), (11 * MS, 1500), (11 * MS, 1500), (11 * MS, 1500)];
     assert_eq!(arrivals(&trace, &packets), [(7_000, 0), (16_000, 1), (17_000, 2), (17_000, 3), (25_000, 4)]);
     // 4 times 1500 bytes in 10 ms.
@@ -194,7 +194,7 @@ fn a_burst_carries_what_waits_in_the_queue() {
     assert!(times[3..].iter().all(|(at, _)| (at - 5400).is_multiple_of(2000)));
 }
 
-/// What is sent on is certain to come before all that is not; what is not is due in time.
+/// Packets that are sent on certainly arrive before all others. The others are due in time.
 #[test]
 fn nothing_is_sent_on_too_early_or_too_late() {
     let jitter = Jitter { spread: Spread::Uniform(Duration::from_millis(7)), correlation: 0.0, in_order: false };

@@ -18,7 +18,7 @@ fn port(kind: &DiscardKind, params: &Params, lines: usize, cell_time: Duration) 
     Port::new(config, (0..lines).map(|_| (kind.build)(params, context())).collect())
 }
 
-/// What a buffer at an input is to the plain reference of a port: a port of its own, from which a cell goes when the other side says so.
+/// Plain reference for buffers at the inputs: each is a port of its own, from which a cell goes when the other side says so.
 struct Inputs {
     each: Vec<Reference>,
     turn: usize,
@@ -37,7 +37,7 @@ impl Inputs {
     fn slot(&mut self, slot: u64, cell_time: u64, silent_from: &mut [Time]) {
         let (now, end) = (Time::from_ps(slot * CELL_TIME.as_ps()), (slot + 1) * CELL_TIME.as_ps());
         for (line, port) in self.each.iter_mut().enumerate() {
-            // What RED takes for the idle time: since the buffer was empty.
+            // RED counts idle time from when the buffer became empty.
             port.free = if port.held.is_empty() { silent_from[line] } else { now };
             if port.inputs[line].front().is_some_and(|(time, _)| *time <= now) {
                 let (_, cell) = port.inputs[line].pop_front().unwrap();

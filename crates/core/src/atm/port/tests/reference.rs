@@ -33,9 +33,9 @@ pub struct Reference {
     /// Cells with the time they have left.
     pub sent: Vec<(Time, Cell)>,
     pub dropped: Vec<(Cell, CellDrop)>,
-    /// Of each channel: the frame's state, the cells passed since the last end of a frame.
+    /// State of the frame, and cells passed since the last end of a frame, per channel.
     pub channels: Vec<(State, usize)>,
-    /// Of each channel, the cells to be dropped after one that was lost.
+    /// Cells to be dropped after a lost one, per channel.
     pub to_drop: Vec<u32>,
     pub marked: BTreeSet<u32>,
     pub integral: u128,
