@@ -10,7 +10,7 @@ const TOKEN: i128 = 8 * 1_000_000_000_000;
 #[derive(Debug)]
 pub struct Bucket {
     rate: Rate,
-    /// Of [`TOKEN`]s, as `tokens`.
+    /// Capacity in [`TOKEN`]s, as `tokens`.
     size: i128,
     /// Less than nothing where more was taken than there was.
     tokens: i128,
@@ -24,13 +24,13 @@ impl Bucket {
         let size = i128::from(size) * TOKEN;
         Bucket { rate, size, tokens: size, filled: Time::ZERO }
     }
-    /// What has come up to `now` is there.
+    /// Adds the tokens that have come up to `now`.
     pub fn fill(&mut self, now: Time) {
         let since = i128::from(now.since(self.filled).as_ps());
         self.tokens = (self.tokens + since * i128::from(self.rate.as_bps())).min(self.size);
         self.filled = now;
     }
-    /// Whether there are tokens for `len` bytes.
+    /// Returns true if there are tokens for `len` bytes.
     pub fn has(&self, len: u32) -> bool {
         self.tokens >= i128::from(len) * TOKEN
     }

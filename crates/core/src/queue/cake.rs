@@ -133,11 +133,11 @@ fn quantum(rate: Rate, mtu: u32) -> u32 {
 struct Tin {
     lines: Lines,
     codel: CodelConfig,
-    /// What it would have sent at the rate that it is meant for.
+    /// Schedule of the tin at its threshold rate.
     schedule: Schedule,
-    /// What its turn is, in sixteenths of a byte, as long as it is not ahead of that, and else.
+    /// Quantum in sixteenths of a byte: the first while the tin is not ahead of its schedule, the second otherwise.
     turns: [i64; 2],
-    /// What is left of its turn.
+    /// Credit left of its turn.
     credit: i64,
 }
 
@@ -146,7 +146,7 @@ struct Cake {
     wire: Wire,
     /// CoDel's interval where packets are short, and how long BLUE waits for what a change does.
     rtt: Duration,
-    /// Of the shaper, with whether a train of packets is under way.
+    /// Schedule of the shaper, and true if a train of packets is under way.
     shaper: Option<(Schedule, bool)>,
     tin_of: [u8; Dscp::COUNT as usize],
     tins: Vec<Tin>,

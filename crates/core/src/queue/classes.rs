@@ -8,7 +8,7 @@ use super::{Party, QueueContext};
 use crate::packet::{Dscps, Ecn, Packet};
 use crate::params::{Kind, Named, ParamSpec, Params, Value};
 
-/// What a class takes, for the table of its parameters.
+/// Key of a class for codepoints, in the table of its parameters.
 pub(super) const DSCP: ParamSpec =
     ParamSpec { name: "dscp", kind: Kind::Dscps, default: Some(Value::Auto), doc: "the codepoints that it takes. When not given: all" };
 pub(super) const ECN: ParamSpec = ParamSpec {
@@ -38,7 +38,7 @@ pub const HOST: ParamSpec = ParamSpec {
     doc: "the hosts whose packets it takes: what they send and what is sent to them. When not given: all",
 };
 
-/// What tables of classes are called.
+/// Name of the tables of classes.
 pub(super) const CLASS: &str = "class";
 
 /// A set of ECN fields.
@@ -58,14 +58,14 @@ impl Ecns {
             _ => Ecns::L4S,
         }
     }
-    /// Whether `ecn` is in it.
+    /// Returns true if `ecn` is in the set.
     #[inline]
     pub const fn has(self, ecn: Ecn) -> bool {
         self.0 >> ecn as u8 & 1 != 0
     }
 }
 
-/// What one class takes, of those it takes anything of: all that each part allows.
+/// Filter of one class among the packets of its parties: a packet must match every part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rule {
     dscp: Option<Dscps>,
@@ -80,7 +80,7 @@ impl Rule {
         Rule {
             dscp: class.dscps(DSCP.name),
             ecn: given(ECN.name).map(|name| Ecns::named(class.choice(name))),
-            // Of 2^64 as many as it says; the whole is one less, which no test will find.
+            // A share of 2^64 hashes; the whole is one less than 2^64, which no test will find.
             hash: given(HASH.name).map(|name| ((class.number(name) * 18_446_744_073_709_551_616.0) as u64, key)),
         }
     }
@@ -120,7 +120,7 @@ impl Whose {
 pub enum Share {
     /// Nothing.
     None,
-    /// That with some codepoints, ECN fields or hashes.
+    /// Packets with some codepoints, ECN fields or hashes.
     Some,
     /// All.
     All,
@@ -149,7 +149,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Of the tables `classes`, which [`check`] let pass.
+    /// Returns the classifier of the tables `classes`, which [`check`] let pass.
     pub fn new(classes: &[Params], context: &QueueContext) -> Self {
         let mut rng = context.rng.clone();
         let rules = classes.iter().map(|class| (Whose::new(class), Rule::new(class, rng.next_u64()))).zip(0..);
@@ -300,7 +300,7 @@ mod tests {
             "the first has it, and all that it says must hold"
         );
         assert_eq!([7, 3, 5, 9, 2, 8].map(|route| number("EF", route)), [0, 0, 3, 5, 0, 0]);
-        // Of whom nothing is known, and beyond all that is known.
+        // Routes of which nothing is known, and routes beyond all that are known.
         assert_eq!([number("CS0", 6), number("EF", 6), number("CS0", 100), number("EF", 100)], [4, 5, 4, 5]);
         assert!(classifier.sheets.len() <= parties.len() + 1);
     }

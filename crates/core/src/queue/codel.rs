@@ -34,7 +34,7 @@ pub(super) const CE_THRESHOLD: ParamSpec = ParamSpec {
     doc: "ECN-capable packets that waited longer than this are all marked, with `ecn` or without. When not given: none is for that",
 };
 
-/// Whether ECN-capable packets are marked; `default` as `tc` has it, for `fq_codel` RFC 8290 §5.2.6 too.
+/// Parameter that marks ECN-capable packets; `default` is that of `tc`, and for `fq_codel` also that of RFC 8290 §5.2.6.
 pub(super) const fn ecn(default: bool) -> ParamSpec {
     ParamSpec {
         name: "ecn",
@@ -72,7 +72,7 @@ fn limit(params: &Params, context: &QueueContext) -> Limit {
     roomy_limit_of(params, context, LIMIT_PACKETS)
 }
 
-/// What [`TARGET`], [`INTERVAL`], [`ecn`] and [`CE_THRESHOLD`] say.
+/// Returns the configuration from [`TARGET`], [`INTERVAL`], [`ecn`] and [`CE_THRESHOLD`].
 pub(super) fn config_of(params: &Params, context: &QueueContext) -> CodelConfig {
     CodelConfig {
         target: params.duration(TARGET.name),
@@ -109,7 +109,7 @@ impl Queue for CodelQueue {
         let mut waiting = Waiting { line: self.fifo.backlog(), elsewhere: 0 };
         self.control.dequeue(&self.config, now, &mut waiting, packets, log)
     }
-    // What left the queue empty has ended the dropping state, and one packet alone begins none. Nor has it waited at all.
+    // A packet that left the queue empty has ended the dropping state, and one packet alone begins none. It has not waited either.
     fn passes(&self) -> u32 {
         self.fifo.largest()
     }

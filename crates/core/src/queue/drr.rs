@@ -33,7 +33,7 @@ struct Line {
     held: Backlog,
     /// IP bytes that it may still send in its turn.
     deficit: u64,
-    /// Whether its turn has begun.
+    /// True if its turn has begun.
     has_turn: bool,
 }
 
@@ -56,7 +56,7 @@ impl Drr {
         self.packets -= 1;
         self.bytes -= u64::from(packets[id].ip_len());
         if line.held.is_empty() {
-            // What is left of its deficit is lost: a line does not save up while it has nothing to send.
+            // The rest of its deficit is lost: a flow queue does not save up while it has nothing to send.
             (line.deficit, line.has_turn) = (0, false);
             if self.active.front() == Some(&number) {
                 self.active.pop_front();

@@ -160,12 +160,12 @@ struct Scheduler {
     /// The shares, in thousandths.
     classic: u64,
     l4s: u64,
-    /// What the classic line is owed, in thousandths of a byte.
+    /// Service owed to the classic queue, in thousandths of a byte.
     owed: u64,
 }
 
 impl Scheduler {
-    /// Whether the first packet of the classic line is next, of `len` bytes; `l4s` if the other line has one.
+    /// Returns true if the first packet of the classic queue is next, of `len` bytes; `l4s` if the L4S queue has one.
     #[inline]
     fn classic_is_next(&mut self, len: Option<u32>, l4s: bool) -> bool {
         let Some(len) = len.filter(|_| l4s) else {
@@ -187,7 +187,7 @@ impl Scheduler {
 }
 
 impl DualPi2 {
-    /// What the first packet of `line` has waited.
+    /// Returns how long the first packet of `line` has waited.
     fn wait(line: &Backlog, now: Time, packets: &Packets) -> Duration {
         line.first().map_or(Duration::ZERO, |id| now.since(packets[id].stamp))
     }
@@ -203,7 +203,7 @@ impl DualPi2 {
         }
     }
 
-    /// RFC 9332 appendix A.2, figure 7: what becomes of the L4S packet `id`: whether it goes out.
+    /// Marks or drops the L4S packet `id` if its chance says so (RFC 9332 appendix A.2, figure 7). Returns true if it goes out.
     #[inline]
     fn send_l4s(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         if self.control.is_overloaded(&self.config) && self.recur_l4s.hits(self.control.p_classic()) {
@@ -219,7 +219,7 @@ impl DualPi2 {
         true
     }
 
-    /// The same of the classic packet `id`.
+    /// Marks or drops the classic packet `id` if its chance says so. Returns true if it goes out.
     #[inline]
     fn send_classic(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         if self.recur_classic.hits(self.control.p_classic()) && (self.control.is_overloaded(&self.config) || !mark(now, id, packets, log)) {

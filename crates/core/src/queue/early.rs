@@ -12,25 +12,26 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
-/// What to do with an arrival.
+/// Decision on an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Let it in.
     Accept,
     /// It is to signal congestion: mark it if it can be marked, else drop it.
     Signal,
-    /// The same where the average is over the upper threshold, and RFC 3168 §7 would drop it whether or not it could be marked.
+    /// It is to signal congestion while the average is over the upper threshold: RFC 3168 §7 would drop it whether or not it could be
+    /// marked.
     Severe,
 }
 
-/// What is made of a verdict.
+/// Reaction to a verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marking {
     /// ECN-capable packets are marked, not dropped.
     pub ecn: bool,
     /// Over the upper threshold they are dropped all the same.
     pub harddrop: bool,
-    /// What would have been marked, and cannot be, is let in.
+    /// Packets that would be marked but cannot be are let in.
     pub nodrop: bool,
 }
 
@@ -131,7 +132,7 @@ impl Red {
         self.decide(ip_len)
     }
 
-    /// The same where another keeps the average of the queue.
+    /// Judges an arrival where another keeps the average of the queue.
     pub(super) fn judge(&mut self, average: f64, ip_len: u32) -> Verdict {
         self.average = average;
         self.decide(ip_len)

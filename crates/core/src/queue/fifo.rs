@@ -16,7 +16,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Of so many packets, of so many bytes together.
+    /// Returns `packets` or `bytes`, whichever is counted.
     #[inline]
     pub const fn of(self, packets: u64, bytes: u64) -> u64 {
         match self {
@@ -24,7 +24,7 @@ impl Measure {
             Measure::Packets => packets,
         }
     }
-    /// What a packet of `ip_len` bytes takes.
+    /// Returns the cost of a packet of `ip_len` bytes.
     #[inline]
     pub const fn cost(self, ip_len: u32) -> u64 {
         match self {
@@ -44,7 +44,7 @@ impl Measure {
 /// How much may be held, and in what it is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
-    /// What is counted.
+    /// Unit of the limit.
     pub measure: Measure,
     /// The most that may be held.
     pub max: u64,
@@ -62,7 +62,7 @@ impl Limit {
         }
     }
 
-    /// Whether a packet of `ip_len` bytes may be held beside the `held` that are, counted as [`Limit::measure`] says.
+    /// Returns true if a packet of `ip_len` bytes may be held beside the `held` that are, counted in [`Limit::measure`].
     #[inline]
     pub const fn has_room(&self, held: u64, ip_len: u32) -> bool {
         held + self.measure.cost(ip_len) <= self.max
@@ -77,7 +77,7 @@ impl Limit {
     }
 }
 
-/// What every queue of one line may hold.
+/// Parameter that limits a single FIFO.
 pub(super) const LIMIT: ParamSpec = ParamSpec {
     name: "limit",
     kind: Kind::Capacity,
@@ -152,7 +152,7 @@ impl Backlog {
     pub const fn packets(&self) -> u64 {
         self.line.len() as u64
     }
-    /// Whether nothing is held.
+    /// Returns true if nothing is held.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.line.is_empty()
@@ -171,7 +171,7 @@ impl Fifo {
     pub fn new(limit: Limit) -> Self {
         Fifo { held: Backlog::default(), limit }
     }
-    /// Whether `packet` may still be held.
+    /// Returns true if `packet` fits.
     #[inline]
     pub fn fits(&self, packet: &Packet) -> bool {
         self.limit.has_room(self.held(self.limit.measure), packet.ip_len())
@@ -214,7 +214,7 @@ impl Fifo {
     pub fn backlog(&mut self) -> &mut Backlog {
         &mut self.held
     }
-    /// What is held, counted in `measure`.
+    /// Returns how much is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
         measure.of(self.held.packets(), self.held.bytes())

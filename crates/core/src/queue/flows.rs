@@ -40,14 +40,14 @@ pub struct Classifier(By);
 
 #[derive(Debug)]
 enum By {
-    /// By a hash of its flow, keyed so that another seed has other collisions: this many lines.
+    /// Hash of the flow to one of `lines` flow queues, keyed so that another seed has other collisions.
     Hash { lines: u32, key: u64 },
     /// The line of its flow, in the order in which flows first came. For each route the number of its line plus 1, or 0; and how many there are.
     Each { lines: Vec<u32>, count: u32 },
 }
 
 impl Classifier {
-    /// As [`FLOWS`] and [`COLLISIONS`] say.
+    /// Returns the classifier that [`FLOWS`] and [`COLLISIONS`] describe.
     pub fn new(params: &Params, rng: &mut Rng) -> Self {
         let hashed = Classifier::hash(params.integer(FLOWS.name) as u32, rng);
         if params.boolean(COLLISIONS.name) { hashed } else { Classifier::each() }
@@ -98,7 +98,7 @@ pub struct Quanta {
 }
 
 impl Quanta {
-    /// As [`QUANTUM`] says.
+    /// Returns the quanta that [`QUANTUM`] describes.
     pub fn new(params: &Params, context: &QueueContext) -> Self {
         let each = if params.is_auto(QUANTUM.name) { u64::from(context.mtu) } else { params.integer(QUANTUM.name) };
         Quanta { first: each, each }
@@ -113,11 +113,11 @@ struct Flow<S> {
     held: Backlog,
     /// IP bytes that it may still send in its turn.
     credit: i32,
-    /// Whether it is in the list of new or of old lines, or parked.
+    /// True if it is in the list of new or of old flow queues, or parked.
     active: bool,
-    /// Whether it waits for its time.
+    /// True if it waits for its time.
     parked: bool,
-    /// Whether it had a turn before.
+    /// True if it had a turn before.
     known: bool,
     state: S,
 }
@@ -311,7 +311,7 @@ impl<S: Clone> FlowQueues<S> {
         self.flows.iter().filter(|flow| !flow.held.is_empty()).count()
     }
 
-    /// What is held, counted in `measure`.
+    /// Returns how much is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
         measure.of(self.packets, self.bytes)

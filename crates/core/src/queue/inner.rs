@@ -8,7 +8,7 @@ use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
 
-/// What holds the packets of a queue that only says when they go, or of one of its classes.
+/// Queue that holds the packets of a scheduler or shaper, or of one of its classes.
 pub(super) const QUEUE: ParamSpec = ParamSpec {
     name: "queue",
     kind: Kind::Queue,
@@ -32,7 +32,7 @@ impl QueueContext {
     }
 }
 
-/// What a table of the array `name` is called, by its place.
+/// Returns the name of a table of the array `name`, by its place.
 fn called(name: &str, place: usize) -> String {
     format!("{name} {}", place + 1)
 }
@@ -44,7 +44,7 @@ pub(super) fn inner(params: &Params, context: &QueueContext) -> Box<dyn Queue + 
     build(&choice, place)
 }
 
-/// What holds packets where nothing is said.
+/// Returns the queue that holds packets if none is given.
 fn usual(place: &QueueContext) -> Choice {
     let bytes = place.rate.bytes_in(place.rtt).max(10 * u64::from(place.mtu));
     super::choice(super::droptail::KIND.name).with(&[(LIMIT.name, Value::Capacity(Capacity::Bytes(bytes)))])
@@ -84,7 +84,7 @@ fn check_inside(params: &Params, context: &QueueContext) -> Result<(), String> {
     Ok(())
 }
 
-/// The same with BDPs as bytes, also inside: the rate there times `rtt`.
+/// Returns `params` with BDPs as bytes, also inside: the rate there times `rtt`.
 pub fn in_bytes(params: &Params, rate: Rate, rtt: Duration) -> Params {
     let inside = rate_inside(params, rate);
     let settled = |value: Value| match value {

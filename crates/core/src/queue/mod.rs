@@ -63,7 +63,7 @@ macro_rules! drop_reasons {
             pub const fn event(self) -> &'static str {
                 match self { $(DropReason::$reason => concat!("dropped_", $word)),* }
             }
-            /// What it means, in one line.
+            /// Meaning, in one line.
             pub const fn summary(self) -> &'static str {
                 match self { $(DropReason::$reason => $doc),* }
             }
@@ -82,7 +82,7 @@ drop_reasons! {
     AckFilter, "ack_filter", "an ACK filter left it out: an ACK behind it in the queue said all that it did";
 }
 
-/// Where a queue reports what it did to a packet.
+/// Log to which a queue reports drops and marks.
 pub trait QueueLog {
     /// The packet `id` was dropped; it is still there.
     fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason);
@@ -141,13 +141,13 @@ pub trait Queue {
     fn passes(&self) -> u32 {
         0
     }
-    /// Whether it may hold packets back from an idle link: then [`Queue::opens`] says until when, and it is never asked to [`Queue::pass`] one. For the
-    /// life of the queue.
+    /// True if it may hold packets back from an idle link: then [`Queue::opens`] says until when, and it is never asked to [`Queue::pass`]
+    /// one. The answer holds for the life of the queue.
     fn shapes(&self) -> bool {
         false
     }
-    /// Of a queue that shapes and holds something: the first time from `from` on at which it has a packet to transmit. It is asked for none before.
-    /// Until then an arrival may make it earlier, and nothing makes it later.
+    /// Returns the first time from `from` on at which a queue that shapes and holds something has a packet to transmit. It is asked for
+    /// none before. Until then an arrival may make that time earlier, and nothing makes it later.
     fn opens(&self, from: Time) -> Time {
         from
     }
@@ -155,7 +155,7 @@ pub trait Queue {
     fn first(&self) -> Option<PacketId> {
         None
     }
-    /// What is held, counted in `measure`.
+    /// Returns how much is held, counted in `measure`.
     fn held(&self, measure: Measure) -> u64;
     /// Packets with this [`Packet::route`](crate::packet::Packet::route) are of `party`: told before the first of them comes, for a queue whose
     /// classes go by that, or that has such queues inside. Nobody is told of a packet that is of nobody known.
@@ -169,7 +169,7 @@ pub trait Queue {
     fn handle_timeout(&mut self, _now: Time) {}
 }
 
-/// What a queue is told of its place when it is made.
+/// Facts about its place that a queue is given when it is made.
 #[derive(Clone, Debug)]
 pub struct QueueContext {
     /// Rate of the link it feeds (of framed packets).
@@ -184,13 +184,13 @@ pub struct QueueContext {
 
 /// One kind of queue.
 pub struct QueueKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say ("min_threshold must be under max_threshold").
     /// `Err` is one sentence for the user.

@@ -76,7 +76,7 @@ fn limit(params: &Params, context: &QueueContext) -> Limit {
     roomy_limit_of(params, context, LIMIT_PACKETS)
 }
 
-/// What the parameters of the control say.
+/// Returns the configuration of the control from the parameters.
 pub(super) fn config_of(params: &Params, context: &QueueContext) -> PieConfig {
     PieConfig {
         target: params.duration(TARGET.name),

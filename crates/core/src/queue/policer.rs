@@ -64,7 +64,7 @@ impl Queue for Policer {
         // RFC 2697 section 3: the bucket fills at the rate, up to the burst.
         self.bucket.fill(now);
         let len = packets[id].ip_len();
-        // What is dropped takes no tokens; that includes what does not fit into the line.
+        // Dropped packets take no tokens, nor do packets that do not fit into the queue.
         if !self.bucket.has(len) || !self.fifo.fits(&packets[id]) {
             discard(now, id, DropReason::Overflow, packets, log);
             return;

@@ -50,7 +50,7 @@ pub struct Shape {
     pub transmit: u64,
     /// The most of them that one peer may take.
     pub per_peer: u64,
-    /// Of them, guaranteed to each of the first `peers` peers.
+    /// Buffers of `transmit` guaranteed to each of the first `peers` peers.
     pub reserved: u64,
     /// How many peers have reserved buffers.
     pub peers: u64,
@@ -106,7 +106,7 @@ impl Shape {
     }
 }
 
-/// Where a packet that arrives may go.
+/// Side on which an arriving packet may be buffered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Straight to the transmit side.
@@ -159,14 +159,14 @@ impl Pool {
         self.peers.len() - 1
     }
 
-    /// Whether the transmit side has `cost` buffers for this peer: its guaranteed ones first, then common ones.
+    /// Returns true if the transmit side has `cost` buffers for this peer: its guaranteed ones first, then common ones.
     fn transmit_has(&self, peer: &Peer, cost: u64) -> bool {
         let common = self.shape.transmit - self.shape.reserved * self.shape.peers;
         let from_common = cost.saturating_sub(peer.reserved.saturating_sub(peer.transmit_used));
         peer.transmit_used + cost <= self.shape.per_peer && self.common_used + from_common <= common
     }
 
-    /// Where `packet` would go now. A peer's packets keep their order: none passes one that waits on its receive side.
+    /// Returns where `packet` would go now. A peer's packets keep their order: none passes one that waits on its receive side.
     pub fn place(&mut self, packet: &Packet) -> Place {
         let (cost, i) = self.account(packet);
         let peer = &self.peers[i];

@@ -7,7 +7,7 @@ use crate::packet::{Dscps, PacketId, Packets};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
 use crate::time::Time;
 
-/// What can be said of a class.
+/// Parameters of a class.
 static CLASSES: [ParamSpec; 6] = [DSCP, ECN, HASH, GROUP, HOST, QUEUE];
 
 /// The registry entry.

@@ -102,7 +102,7 @@ impl Queue for RedAnsnet {
             Place::Transmit => self.transmit(now, id, packets, log),
             Place::Receive => self.pool.push_receive(id, packets),
             Place::Nowhere => {
-                // Without a receive side the packet did come to the full transmit side: the average sees it (FJ93 Fig. 2).
+                // The packet came to the full transmit side if there is no receive side: the average sees it (FJ93 Fig. 2).
                 if self.pool.shape().receive == 0 {
                     self.red.arrival(now, self.pool.transmit_used(), packets[id].ip_len());
                 }

@@ -183,7 +183,7 @@ impl Queue for Sfq {
         packets[id].stamp = now;
         let number = self.line_of(id, packets);
         self.push(number, id, packets);
-        // What is hashed anew may be in a line that is over its depth by more than one.
+        // A packet hashed anew may be in a flow queue that exceeds its depth by more than one.
         while self.lines[number].held.len() as u64 > self.depth {
             let Some(dropped) = self.take(number as u32, !self.headdrop, packets) else { break };
             discard(now, dropped, DropReason::Overflow, packets, log);

@@ -14,15 +14,15 @@ use crate::time::Time;
 
 /// One way to share a memory.
 pub struct SharingKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// Source that defines it.
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
-    /// What it is with these.
+    /// Returns the sharing with these parameters.
     pub build: fn(&Params) -> Sharing,
 }
 
@@ -93,7 +93,7 @@ impl SharedBuffer {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// What a port could hold alone, in bytes: less than a packet of this, and nothing would pass.
+    /// Returns the bytes that a port could hold alone: if they are less than a packet, nothing passes.
     pub fn alone(&self) -> u64 {
         match self.sharing {
             Sharing::Static => self.bytes / self.ports,
@@ -101,7 +101,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether a port that holds `held` bytes may take a packet of `len` more.
+    /// Returns true if a port that holds `held` bytes may take a packet of `len` more.
     fn admits(&self, held: u64, len: u64) -> bool {
         let used = self.used();
         match self.sharing {
@@ -130,12 +130,12 @@ impl SharedPort {
     #[inline]
     fn account(&mut self) {
         let held = self.queue.held(Measure::Bytes);
-        // Of two's complement: less is added as well.
+        // The difference wraps in two's complement: a decrease is added as well.
         self.memory.used.fetch_add(held.wrapping_sub(self.held), Ordering::Relaxed);
         self.held = held;
     }
 
-    /// Whether the memory has room for the packet `id`; if not, it is dropped.
+    /// Returns true if the memory has room for the packet `id`; if not, drops it.
     #[inline]
     fn admits(&self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         let admits = self.memory.admits(self.held, packets[id].ip_len().into());
@@ -161,7 +161,7 @@ impl Queue for SharedPort {
     fn pass(&mut self, idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         self.admits(now, id, packets, log) && self.queue.pass(idle, now, id, packets, log)
     }
-    // What other ports hold may leave no room: it is always asked.
+    // Packets of other ports may leave no room: the queue is always asked.
     fn passes(&self) -> u32 {
         0
     }

@@ -1,4 +1,4 @@
-//! What every queue of the registry must do, whatever its parameters, as long as its `check` accepts them.
+//! Promises of every queue of the registry, whatever its parameters, as long as its `check` accepts them.
 
 mod trees;
 
@@ -23,7 +23,7 @@ pub(super) fn packet(seq: u32, len: u16, ingress: u16) -> (Packet, Segment) {
     (packet, segment)
 }
 
-/// The same, ECN-capable as `ecn` says.
+/// Returns the packet of [`packet`] with the ECN field `ecn`.
 pub(super) fn packet_with(ecn: Ecn, seq: u32, len: u16) -> (Packet, Segment) {
     let (mut packet, segment) = packet(seq, len, 0);
     packet.ecn = ecn;
@@ -89,7 +89,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut queue = (kind.build)(params, context.clone());
     let limit = params.0.iter().find(|(name, value)| *name == "limit" && *value != Value::Auto);
     let limit = limit.map(|_| Limit::new(params.capacity("limit"), context));
-    // Of the last flow nobody knows whose it is.
+    // The last flow's hosts and group are unknown.
     let names = ["a", "b", "c"];
     for flow in 0..5_u32 {
         let [group, from, to] = [flow, flow + 1, flow / 2].map(|n| names[n as usize % 3]);
@@ -99,7 +99,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut kept = Packets::new();
     let mut seen = Seen { ledger: Ledger::default(), out: vec![] };
     let mut arrived: Vec<(Packet, Time)> = vec![];
-    // What the queue must hold: what came, less what left or was dropped.
+    // Content that the queue must hold: arrivals less departures and drops.
     let (mut bytes, mut packets, mut drops) = (0_u64, 0_u64, 0);
     assert!(queue.dequeue(now, &mut kept, &mut seen.ledger).is_none(), "a new queue is empty");
     let drain = steps.iter().filter(|s| matches!(s, Step::Arrive { .. })).map(|_| Step::Depart);
@@ -113,7 +113,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
             Step::Wait { us } => now += Duration::from_micros(us),
             Step::Arrive { len, flow, ecn, dscp } => {
                 let (mut packet, mut segment) = packet(arrived.len() as u32, len, (flow % 3) as u16);
-                // Those without payload are ACKs, some of them duplicates, and so are some with it.
+                // Packets without payload are ACKs, some of them duplicates. Some packets with payload are ACKs, too.
                 if len < 1000 {
                     (segment.flags, segment.ack) = (flags::ACK, segment.seq / 2);
                 }

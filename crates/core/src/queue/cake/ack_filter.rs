@@ -17,13 +17,14 @@ pub fn spare(word: &str) -> Option<usize> {
 /// Flags that an ACK may have and be left out: those of classic ECN (RFC 3168).
 const ECN: u16 = flags::ECE | flags::CWR;
 
-/// Whether this is an ACK and nothing else: no payload, no option but timestamps and SACK blocks, no flag that has a meaning of its own.
+/// Returns true if `segment` is an ACK and nothing else: no payload, no options but timestamps and SACK blocks, no flag with a meaning of
+/// its own.
 #[inline]
 pub fn is_pure(segment: &Segment) -> bool {
     segment.len == 0 && segment.has(flags::ACK) && segment.flags & !(flags::ACK | ECN) == 0 && !segment.has_accecn()
 }
 
-/// Whether the pure ACK `old` is redundant once `new` comes, which is behind it.
+/// Returns true if the pure ACK `old` is redundant once `new` comes, which is behind it.
 pub fn is_redundant(old: &Segment, new: &Segment) -> bool {
     new.has(flags::ACK)
         && new.flags & (flags::SYN | flags::RST) == 0
@@ -41,7 +42,7 @@ fn is_later(old: &Segment, new: &Segment) -> bool {
     }
 }
 
-/// Whether `new` acknowledges all that `old` does, and more. The same again is a duplicate ACK, which counts.
+/// Returns true if `new` acknowledges all that `old` does, and more. An equal ACK is a duplicate ACK, which counts.
 fn says_more(old: &Segment, new: &Segment) -> bool {
     let is_known = |block: (u32, u32)| !is_before(new.ack, block.1) || blocks(new).any(|other| contains(other, block));
     !is_before(new.ack, old.ack)
@@ -61,12 +62,12 @@ fn is_dsack(segment: &Segment) -> bool {
     is_before(first.0, segment.ack) || blocks.next().is_some_and(|second| contains(second, first))
 }
 
-/// Whether `block` is within `other`.
+/// Returns true if `block` is within `other`.
 const fn contains(other: (u32, u32), block: (u32, u32)) -> bool {
     !is_before(block.0, other.0) && !is_before(other.1, block.1)
 }
 
-/// Of sequence numbers and timestamps, which wrap (RFC 9293 section 3.4).
+/// Returns true if `a` is before `b`, for sequence numbers and timestamps, which wrap (RFC 9293 section 3.4).
 const fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }

@@ -6,7 +6,7 @@ use crate::packet::{PacketId, Packets};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What BLUE's probability is counted in: one over this.
+/// Denominator of BLUE's probability.
 const UNIT: u16 = 4096;
 /// Up by 1/256, down by 1/4096 (see docs/queues/cake.md).
 const UP: u16 = UNIT / 256;
@@ -15,7 +15,7 @@ const DOWN: u16 = 1;
 /// BLUE (Feng, Shin, Kandlur and Saha 2002): a drop probability that rises when the queue overflows and falls when it runs empty.
 #[derive(Clone, Debug)]
 pub struct Blue {
-    /// Of [`UNIT`]s.
+    /// Probability in units of 1 / [`UNIT`].
     probability: u16,
     /// Until when it stands.
     frozen: Time,
@@ -40,7 +40,7 @@ impl Blue {
             self.frozen = now.saturating_add(freeze);
         }
     }
-    /// Whether this packet is dropped.
+    /// Returns true if this packet is dropped.
     #[inline]
     fn hits(&self, rng: &mut Rng) -> bool {
         self.probability > 0 && rng.below(UNIT.into()) < self.probability.into()
@@ -82,7 +82,7 @@ impl Cobalt {
         self.blue.empty(now, freeze);
         None
     }
-    /// What asking an empty line for a packet comes to.
+    /// Updates CoDel and BLUE when an empty flow queue is asked for a packet.
     #[inline]
     pub fn rest(&mut self, now: Time, freeze: Duration) {
         self.codel.rest();

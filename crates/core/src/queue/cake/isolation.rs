@@ -29,7 +29,7 @@ pub enum End {
 #[derive(Debug)]
 pub struct Isolation {
     by: By,
-    /// Whether a turn is a part of what its host has, at either end.
+    /// True, per end, if a flow's turn is a share of its host's turn.
     fair: [bool; 2],
     numbers: BTreeMap<String, u32>,
     pairs: BTreeMap<[u32; 2], u32>,
@@ -37,7 +37,7 @@ pub struct Isolation {
     known: Vec<Flow>,
 }
 
-/// What a packet is of.
+/// Flow and hosts of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// Packets with the same go into one line.
@@ -47,7 +47,7 @@ pub struct Flow {
 }
 
 impl Isolation {
-    /// As `word` of [`WORDS`] says.
+    /// Returns the isolation that `word` of [`WORDS`] names.
     pub fn named(word: &str) -> Self {
         let (by, fair) = match word {
             "flowblind" => (By::Nothing, [false; 2]),
@@ -85,7 +85,7 @@ impl Isolation {
         }
         self.known[place] = Flow { tag, hosts };
     }
-    /// Of a route that nobody told of: a flow with hosts of its own.
+    /// Returns the flow of a route that nobody told of: one with hosts of its own.
     const fn unknown(&self, route: u32) -> Flow {
         let tag = match self.by {
             By::Nothing => 0,
@@ -94,7 +94,7 @@ impl Isolation {
         };
         Flow { tag, hosts: [NOBODY; 2] }
     }
-    /// What packets with this route are of.
+    /// Returns the flow of packets with this route.
     #[inline]
     pub fn flow(&self, route: u32) -> Flow {
         self.known.get(route as usize).copied().unwrap_or_else(|| self.unknown(route))

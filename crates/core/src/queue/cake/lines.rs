@@ -14,7 +14,7 @@ use crate::packet::{PacketId, Packets};
 pub const LINES: usize = 1024;
 /// Lines of a set.
 pub const WAYS: usize = 8;
-/// What credit is counted in: parts of a byte, so that a part of a quantum is exact enough never to be seen.
+/// Units of credit per byte, small enough that rounding a part of a quantum never shows.
 pub const BYTE: i64 = 1 << 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,13 +29,13 @@ enum Place {
 #[repr(align(64))]
 struct Line {
     held: Backlog,
-    /// Of what flow or host it was last; [`NOBODY`] where it was never used.
+    /// Tag of the last flow or host that used it; [`NOBODY`] if it was never used.
     tag: u32,
     hosts: [u32; 2],
     place: Place,
-    /// Whether it used up a turn since it was idle: its hosts count it.
+    /// True if it used up a turn since it was idle: its hosts count it.
     busy: bool,
-    /// Of [`BYTE`]s.
+    /// Credit in units of 1 / [`BYTE`].
     credit: i64,
     /// How many packets joined behind the last pure ACK, where ACKs are filtered: if no more are held, none of them is one.
     since_ack: u32,
@@ -148,7 +148,8 @@ impl Lines {
         self.lines.resize_with(LINES, line);
     }
 
-    /// The same where the first way is not its own: one that is, or else one that is free, or else the first, which is shared.
+    /// Searches the set when the first way belongs to another flow: finds the flow's own way, else a free way, else the first way, which is
+    /// shared.
     fn search(&mut self, direct: usize, flow: Flow) -> usize {
         let first = direct - direct % WAYS;
         let mut ways = (0..WAYS).map(|n| first + (direct + n) % WAYS);
@@ -167,7 +168,7 @@ impl Lines {
         number
     }
 
-    /// Whether the hosts of a line count it.
+    /// Sets whether the hosts of a flow queue count it.
     #[inline]
     fn count(&mut self, number: usize, busy: bool) {
         if self.lines[number].busy != busy {
@@ -194,7 +195,7 @@ impl Lines {
         }
     }
 
-    /// What a turn of this line is: a quantum, or the part of it that it has of its host with the most busy lines.
+    /// Returns the turn of this flow queue: a quantum, or its part of the quantum of its host with the most busy flow queues.
     #[inline]
     fn turn(&self, number: usize) -> i64 {
         let hosts = &self.lines[number].hosts;

@@ -11,7 +11,7 @@ const BYTE: u64 = 8 * 1_000_000_000_000;
 pub struct Schedule {
     rate: u64,
     next: Time,
-    /// What `next` leaves out: a part of a picosecond, in units of one over the rate.
+    /// Remainder of `next`: a part of a picosecond, in units of one over the rate.
     rest: u64,
     /// The last packet's size, and how long it takes: whole picoseconds and the rest. The next packet is mostly of the same size, and then nothing is divided.
     last: (u32, u64, u64),
@@ -27,7 +27,7 @@ impl Schedule {
     pub const fn next(&self) -> Time {
         self.next
     }
-    /// Those so far are through by `at`: the next packet goes then.
+    /// Lets the next packet go at `at`: all packets so far are through by then.
     #[inline]
     pub fn start(&mut self, at: Time) {
         (self.next, self.rest) = (at, 0);
@@ -36,7 +36,7 @@ impl Schedule {
     #[inline]
     pub fn advance(&mut self, bytes: u32) {
         if bytes != self.last.0 {
-            // Of 64 KiB and more there are none: it is under 2^63.
+            // No packet has 64 KiB or more: the product is under 2^63.
             let time = u64::from(bytes) * BYTE;
             self.last = (bytes, time / self.rate, time % self.rate);
         }
@@ -67,7 +67,7 @@ pub enum Framing {
     Ptm,
 }
 
-/// What a packet takes on that line.
+/// Framing on the line that the shaper accounts for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
     pub overhead: u32,

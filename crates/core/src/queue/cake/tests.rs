@@ -159,7 +159,7 @@ fn a_packet_takes_what_the_line_needs() {
     assert_eq!([1500, 34].map(|len| wire(30, 0, Framing::Ptm).bytes(len)), [1554, 65]);
 }
 
-/// What waited goes as a train, whatever the link does meanwhile; and after a pause nothing is made up for.
+/// Packets that waited go as a train, whatever the link does meanwhile. A pause is not made up for.
 #[test]
 fn a_pause_is_not_made_up_for() {
     // 12 Mb/s: a millisecond a packet.
@@ -216,7 +216,8 @@ fn eight_flows_of_a_set_share_nothing_and_the_ninth_does() {
     assert_eq!(lines.place_of(tags[8]), ninth, "it is known there");
 }
 
-/// Of n flows those that are over eight in their set share: 128 E max(0, B(n, 1/128) - 8). A plain hash has n - 1024 (1 - (1 - 1/1024)^n) that do.
+/// Flows beyond eight in their set share a queue: 128 E max(0, B(n, 1/128) - 8) of n flows. A plain hash makes n - 1024 (1 - (1 -
+/// 1/1024)^n) share.
 #[test]
 fn collisions_are_as_rare_as_eight_ways_make_them() {
     let sets = (LINES / WAYS) as f64;
@@ -383,7 +384,7 @@ fn new_flows_come_first() {
     assert_eq!(out(&mut rig, 2), [30_000, 10_006]);
 }
 
-/// Without a shaper, hosts, tins and overflow it is `fq_codel` whose flows share no lines: what leaves, when, and what is dropped.
+/// Cake is `fq_codel` whose flows share no queues if it has no shaper, hosts, tins or overflow: packets, times and drops are equal.
 #[test]
 fn bare_it_is_fq_codel_without_collisions() {
     let mut dropped = 0;

@@ -29,8 +29,8 @@ const BULK_DSCPS: &[u8] = &[8, 1];
 const VIDEO_DSCPS: &[u8] = &[34, 36, 38, 26, 28, 30, 24, 18, 20, 22, 16, 4];
 const VOICE_DSCPS: &[u8] = &[56, 48, 46, 44];
 const VOICE_DSCPS_4: &[u8] = &[56, 48, 46, 44, 40, 32];
-/// Of `diffserv8`, the tins over best effort: those of `diffserv4`, split by the service classes of RFC 4594 (its figure 3): AF1x; AF2x, CS2, 4; AF3x, CS3; AF4x; EF,
-/// VOICE-ADMIT, CS5, CS4; CS6, CS7.
+/// Codepoints of the tins over best effort in `diffserv8`: the tins of `diffserv4`, split by the service classes of RFC 4594 (its figure
+/// 3): AF1x; AF2x, CS2, 4; AF3x, CS3; AF4x; EF, VOICE-ADMIT, CS5, CS4; CS6, CS7.
 const CLASSES: [&[u8]; 6] = [&[10, 12, 14], &[18, 20, 22, 16, 4], &[26, 28, 30, 24], &[34, 36, 38], &[46, 44, 40, 32], &[48, 56]];
 
 /// For each codepoint the number of its tin.
@@ -65,7 +65,7 @@ impl TinKind {
     pub fn rate(&self, rate: Rate) -> Rate {
         Rate::from_bps((rate.as_bps() / u64::from(WHOLE) * u64::from(self.threshold)).max(1))
     }
-    /// Whether it keeps to that is for its schedule to say.
+    /// Returns the schedule that tells if the tin exceeds its rate.
     pub fn schedule(&self, rate: Rate) -> Schedule {
         Schedule::new(self.rate(rate))
     }

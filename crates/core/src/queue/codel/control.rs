@@ -6,14 +6,14 @@ use super::super::{DropReason, QueueLog, discard, mark};
 use crate::packet::{PacketId, Packets};
 use crate::time::{Duration, Time};
 
-/// What all lines of a queue have in common.
+/// Configuration that all flow queues of a queue share.
 #[derive(Clone, Copy, Debug)]
 pub struct CodelConfig {
     /// The delay that may stand.
     pub target: Duration,
     /// The time in which the delay must have been under the target once; of the order of the longest round trip.
     pub interval: Duration,
-    /// Whether ECN-capable packets are marked instead of dropped.
+    /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
     /// ECN-capable packets that waited longer than this are marked, whatever the control law says.
     pub ce_threshold: Option<Duration>,
@@ -56,7 +56,7 @@ impl Codel {
         Codel { first_above: Time::MAX, drop_next: Time::ZERO, count: 0, last_count: 0, dropping: false }
     }
 
-    /// What asking an empty line for a packet comes to.
+    /// Ends the dropping state: the flow queue was asked for a packet and is empty.
     #[inline]
     pub fn rest(&mut self) {
         (self.first_above, self.dropping) = (Time::MAX, false);

@@ -20,7 +20,7 @@ impl Rig {
         assert_eq!((KIND.check)(&params, &context), Ok(()));
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default(), next: 0 }
     }
-    /// So many packets of 1500 bytes come at `ms`.
+    /// Enqueues `count` packets of 1500 bytes at `ms`.
     fn arrive(&mut self, ms: u64, count: u32, ecn: Ecn) {
         for _ in 0..count {
             let (packet, segment) = packet_with(ecn, self.next, 1460);
@@ -86,7 +86,7 @@ fn marks_are_as_drops_and_only_for_what_can_be_marked() {
     assert_eq!((rig.drops().len(), rig.log.marked.len()), (7, 0));
 }
 
-/// Where several drops are due by the time a packet leaves, they come at once; marks one to a packet, since a packet carries one.
+/// Several drops that are due when a packet leaves come at once. Marks come one per packet, since a packet carries one.
 #[test]
 fn what_is_due_meanwhile_is_caught_up_with() {
     for (ecn, dropped, marked) in [(Ecn::NotEct, vec![105, 300, 300], vec![]), (Ecn::Ect0, vec![], vec![105, 106, 107])] {

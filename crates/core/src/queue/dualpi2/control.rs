@@ -9,19 +9,19 @@ pub struct CoupledConfig {
     pub target: Duration,
     /// From one change of the probability to the next.
     pub tupdate: Duration,
-    /// What a second over the target adds to the probability, in Hz.
+    /// Increase of the probability per second over the target, in Hz.
     pub alpha: f64,
-    /// What a second more than last time adds to the probability, in Hz.
+    /// Increase of the probability per second more than last time, in Hz.
     pub beta: f64,
     /// The coupling factor.
     pub k: f64,
-    /// Where the ramp of the L4S line begins, and how long it is.
+    /// Delay at which the ramp of the L4S queue begins (`min_th`), and the length of the ramp (`range`).
     pub min_th: Duration,
     /// See `min_th`.
     pub range: Duration,
     /// An L4S packet with fewer behind it is not marked for its own delay.
     pub th_len: u64,
-    /// Whether what can be marked is dropped, too, when marks do not help any more.
+    /// True if markable packets are dropped, too, when marks do not help any more.
     pub drop_on_overload: bool,
 }
 

@@ -30,7 +30,7 @@ impl Rig {
         assert_eq!((KIND.check)(&params, &context), Ok(()));
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default(), next: 0 }
     }
-    /// So many packets come at `us`: the number of the first.
+    /// Enqueues `count` packets at `us`. Returns the number of the first.
     fn arrive(&mut self, us: u64, count: u32, ecn: Ecn, size: u16) -> u32 {
         let first = self.next;
         for _ in 0..count {
@@ -210,7 +210,7 @@ fn in_overload_both_lines_drop() {
     }
 }
 
-/// What is due is done when somebody looks: whether that is at each update or much later makes no difference.
+/// Updates that are due are done when somebody looks: one look at each update or one much later makes no difference.
 #[test]
 fn late_is_as_on_time() {
     let config = config_of(&params(&[]));

@@ -176,8 +176,8 @@ fn what_other_lines_hold_counts_and_an_empty_line_starts_anew() {
     assert_eq!(rig.log.dropped, dropped);
 }
 
-/// What is left beside the last packet of line 2 at 10 ms is 1600 bytes. But that all is gone when the link is idle, and so is what line 2 was found to be
-/// on the way to.
+/// Flow queue 2 has 1600 bytes left beside its last packet at 10 ms. An idle link ends all of that, and the standing delay that was about
+/// to be found in flow queue 2.
 #[test]
 fn an_idle_link_ends_what_stood() {
     let mut rig = Rig::new(&[]);

@@ -1,4 +1,4 @@
-//! What can be said of a tree of classes, whether it can work, and how it is made.
+//! Parameters of a tree of classes, the check that it can work, and its construction.
 
 use super::turns::Turns;
 use super::{Htb, Leaf, Node, Within};
@@ -24,7 +24,7 @@ const CBURST: ParamSpec = ParamSpec {
     doc: "what goes at once, and not at its ceil, after a silence",
 };
 
-/// What can be said of a class. (A static: it names itself.)
+/// Parameters of a class. (A static: it names itself.)
 static CLASSES: [ParamSpec; 13] = [
     DSCP,
     ECN,
@@ -92,7 +92,7 @@ fn ceil_of(class: &Params) -> Rate {
     class.rate(if class.is_auto("ceil") { "rate" } else { "ceil" })
 }
 
-/// What a bucket holds, in bytes.
+/// Returns the capacity of a bucket, in bytes.
 fn bytes(params: &Params, name: &str, context: &QueueContext) -> u64 {
     let limit = Limit::new(params.capacity(name), context);
     match limit.measure {
@@ -163,7 +163,7 @@ pub(super) fn build(params: &Params, context: &QueueContext) -> Htb {
 struct Tree {
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
-    /// Of each leaf its rate, and its quantum where it says one.
+    /// Rate of each leaf, and its quantum where one is given.
     quanta: Vec<(Rate, Option<u64>)>,
 }
 

@@ -105,7 +105,7 @@ fn excess_goes_by_quanta() {
     assert_shares(count, [250.0 + 125.0, 250.0 + 375.0, 0.0, 0.0], 100, 8.0);
 }
 
-/// What one leaves the others have, up to their ceils.
+/// Bandwidth that one class leaves goes to the others, up to their ceils.
 #[test]
 fn a_ceil_bounds_what_is_borrowed() {
     let mut rig = Rig::new(vec![class(Some(1), 4, 6, &[]), class(Some(2), 2, 2, &[]), class(None, 2, 12, &[])]);

@@ -10,26 +10,26 @@ use crate::packet::{PacketId, Packets};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What all lines of a queue have in common.
+/// Configuration that all flow queues of a queue share.
 #[derive(Clone, Copy, Debug)]
 pub struct PieConfig {
     /// The delay to keep.
     pub target: Duration,
     /// From one change of the probability to the next.
     pub tupdate: Duration,
-    /// What a second over the target adds to the probability, and what a second more than last time does. In Hz.
+    /// Increase of the probability per second over the target (`alpha`) and per second more than last time (`beta`), in Hz.
     pub alpha: f64,
     /// See `alpha`.
     pub beta: f64,
-    /// So long after all was quiet nothing is dropped.
+    /// Burst allowance: after a quiet spell no packet is dropped for this long.
     pub max_burst: Duration,
     /// Under this probability ECN-capable packets are marked instead of dropped; `None`: never.
     pub mark_under: Option<f64>,
-    /// Whether drops keep apart.
+    /// True if drops keep apart.
     pub derandomize: bool,
-    /// Whether a high probability grows in small steps only.
+    /// True if a high probability grows in small steps only.
     pub cap_drop: bool,
-    /// Whether the delay is worked out from the rate at which packets leave, and not told by those that do.
+    /// True if the delay is computed from the departure rate; false if departing packets tell it.
     pub dq_rate_estimator: bool,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
@@ -44,7 +44,7 @@ pub struct Pie {
     qdelay_old: Duration,
     burst_allowance: Duration,
     next_update: Time,
-    /// What the last packet that left had waited.
+    /// Wait of the last packet that left.
     waited: Duration,
     departures: Departures,
 }

@@ -59,7 +59,7 @@ fn one_peer_cannot_take_what_is_guaranteed_to_another() {
     assert_eq!(fill(&mut pool, 3, DATA, packets), 3);
     // A third peer has no guarantee.
     assert_eq!(fill(&mut pool, 4, DATA, packets), 0);
-    // What peer 7 gives back goes to the common pool, so now the third may send.
+    // Buffers that peer 7 gives back go to the common pool, so now the third may send.
     pool.pop(packets);
     assert_eq!(fill(&mut pool, 4, DATA, packets), 1);
 }

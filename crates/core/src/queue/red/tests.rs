@@ -59,7 +59,7 @@ fn queue(limit: u64, wq: f64) -> Box<dyn Queue + Send> {
     (KIND.build)(&params, context(10_000_000, 20, 1500))
 }
 
-/// So many ECN-capable packets arrive at once.
+/// Enqueues `count` ECN-capable packets at once.
 fn fill(queue: &mut dyn Queue, count: u32, log: &mut Ledger) {
     let packets = &mut Packets::new();
     for seq in 0..count {

@@ -96,7 +96,7 @@ fn flows_that_share_a_line_part_after_a_while() {
     assert!((8..32).contains(&shared), "half of the time, by chance: {shared} of 40");
 }
 
-/// What waits moves with its flow, and nothing is lost or out of order.
+/// Waiting packets move with their flow, and none is lost or out of order.
 #[test]
 fn what_waits_is_hashed_anew() {
     let mut rig = Rig::new(&[("divisor", Value::Count(4)), ("perturb", Value::Duration(Duration::from_secs(1)))]);

@@ -97,7 +97,7 @@ fn a_newcomer_gets_its_share_as_the_others_drain() {
     assert_eq!(switch.fill(2), [4000, 4000]);
 }
 
-/// What CH98 is about: with complete sharing whoever comes first has it all, a static part is small also where nobody else wants any.
+/// Complete sharing gives all to whoever comes first; a static part is small even where nobody else wants any (CH98).
 #[test]
 fn complete_and_static_sharing() {
     let mut complete = Switch::new(12_000, 4, Sharing::Complete);

@@ -113,7 +113,7 @@ fn bps(rate: u64) -> Value {
     Value::Rate(Rate::from_bps(rate))
 }
 
-/// Of whom a queue was told, those inside know, and a queue on a shared memory.
+/// Queues inside, and a queue on a shared memory, know the parties that the outer queue was told of.
 #[test]
 fn whose_packets_they_are_is_known_inside() {
     let tables = |tables: Vec<Params>| Value::Tables(Kept::from(tables));

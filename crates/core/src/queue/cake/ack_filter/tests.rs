@@ -44,7 +44,7 @@ fn only_an_ack_alone_may_be_left_out() {
         (ack_with(5, &[], flags::FIN), false),
         (ack_with(5, &[], flags::PSH), false),
         (ack_with(5, &[], flags::RST), false),
-        // Of UDP.
+        // A UDP packet.
         (Segment::new(1, 0, 0), false),
     ] {
         assert_eq!(is_pure(&segment), expected, "{segment:?}");
@@ -92,7 +92,7 @@ fn an_ack_is_redundant_when_a_later_one_says_all_that_it_does_and_more() {
         // A duplicate arrived, of what was acknowledged, or of what is in a block.
         (sack(1000, &[(500, 900)]), ack(2000), false, "D-SACK"),
         (sack(1000, &[(3000, 3500), (3000, 4000)]), sack(1000, &[(3000, 5000)]), false, "D-SACK in a block"),
-        // What PAWS throws away says nothing.
+        // ACKs that PAWS discards carry no information.
         (stamped(ack(1000), 5), stamped(ack(2000), 5), true, "stamps"),
         (stamped(ack(1000), 5), stamped(ack(2000), 4), false, "an old stamp"),
         (stamped(ack(1000), u32::MAX), stamped(ack(2000), 3), true, "stamps wrap"),
@@ -140,7 +140,7 @@ fn two_stay_or_none_or_all() {
     }
 }
 
-/// What has left counts no more: the two that stay are in the queue.
+/// ACKs that have left count no more: the two that stay are in the queue.
 #[test]
 fn what_has_left_is_not_spare() {
     let mut rig = filter("on");

@@ -69,7 +69,7 @@ fn eight_tins_share_by_weight_and_threshold() {
         // Beside best effort each has its threshold.
         ("precedence", &["CS0", "CS1"], vec![50.0, 50.0]),
         ("precedence", &["CS0", "CS7"], vec![75.0, 25.0]),
-        // Without best effort two are over their thresholds, and have turns of these.
+        // Two tins without best effort exceed their thresholds, and have turns of these.
         ("precedence", &["CS7", "CS3"], vec![100.0 / 3.0, 200.0 / 3.0]),
         ("diffserv8", &["CS0", "AF11"], vec![50.0, 50.0]),
         // Bulk has a sixteenth of what best effort has, which has what the other leaves.
@@ -85,14 +85,15 @@ fn eight_tins_share_by_weight_and_threshold() {
     }
 }
 
-/// Where all eight want everything there is not enough for their thresholds: a higher one has no less, and the lowest has its part of the weights, 1 of 23, at least.
+/// All eight tins want everything, which is more than their thresholds allow: a higher tin gets no less, and the lowest gets at least its
+/// part of the weights, 1 of 23.
 #[test]
 fn nobody_starves_under_eight_tins() {
     let got = shares("precedence", &["CS0", "CS1", "CS2", "CS3", "CS4", "CS5", "CS6", "CS7"]);
     assert!(got.is_sorted() && got[0] > 100.0 / 23.0 && got[7] < 25.0, "{got:?}");
 }
 
-/// What leaves has no codepoint, and has gone by the one that it had; ECN is not touched.
+/// Washed packets leave without a codepoint and were classified by the one that they had. ECN is not touched.
 #[test]
 fn washed_packets_leave_as_best_effort() {
     for wash in [false, true] {

@@ -125,7 +125,7 @@ fn an_arrival_that_finds_all_quiet_renews_the_allowance() {
     assert_eq!(after(0.0, ms(7), ms(8), &Backlog::default()), ms(150));
 }
 
-/// What happens to `count` arrivals of 1500 bytes that all find ten packets in the line, with this probability for good.
+/// Returns what happens to `count` arrivals of 1500 bytes that all find ten packets in the queue, at a constant probability.
 fn fates(given: &[(&'static str, Value)], drop_prob: f64, ecn: Ecn, count: u32) -> Ledger {
     let config = PieConfig { max_burst: Duration::ZERO, ..config(given) };
     let (mut packets, mut log, mut line) = (Packets::new(), Ledger::default(), Backlog::default());
@@ -154,7 +154,7 @@ fn drops_keep_apart() {
     assert!((mean - 36.0).abs() < 4.0 * 19.5 / (gaps_apart.len() as f64).sqrt(), "{mean}");
     assert!(gaps_apart.iter().all(|gap| (17..=171).contains(gap)), "{gaps_apart:?}");
     assert!(log.dropped.iter().all(|d| d.2 == DropReason::Early));
-    // Without that they are dropped independently: 20 on average, and some side by side.
+    // Packets are dropped independently without `derandomize`: 20 on average, and some side by side.
     let log = fates(&[("derandomize", Value::Bool(false))], 0.05, Ecn::NotEct, 200_000);
     let gaps_random = gaps(&log);
     let mean = gaps_random.iter().sum::<u32>() as f64 / gaps_random.len() as f64;
@@ -218,7 +218,7 @@ fn the_rate_is_measured_while_there_is_enough_to_measure() {
     close(pie.departures.average, 0.25 * 0.022 + 0.75 * second);
 }
 
-/// What is due is done when somebody looks: whether that is at each update or much later makes no difference.
+/// Updates that are due are done when somebody looks: one look at each update or one much later makes no difference.
 #[test]
 fn late_is_as_on_time() {
     let config = config(&[]);
@@ -233,7 +233,7 @@ fn late_is_as_on_time() {
     assert_eq!(format!("{often:?}"), format!("{once:?}"));
     // 6667 x 15 ms is the first after that.
     assert_eq!((once.drop_prob, once.next_update), (0.0, Time::ZERO + ms(100_005)));
-    // Where nothing is held, only the allowance goes down: by two updates at 44 ms, and by all that there is at 1 s.
+    // An empty queue only reduces the allowance: by two updates at 44 ms, and by all of it at 1 s.
     let mut idle = Pie::new(&config, Time::ZERO);
     idle.catch_up(&config, Time::ZERO + ms(44), &line);
     assert_eq!((idle.burst_allowance, idle.next_update), (ms(120), Time::ZERO + ms(45)));
