@@ -1,4 +1,4 @@
-//! What travels: a TCP [`Segment`] and the [`Packet`] that carries it. Both are small and `Copy`, 48 and 24 bytes, so that a window
+//! Segments and packets: a TCP [`Segment`] and the [`Packet`] that carries it. Both are small and `Copy`, 48 and 24 bytes, so that a window
 //! of a million packets costs 72 MB and no allocation. [`Packets`] keeps them, and a [`Line`] is some of them in order.
 //!
 //! Payload bytes are not carried: byte `n` of a stream is known by its sequence number alone.
@@ -112,7 +112,7 @@ impl Segment {
     pub const fn new(seq: u32, flags: u16, len: u16) -> Self {
         Segment { seq, ack: 0, space: [0; 8], len, window: 0, flags, options: 0, accecn: 0 }
     }
-    /// Whether all of `bits` are set.
+    /// Returns true if all of `bits` are set.
     #[inline]
     pub const fn has(&self, bits: u16) -> bool {
         self.flags & bits == bits
@@ -177,12 +177,12 @@ impl Segment {
         let field = |i: u8| if i < fields { self.space[7 - usize::from(i)] } else { 0 };
         Some(AccEcnOption { order: u8::from(self.accecn & ACCECN_ORDER != 0), fields, values: [field(0), field(1), field(2)] })
     }
-    /// Of the AccECN option its ECEB field alone, which is the second in both orders (RFC 9768 §3.2.3).
+    /// Returns the ECEB field of the AccECN option, which is the second in both orders (RFC 9768 §3.2.3).
     #[inline]
     pub const fn accecn_ceb(&self) -> Option<u32> {
         if self.accecn & ACCECN != 0 && self.accecn & ACCECN_FIELDS >= 2 { Some(self.space[6]) } else { None }
     }
-    /// Whether there is an AccECN option.
+    /// Returns true if there is an AccECN option.
     #[inline]
     pub const fn has_accecn(&self) -> bool {
         self.accecn & ACCECN != 0

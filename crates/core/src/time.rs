@@ -86,7 +86,7 @@ impl Duration {
     pub const fn saturating_mul(self, factor: u64) -> Duration {
         Duration(self.0.saturating_mul(factor))
     }
-    /// Whether this is no time at all.
+    /// Returns true if the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

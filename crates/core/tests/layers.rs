@@ -56,7 +56,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("atm", &["by_name", "packet", "params", "queue", "rng", "time", "units"]),
 ];
 
-/// What TCP may name of the core: nothing that is on its path.
+/// Modules of the core that TCP may name: nothing that is on its path.
 const CORE_FOR_TCP: &[&str] = &["by_name", "packet", "params", "quantiles", "rng", "time", "units"];
 
 fn files(path: &Path, into: &mut Vec<PathBuf>) {
@@ -69,7 +69,7 @@ fn files(path: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// What follows each `crate::` (or `longfat_sim::`, ...) in the sources at `path`.
+/// Returns what follows each `crate::` (or `longfat_sim::`, ...) in the sources at `path`.
 fn named(path: &Path, prefix: &str) -> Vec<(PathBuf, String)> {
     let mut sources = Vec::new();
     files(path, &mut sources);
@@ -192,7 +192,7 @@ fn names_after(start: &str, text: &str) -> BTreeSet<String> {
                 '}' => depth -= 1,
                 _ => {}
             }
-            // What follows a comma within the outermost braces begins another path.
+            // A comma within the outermost braces begins another path.
             starts = depth == 1 && (c == '{' || (c == ' ' && rest[..i].trim_end().ends_with(',')));
             if depth == 0 && (i > 0 || !rest.starts_with('{')) {
                 break;

@@ -34,7 +34,7 @@ const NAMES: &[(&str, u8)] = &[
     ("VOICE-ADMIT", 44),
     // RFC 8622 section 4: lower effort.
     ("LE", 1),
-    // What `ip` and `tc` call CS0.
+    // Name of CS0 in `ip` and `tc`.
     ("DEFAULT", 0),
 ];
 
@@ -73,29 +73,29 @@ impl Dscp {
 pub struct Dscps(u64);
 
 impl Dscps {
-    /// Those of a list of names and numbers, with blanks or commas between; the first that there is not, where there is one.
+    /// Reads a list of names and numbers with blanks or commas between. The error is the first word that is no codepoint.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split([' ', ',']).filter(|word| !word.is_empty());
         words.map(|word| Dscp::parse(word).ok_or_else(|| word.to_owned())).collect()
     }
-    /// Whether none is in it.
+    /// Returns true if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// Whether `dscp` is in it.
+    /// Returns true if `dscp` is in the set.
     #[inline]
     pub const fn has(self, dscp: Dscp) -> bool {
         self.0 >> dscp.0 & 1 != 0
     }
-    /// Those in both.
+    /// Returns the codepoints in both sets.
     pub const fn and(self, other: Dscps) -> Dscps {
         Dscps(self.0 & other.0)
     }
-    /// Those in one of them.
+    /// Returns the codepoints in either set.
     pub const fn or(self, other: Dscps) -> Dscps {
         Dscps(self.0 | other.0)
     }
-    /// Those in it, by number.
+    /// Returns the codepoints in the set, by number.
     pub fn iter(self) -> impl Iterator<Item = Dscp> {
         (0..Dscp::COUNT).map(Dscp).filter(move |dscp| self.has(*dscp))
     }

@@ -1,5 +1,5 @@
-//! Where packets are kept: each in a slot of its own from when it is sent until it is received or dropped. What queues
-//! and wires hold is the number of the slot, so a packet is written once, however many hops it makes.
+//! Storage of packets: each has a slot of its own from when it is sent until it is received or dropped. Queues and wires hold the number of
+//! the slot, so a packet is written once, however many hops it makes.
 
 use std::ops::{Index, IndexMut};
 
@@ -10,7 +10,7 @@ use super::{Packet, Segment};
 pub struct PacketId(u32);
 
 impl PacketId {
-    /// What a packet in no line, or the last of one, has behind it.
+    /// Successor of a packet in no line, and of the last packet of a line.
     pub(super) const NONE: PacketId = PacketId(u32::MAX);
 }
 
@@ -28,14 +28,14 @@ impl Default for PacketId {
 /// the slot freed last instead, a window of 10 Gb/s and 100 ms was soon scattered over its 10 MB, and cost a third more
 /// time in caches missed.
 ///
-/// What the two ends of a flow send has pages of its own. What goes one way through the same queues leaves about in the order in which
-/// it came, so that each round through the pages finds them free from end to end; were they shared, the acknowledgments, which do not
-/// wait where data does, would leave gaps, the next ones would be put into these, and after some rounds no two packets sent one after
-/// the other would lie in one page.
+/// Each direction of a flow has pages of its own. Packets of one direction through the same queues leave about in the order in which they
+/// came, so that each round through the pages finds them free from end to end. With shared pages the acknowledgments, which do not wait
+/// where data does, would leave gaps. The next packets would fill these gaps, and after some rounds no two packets sent one after the other
+/// would lie in one page.
 #[derive(Debug, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
-    /// What the packet in each slot carries.
+    /// Segment of the packet in each slot.
     segments: Vec<Segment>,
     /// A bit for each slot, 64 to a page: whether it is free.
     free: Vec<u64>,
@@ -93,7 +93,7 @@ impl Packets {
     #[inline]
     pub fn vacant(&mut self, way: Way) -> PacketId {
         let round = &self.rounds[way as usize];
-        // So many slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
+        // Enough slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
         if round.len + round.len / 128 >= round.slots {
             self.grow(way);
         }
@@ -113,13 +113,13 @@ impl Packets {
         self.rounds[self.places[page].0 as usize].len += 1;
     }
 
-    /// What the packet `id` carries.
+    /// Returns the segment of the packet `id`.
     #[inline]
     pub fn segment(&self, id: PacketId) -> &Segment {
         &self.segments[id.0 as usize]
     }
 
-    /// The same, to be written.
+    /// Returns the segment of the packet `id` for writing.
     #[inline]
     pub fn segment_mut(&mut self, id: PacketId) -> &mut Segment {
         &mut self.segments[id.0 as usize]
@@ -131,8 +131,8 @@ impl Packets {
         let slots = self.slots.len() + PAGE;
         assert!(u32::try_from(slots).is_ok(), "more packets in a network than 32 bits can number");
         if slots > self.slots.capacity() {
-            // By an eighth, not to the double: large blocks grow where they are, and what is not yet used is not yet memory. Large from
-            // the start, too: smaller ones would leave a hole behind with each step.
+            // Storage grows by an eighth, not to the double: large blocks grow where they are, and unused parts are not yet memory. It is
+            // large from the start, too: smaller blocks would leave a hole behind with each step.
             let more = if self.slots.is_empty() { FIRST } else { (slots / 8).max(PAGE) };
             self.slots.reserve_exact(more);
             self.segments.reserve_exact(more);
@@ -164,7 +164,7 @@ impl Packets {
         self.rounds[0].len + self.rounds[1].len
     }
 
-    /// Whether none is kept.
+    /// Returns true if no packet is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -197,7 +197,7 @@ pub struct Line {
 impl Line {
     /// An empty line.
     pub const fn new() -> Self {
-        // Of an empty line, `first` and `last` mean nothing.
+        // `first` and `last` of an empty line mean nothing.
         Line { first: PacketId(0), last: PacketId(0), len: 0 }
     }
 
@@ -272,7 +272,7 @@ impl Line {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// Returns true if the line is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -314,8 +314,8 @@ mod tests {
         assert_eq!((packets.len(), packets.slots.len()), (966, 1024));
     }
 
-    /// What leaves in the order in which it came finds its slots in order for ever, though of what goes the other way more or less
-    /// is under way: 1000 packets of data and 300 acknowledgments, in a pool with hardly more slots.
+    /// Packets that leave in the order in which they came find their slots in order for ever, though the number under way in the other
+    /// direction varies: 1000 packets of data and 300 acknowledgments, in a pool with hardly more slots.
     #[test]
     fn what_leaves_in_order_stays_in_order() {
         let mut packets = Packets::new();

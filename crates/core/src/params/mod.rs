@@ -16,7 +16,7 @@ use crate::packet::{Dscp, Dscps};
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
 
-/// What a parameter may be, and within which bounds (inclusive).
+/// Type of a parameter, with its bounds (inclusive).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A size in bytes: `"2 KiB"`.
@@ -76,7 +76,7 @@ pub enum Kind {
     Tables(Keys),
 }
 
-/// What names are of.
+/// Things that a list of names refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// Groups of flows.
@@ -88,31 +88,31 @@ pub enum Named {
 /// The value of a parameter; the variant follows its [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of [`Kind::Bytes`].
+    /// Value of [`Kind::Bytes`].
     Bytes(u64),
-    /// Of [`Kind::Count`] or [`Kind::Portion`].
+    /// Value of [`Kind::Count`] or [`Kind::Portion`].
     Count(u64),
-    /// Of [`Kind::Capacity`] or [`Kind::Window`].
+    /// Value of [`Kind::Capacity`] or [`Kind::Window`].
     Capacity(Capacity),
-    /// Of [`Kind::Duration`].
+    /// Value of [`Kind::Duration`].
     Duration(Duration),
-    /// Of [`Kind::Rate`].
+    /// Value of [`Kind::Rate`].
     Rate(Rate),
-    /// Of [`Kind::Number`] or [`Kind::Portion`].
+    /// Value of [`Kind::Number`] or [`Kind::Portion`].
     Number(f64),
-    /// Of [`Kind::Bool`].
+    /// Value of [`Kind::Bool`].
     Bool(bool),
-    /// Of [`Kind::Choice`].
+    /// Value of [`Kind::Choice`].
     Choice(&'static str),
-    /// Of [`Kind::Dscp`].
+    /// Value of [`Kind::Dscp`].
     Dscp(Dscp),
-    /// Of [`Kind::Dscps`].
+    /// Value of [`Kind::Dscps`].
     Dscps(Dscps),
-    /// Of [`Kind::Names`].
+    /// Value of [`Kind::Names`].
     Names(Kept<Vec<String>>),
-    /// Of [`Kind::Queue`].
+    /// Value of [`Kind::Queue`].
     Queue(Kept<Choice>),
-    /// Of [`Kind::Tables`].
+    /// Value of [`Kind::Tables`].
     Tables(Kept<Vec<Params>>),
     /// Not given, and no default: the thing that owns the parameter decides (its doc says how).
     Auto,
@@ -121,13 +121,13 @@ pub enum Value {
 /// One parameter of a registry entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParamSpec {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
-    /// What its value may be.
+    /// Type and bounds of its value.
     pub kind: Kind,
     /// `None`: the user must give it. `Some(Value::Auto)`: optional, decided by its owner.
     pub default: Option<Value>,
-    /// What it means, in one line.
+    /// Meaning, in one line.
     pub doc: &'static str,
 }
 
@@ -136,9 +136,9 @@ pub struct ParamSpec {
 pub struct Refusal {
     /// The name of the parameter.
     pub param: &'static str,
-    /// What is wrong, for the user.
+    /// Error for the user.
     pub sentence: String,
-    /// What would be right.
+    /// Description of a valid value.
     pub expected: String,
 }
 
@@ -147,7 +147,7 @@ pub struct Refusal {
 pub struct Choice {
     /// The name of the entry.
     pub kind: &'static str,
-    /// What it is given.
+    /// Parameters of the entry.
     pub params: Params,
 }
 
@@ -274,7 +274,7 @@ impl Params {
             other => panic!("{name} is {other:?}, not tables"),
         }
     }
-    /// Whether `name` was left to its owner.
+    /// Returns true if `name` was left to its owner.
     pub fn is_auto(&self, name: &str) -> bool {
         self.get(name) == Value::Auto
     }

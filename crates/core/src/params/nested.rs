@@ -49,7 +49,7 @@ impl<T> Kept<Vec<T>> {
     }
 }
 
-/// What is kept, by how it reads.
+/// Kept values by their `Debug` text.
 type All<T> = Mutex<BTreeMap<String, &'static T>>;
 
 fn keep<T: Debug>(value: T, all: &All<T>) -> Kept<T> {

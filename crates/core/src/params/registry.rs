@@ -50,7 +50,7 @@ macro_rules! by_name {
     };
 }
 
-/// What is named says what it is and where it is from, each in one line. For the tests of registries, in whatever crate they are.
+/// Asserts that a named entry has a summary and a source of one line each. For the tests of registries, in whatever crate they are.
 pub fn check_entry(name: &str, summary: &str, source: &str) {
     for line in [summary, source] {
         assert!(!line.is_empty() && !line.contains('\n') && !line.ends_with('.'), "{name}: {line:?}");

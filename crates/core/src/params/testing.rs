@@ -33,7 +33,7 @@ pub fn any_value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Names(_) => prop::collection::vec(select(vec!["a", "b", "c"]).prop_map(str::to_owned), 1..3)
             .prop_map(|names| Value::Names(Kept::from(names)))
             .boxed(),
-        // What holds other entries is made by the tests of its registry.
+        // Values that hold other entries are made by the tests of their registry.
         Kind::Queue | Kind::Tables(_) => Just(Value::Auto).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
     }

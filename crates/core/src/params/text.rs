@@ -33,13 +33,13 @@ pub enum Literal<'a> {
 /// Why a literal is not a value of the kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// What would be right.
+    /// Description of a valid value.
     pub expected: String,
-    /// What is wrong with what there is.
+    /// Reason for the mismatch.
     pub why: Why,
 }
 
-/// What is wrong with a literal.
+/// Reasons why a literal does not fit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Why {
     /// A number where a word is wanted, and the like.
@@ -53,7 +53,7 @@ pub enum Why {
 }
 
 impl Mismatch {
-    /// What is wrong with the parameter `name`, for which there is what `found` says.
+    /// Returns the error for the parameter `name`, for which `found` describes the literal.
     pub fn message(&self, name: &str, found: &str) -> String {
         match &self.why {
             Why::OtherType => format!("`{name}` must be {}", self.expected),
@@ -133,7 +133,7 @@ impl Kind {
         }
     }
 
-    /// What this kind takes, as words for a message.
+    /// Returns a description of the values that this kind takes, for a message.
     pub fn expectation(&self) -> String {
         match self {
             Kind::Bytes { min, max } => {

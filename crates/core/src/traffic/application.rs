@@ -16,7 +16,7 @@ pub trait Socket {
     fn unread(&self) -> u64;
 }
 
-/// What an application waits for, as a process does in `poll(2)`: for a time, or for something to happen before it.
+/// Condition that an application waits for, as a process does in `poll(2)`: a time, or an event before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// At the latest until then; [`Time::MAX`]: however long it takes.
@@ -39,7 +39,7 @@ impl Wait {
     }
 }
 
-/// What a process does at one end of a connection. It decides, without clock or I/O: the simulator runs it, and a real process could.
+/// Behaviour of a process at one end of a connection. It decides, without clock or I/O: the simulator runs it, and a real process could.
 pub trait Application: std::fmt::Debug + Send {
     /// Called when the flow starts, and then each time what it waited for has come. Says what it waits for next.
     fn act(&mut self, now: Time, socket: &mut dyn Socket) -> Wait;
@@ -116,13 +116,13 @@ impl Program {
         self.alarm
     }
 
-    /// What it waits for.
+    /// Returns the condition that it waits for.
     #[inline]
     pub fn wait(&self) -> Wait {
         Wait { until: self.alarm, acked: self.acked, readable: self.readable }
     }
 
-    /// Whether it has acted of itself, not just read.
+    /// Returns true if it has acted of itself, not just read.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
@@ -132,7 +132,7 @@ impl Program {
         self.alarm = Time::MAX;
     }
 
-    /// What it waited for has come.
+    /// Acts: the event that it waited for has come.
     pub fn act(&mut self, now: Time, socket: &mut dyn Socket) {
         let Some(application) = &mut self.application else { return };
         self.has_begun |= !self.readable;

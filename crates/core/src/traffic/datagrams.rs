@@ -1,4 +1,4 @@
-//! What goes over UDP or ICMP: packets, each for itself.
+//! Datagrams over UDP or ICMP: packets, each for itself.
 
 use crate::packet::{Segment, flags};
 use crate::quantiles::Quantiles;
@@ -16,7 +16,7 @@ pub struct Datagram {
     pub number: u32,
     /// Bytes of the IP packet.
     pub size: u32,
-    /// Whether it answers another.
+    /// True if it answers another.
     pub is_reply: bool,
 }
 
@@ -27,7 +27,7 @@ impl Datagram {
     }
 }
 
-/// As what links and queues carry.
+/// Segment that links and queues carry for a datagram.
 impl From<Datagram> for Segment {
     fn from(datagram: Datagram) -> Self {
         Segment::new(datagram.number, if datagram.is_reply { flags::ACK } else { 0 }, (datagram.size - LEAST_SIZE) as u16)
@@ -49,7 +49,7 @@ pub trait Datagrams: std::fmt::Debug + Send {
     fn poll_transmit(&mut self, now: Time) -> Option<Datagram>;
     /// When the next one leaves, if one does.
     fn poll_timeout(&self) -> Option<Time>;
-    /// What has been sent and measured so far.
+    /// Returns the counters so far.
     fn stats(&self) -> DatagramStats;
     /// How the round trips it has measured are distributed; `None` where it measures none.
     fn round_trips(&self) -> Option<&Quantiles> {
@@ -125,7 +125,7 @@ impl Arrived {
     }
 }
 
-/// What one end of a flow of datagrams has done.
+/// Counters of one end of a flow of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DatagramStats {
     /// Packets sent that are not replies.
@@ -140,7 +140,7 @@ pub struct DatagramStats {
     pub duplicates: u64,
     /// Payload that arrived again, in bytes.
     pub bytes_duplicate: u64,
-    /// Of what was answered.
+    /// Round trips of answered requests.
     pub rtt: RoundTrips,
 }
 

@@ -20,7 +20,7 @@ pub struct Departures {
     next: Time,
     /// Between the two packets before the next one.
     gap: Duration,
-    /// Of an on time: what is left of it at `next`.
+    /// Remainder of the on time at `next`.
     on_left: Duration,
     rng: Rng,
 }
@@ -53,7 +53,7 @@ impl Departures {
     /// It has left.
     pub fn advance(&mut self) {
         self.count += 1;
-        // Of the first two, each instant is worked out from the start, so that no error adds up.
+        // Each instant of the first two schedules is computed from the start, so that no error adds up.
         let bits = u128::from(self.count) * u128::from(self.bits);
         let before = self.next;
         self.next = match self.schedule {
@@ -112,7 +112,7 @@ impl Departures {
         }
     }
 
-    /// What is left of a spell at an instant chosen at random.
+    /// Draws the rest of a spell at an instant chosen at random.
     fn rest(&mut self, spell: Spell) -> Duration {
         let (u, mean) = (self.rng.uniform(), spell.mean.as_secs_f64());
         let Some(shape) = spell.shape else { return Duration::from_secs_f64(u * mean) };
@@ -197,7 +197,7 @@ mod tests {
             let integral = mean * t + amplitude * period / (2.0 * PI) * (1.0 - libm::cos(2.0 * PI * t / period));
             assert!((integral - 12_000.0 * n as f64).abs() < 0.01, "packet {n} at {t} s: {integral} bits");
         }
-        // By hand: in the first half period 100 Mb/s x 15 s + 60 Mb/s x 30 s / pi, and in a whole one the mean.
+        // Computed by hand: in the first half period 100 Mb/s x 15 s + 60 Mb/s x 30 s / pi, and in a whole one the mean.
         let before = |until: f64| times.iter().filter(|t| **t < until).count() as f64 * 12_000.0;
         assert!((before(15.0) - (1.5e9 + 1.8e9 / PI)).abs() < 12_001.0, "{}", before(15.0));
         assert!((before(60.0) - 6.0e9).abs() < 12_001.0, "{}", before(60.0));

@@ -39,25 +39,25 @@ use std::sync::Arc;
 
 /// One kind of traffic.
 pub struct TrafficKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What goes over UDP or ICMP has a `size`, that of its IP packets.
+    /// Parameters that users can set. Kinds over UDP or ICMP have a `size`, the size of their IP packets.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say.
     pub check: fn(&Params) -> Result<(), Refusal>,
     /// The one way of saying it, where there are several: these are one run, and have one hash.
     pub canonical: fn(Choice) -> Choice,
-    /// Whether a run is about such flows, or has them beside what it is about.
+    /// Role of such flows in a run: the subject, or background.
     pub rank: Rank,
     /// Payload bytes after which such a flow is done. A run ends once all of its flows that have a volume are.
     pub volume: Volume,
-    /// What it sends in so much time if nothing holds it up: only for estimates of how long a run takes.
+    /// Returns the bytes sent in a time if nothing holds the flow up: only for estimates of how long a run takes.
     pub demand: fn(&Params, Duration) -> Demand,
-    /// What it goes over, and how its ends are made.
+    /// Protocol underneath, with the makers of its ends.
     pub over: Over,
 }
 
@@ -72,7 +72,7 @@ pub enum Volume {
     Drawn(fn(&Params, &mut Rng) -> u64),
 }
 
-/// What a kind of traffic goes over, with what makes its two ends.
+/// Protocol under a kind of traffic, with the functions that make its two ends.
 pub enum Over {
     /// A TCP connection. This makes the sending end; the other reads what comes, and closes after the end of the stream.
     Tcp(fn(&Params, Life) -> Box<dyn Application>),
@@ -85,7 +85,7 @@ pub enum Over {
     },
 }
 
-/// What a sending end is told of its flow. When to stop is not its own affair ([`Program::new`], [`until`]).
+/// Facts about its flow that a sending end is given. The time to stop is not its own affair ([`Program::new`], [`until`]).
 #[derive(Clone, Debug)]
 pub struct Life {
     /// When the flow begins.
@@ -111,7 +111,7 @@ pub enum Rank {
     Probe,
 }
 
-/// What a flow sends if nothing holds it up.
+/// Bytes that a flow sends if nothing holds it up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// Payload bytes; infinite: all that the path takes.
@@ -121,7 +121,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// So many packets of `size` bytes (IP).
+    /// Returns the demand of `packets` packets of `size` bytes (IP).
     pub fn datagrams(packets: f64, size: u32) -> Self {
         let piece = size - HEADERS;
         Demand { bytes: packets * f64::from(piece), piece }
@@ -144,13 +144,13 @@ pub const REGISTRY: &[TrafficKind] = &[
 ];
 by_name!(TrafficKind, "kind of traffic", with params);
 
-/// What the applications of one flow do: a kind, and its parameters.
+/// Applications of one flow: a kind, and its parameters.
 #[derive(Clone)]
 pub struct Traffic {
     kind: &'static TrafficKind,
     /// Flows of a group share them: there may be many thousands.
     params: Arc<Params>,
-    /// Of this flow, where its kind has [`Volume::Drawn`].
+    /// Volume of this flow, where its kind has [`Volume::Drawn`].
     drawn: Option<u64>,
 }
 
@@ -182,7 +182,7 @@ impl Traffic {
         &self.params
     }
 
-    /// Whether it goes over a TCP connection.
+    /// Returns true if it goes over a TCP connection.
     pub fn is_tcp(&self) -> bool {
         matches!(self.kind.over, Over::Tcp(_))
     }
@@ -201,7 +201,7 @@ impl Traffic {
         }
     }
 
-    /// Whether each flow has a volume of its own.
+    /// Returns true if each flow has a volume of its own.
     pub fn is_drawn(&self) -> bool {
         matches!(self.kind.volume, Volume::Drawn(_))
     }
@@ -213,12 +213,12 @@ impl Traffic {
         Traffic { drawn, ..self.clone() }
     }
 
-    /// What it sends in `time` if nothing holds it up.
+    /// Returns the bytes sent in `time` if nothing holds the flow up.
     pub fn demand(&self, time: Duration) -> Demand {
         (self.kind.demand)(&self.params, time)
     }
 
-    /// Whether the run is about such flows.
+    /// Returns the role of such flows in a run.
     pub fn rank(&self) -> Rank {
         self.kind.rank
     }

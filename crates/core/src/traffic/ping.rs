@@ -49,7 +49,7 @@ impl Traffic {
 pub struct Ping {
     /// `None`: this end answers.
     asks: Option<Asking>,
-    /// What is to be answered, in the order in which it came: a host may take in several requests before it sends.
+    /// Requests to be answered, in the order in which they came: a host may take in several requests before it sends.
     replies: VecDeque<Datagram>,
     stats: DatagramStats,
     round_trips: Quantiles,
@@ -90,7 +90,7 @@ impl Datagrams for Ping {
             }
             return;
         };
-        // What was asked before this and is not answered is lost: nothing on a path overtakes.
+        // Earlier requests without an answer are lost: nothing on a path overtakes.
         while let Some((number, sent)) = asking.waiting.pop_front() {
             if number == datagram.number {
                 self.stats.rtt.add(now.since(sent));
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!((sent, s.count, b.stats().replies), (5, 4, 4));
         assert_eq!((s.min, s.max, s.last), (Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(50)));
         assert_eq!(s.sum_ps, u128::from(Duration::from_millis(120).as_ps()));
-        // Of 10, 20, 40 and 50 ms: mean 30, mean square 4600 / 4 = 1150, and 1150 - 900 = 250.
+        // Round trips are 10, 20, 40 and 50 ms: mean 30, mean square 4600 / 4 = 1150, and 1150 - 900 = 250.
         assert!((s.mean_s() - 0.030).abs() < 1e-15);
         assert!((s.deviation_s() - 0.001 * 250.0_f64.sqrt()).abs() < 1e-12);
         assert!(b.stats().rtt.deviation_s().is_nan() && b.stats().rtt.mean_s().is_nan());

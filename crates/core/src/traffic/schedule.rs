@@ -33,7 +33,7 @@ pub enum Schedule {
     Random {
         /// The mean rate.
         rate: Rate,
-        /// Of the Pareto distribution; `None`: gaps are exponential.
+        /// Shape of the Pareto distribution; `None`: gaps are exponential.
         shape: Option<f64>,
     },
 }
@@ -43,7 +43,7 @@ pub enum Schedule {
 pub struct Spell {
     /// Its mean.
     pub mean: Duration,
-    /// Of the Pareto distribution; `None`: always the mean.
+    /// Shape of the Pareto distribution; `None`: always the mean.
     pub shape: Option<f64>,
 }
 

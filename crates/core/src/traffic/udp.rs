@@ -73,7 +73,7 @@ pub fn sender(schedule: Schedule, params: &Params, life: Life) -> Box<dyn Datagr
     Box::new(Udp::send(Departures::new(schedule, size, life.start, life.rng), size))
 }
 
-/// What UDP on this schedule sends in `time`.
+/// Returns the demand of UDP on this schedule in `time`.
 pub fn demand(schedule: Schedule, params: &Params, time: Duration) -> Demand {
     let size = params.integer("size") as u32;
     let packets = schedule.mean_bps() * time.as_secs_f64() / (8.0 * f64::from(size));

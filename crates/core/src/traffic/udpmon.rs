@@ -14,7 +14,7 @@ pub const KIND: TrafficKind = TrafficKind {
     params: &[
         ParamSpec {
             name: "packets",
-            // Without a gap all of them are in the network at once.
+            // All packets are in the network at once if there is no gap.
             kind: Kind::Count { unit: "packets", min: 1, max: 1_000_000 },
             default: Some(Value::Count(5000)),
             doc: "how many packets a burst has",

@@ -22,7 +22,7 @@ impl Rate {
     }
     /// The time `bytes` take at this rate, rounded to the nearest picosecond.
     pub const fn transmit_time(self, bytes: u64) -> Duration {
-        // As a rule 64 bits are enough (2 MB), and then it is one instruction.
+        // 64 bits are mostly enough (2 MB), and then it is one instruction.
         if bytes <= 2_000_000 && self.0 <= 1 << 60 {
             return Duration::from_ps((bytes * 8_000_000_000_000 + self.0 / 2) / self.0);
         }

@@ -6,7 +6,7 @@ use std::fmt;
 /// A kind of quantity: its units, largest last, and the number of base units in each.
 #[derive(Debug, PartialEq)]
 pub struct Dimension {
-    /// What is measured: "a rate".
+    /// Quantity that is measured: "a rate".
     pub what: &'static str,
     /// A quantity as a user would write it.
     pub example: &'static str,
@@ -103,9 +103,9 @@ pub enum QuantityError {
     },
     /// A unit of nothing known, with what may have been meant.
     UnknownUnit {
-        /// As it was written.
+        /// Unit as it was written.
         unit: String,
-        /// What to write instead.
+        /// Unit to write instead.
         meant: Option<String>,
         /// The units it could have.
         units: String,
@@ -181,7 +181,7 @@ impl Dimension {
         }
     }
 
-    /// What someone who wrote `word` may have meant: a known other spelling, or a unit in other case.
+    /// Returns the unit that someone who wrote `word` may have meant: a known other spelling, or a unit in other case.
     fn meant(&self, word: &str) -> Option<&'static str> {
         let hint = self.hints.iter().find(|(wrong, _)| *wrong == word).map(|(_, right)| *right);
         hint.or_else(|| self.units.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(word)))
