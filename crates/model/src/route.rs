@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::{Flow, Network};
 use longfat_core::time::Duration;
 
-/// A network, prepared for finding paths. Hosts end paths and never pass packets on.
+/// A network, prepared for finding paths. Hosts end paths and never forward packets.
 #[derive(Debug)]
 pub struct Routes<'a> {
     network: &'a Network,
@@ -37,7 +37,7 @@ impl<'a> Routes<'a> {
         if from == to {
             return Some(Vec::new());
         }
-        // By which link the search came to a node.
+        // Link by which the search came to each node.
         let mut reached_by = BTreeMap::new();
         let mut waiting = VecDeque::from([from]);
         while let Some(node) = waiting.pop_front() {
@@ -142,7 +142,7 @@ mod tests {
     fn the_fewest_links_and_then_the_first_ones() {
         let net = network("AxyzB", &[('A', 'x'), ('x', 'y'), ('x', 'z'), ('y', 'z'), ('z', 'B'), ('y', 'B')]);
         let routes = Routes::new(&net);
-        // By y: links 0, 1, 5; by z: links 0, 2, 4. Both are of three links; y is found first.
+        // Path by y: links 0, 1, 5; by z: links 0, 2, 4. Both have three links; y is found first.
         assert_eq!(routes.path(0, 4), Some(vec![0, 1, 5]));
         assert_eq!(routes.path(4, 0), None);
         assert_eq!(routes.path(0, 0), Some(vec![]));
