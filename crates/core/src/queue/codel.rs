@@ -1,4 +1,4 @@
-//! `codel`: one line that drops or marks as packets leave, once the time they waited has stood over a target (RFC 8289).
+//! `codel`: one queue that drops or marks departing packets, once the delay has stayed over a target (RFC 8289).
 
 mod control;
 
@@ -9,7 +9,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 pub(super) use control::{Codel, CodelConfig, Waiting};
 
-/// Packets that it holds at least where nothing is said: the default of tc-codel(8).
+/// Least default limit in packets: the default of tc-codel(8).
 const LIMIT_PACKETS: u64 = 1000;
 
 pub(super) const TARGET: ParamSpec = ParamSpec {
@@ -83,7 +83,8 @@ pub(super) fn config_of(params: &Params, context: &QueueContext) -> CodelConfig 
     }
 }
 
-/// RFC 8289 §4.5: the target is a part of the interval, a twentieth to a tenth. To refuse only what is no part of it is our choice.
+/// Checks RFC 8289 §4.5: the target is a part of the interval, a twentieth to a tenth. It is our choice to refuse only a target of a whole
+/// interval or more.
 pub(super) fn check_times(params: &Params) -> Result<(), String> {
     let ms = |name| params.duration(name).as_secs_f64() * 1e3;
     let (target, interval) = (ms(TARGET.name), ms(INTERVAL.name));

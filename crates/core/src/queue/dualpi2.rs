@@ -1,4 +1,4 @@
-//! `dualpi2`: two coupled lines, one short for L4S and one for all others (RFC 9332, appendix A).
+//! `dualpi2`: two coupled queues, a short one for L4S and one for all other packets (RFC 9332, appendix A).
 
 mod control;
 
@@ -10,7 +10,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 use control::{Coupled, CoupledConfig, Recur};
 
-/// Packets that it holds at least where nothing is said: the default of tc-dualpi2(8).
+/// Least default limit in packets: the default of tc-dualpi2(8).
 const LIMIT_PACKETS: u64 = 10_000;
 const LONG: Duration = Duration::from_secs(10);
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(10), max: LONG };
@@ -154,10 +154,10 @@ struct DualPi2 {
     recur_classic: Recur,
 }
 
-/// The L4S line comes first, but while both have packets the classic one gets its share of the bytes.
+/// Scheduler: the L4S queue comes first, but while both have packets the classic queue gets its share of the bytes.
 #[derive(Debug)]
 struct Scheduler {
-    /// The shares, in thousandths.
+    /// Shares, in thousandths.
     classic: u64,
     l4s: u64,
     /// Service owed to the classic queue, in thousandths of a byte.
@@ -169,13 +169,13 @@ impl Scheduler {
     #[inline]
     fn classic_is_next(&mut self, len: Option<u32>, l4s: bool) -> bool {
         let Some(len) = len.filter(|_| l4s) else {
-            // Nobody waits for the other.
+            // Neither queue waits for the other.
             self.owed = 0;
             return !l4s;
         };
         self.owed >= u64::from(len) * self.l4s
     }
-    /// A packet of `len` bytes is sent while both lines had one.
+    /// Accounts for a packet of `len` bytes that is sent while both queues had one.
     #[inline]
     fn sent(&mut self, is_classic: bool, len: u32) {
         if is_classic {
@@ -192,12 +192,12 @@ impl DualPi2 {
         line.first().map_or(Duration::ZERO, |id| now.since(packets[id].stamp))
     }
 
-    /// Does what was due up to `now`: nothing that it depends on changes unless a packet comes or goes.
+    /// Does the updates due up to `now`: their inputs change only when a packet comes or goes.
     #[inline]
     fn catch_up(&mut self, now: Time, packets: &Packets) {
         if self.control.next_update <= now {
             let (l4s, classic) = (&self.l4s, &self.classic);
-            // RFC 9332 appendix A.2, figure 8: of both lines, the longer wait.
+            // RFC 9332 appendix A.2, figure 8: the longer wait of the two queues.
             let qdelay = |at| DualPi2::wait(l4s, at, packets).max(DualPi2::wait(classic, at, packets));
             self.control.update_until(&self.config, now, l4s.is_empty() && classic.is_empty(), qdelay);
         }
@@ -210,7 +210,7 @@ impl DualPi2 {
             discard(now, id, DropReason::Early, packets, log);
             return false;
         }
-        // It counts itself, as the RFC's text does: with a threshold of 1, the last packet of a line is alone.
+        // The packet counts itself, as in the RFC's text: with a threshold of 1, the last packet of a queue is alone.
         let alone = self.l4s.packets() < self.config.th_len;
         let native = if alone { 0.0 } else { self.config.ramp(now.since(packets[id].stamp)) };
         if self.recur_l4s.hits(native.max(self.control.p_coupled(&self.config))) {

@@ -1,4 +1,4 @@
-//! One memory for the queues of all ports of a router: how much of it each may take, and a queue that lives in it.
+//! Shared memory for the queues of all ports of a router: the share that each may take, and a queue that lives in it.
 //!
 //! A. K. Choudhury and E. L. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM ToN 6(2), 1998, called
 //! CH98 below. What is held is counted in IP bytes; the packet in transmission is not.
@@ -28,7 +28,7 @@ pub struct SharingKind {
 
 const SOURCE: &str = "Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM ToN 6(2), 1998";
 
-/// Every way, in the order of listings.
+/// Ways to share a memory, in the order of listings.
 pub const REGISTRY: &[SharingKind] = &[
     SharingKind {
         name: "dynamic",
@@ -59,21 +59,21 @@ pub const REGISTRY: &[SharingKind] = &[
 ];
 by_name!(SharingKind, "sharing of a memory", with params);
 
-/// How ports share a memory (CH98 §I and §II).
+/// Sharing of a memory among ports (CH98 §I and §II).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
-    /// Any port may take all that is free.
+    /// Complete sharing: any port may take all that is free.
     Complete,
-    /// Each port has an equal part of its own.
+    /// Static sharing: each port has an equal part of its own.
     Static,
-    /// A port takes nothing more while it holds `alpha` times what is free, or over that (CH98 eq. 1).
+    /// Dynamic sharing: a port takes nothing more while it holds `alpha` times the free memory, or more (CH98 eq. 1).
     Dynamic {
-        /// The factor.
+        /// Factor of the free memory.
         alpha: f64,
     },
 }
 
-/// A memory of so many bytes, and how much of it is taken.
+/// A memory of `bytes` bytes, and the use of it.
 #[derive(Debug)]
 pub struct SharedBuffer {
     bytes: u64,
@@ -83,12 +83,12 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// An empty memory of `bytes` for so many ports.
+    /// Returns an empty memory of `bytes` for `ports` ports.
     pub fn new(bytes: u64, ports: u64, sharing: Sharing) -> Arc<Self> {
         Arc::new(SharedBuffer { bytes, ports, sharing, used: AtomicU64::new(0) })
     }
 
-    /// IP bytes held, by all ports.
+    /// Returns the IP bytes held by all ports.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
@@ -107,7 +107,7 @@ impl SharedBuffer {
         match self.sharing {
             Sharing::Complete => used + len <= self.bytes,
             Sharing::Static => held + len <= self.alone(),
-            // CH98 §II: what comes to a queue at or over the threshold is blocked. (A packet that finds it below may end over it.)
+            // CH98 §II: a packet that comes to a queue at or over the threshold is blocked. (A packet that finds it below may end over it.)
             Sharing::Dynamic { alpha } => used + len <= self.bytes && (held as f64) < alpha * (self.bytes - used) as f64,
         }
     }
@@ -121,12 +121,12 @@ pub struct SharedPort {
 }
 
 impl SharedPort {
-    /// `queue`, which is empty, in `memory`.
+    /// Puts `queue`, which is empty, into `memory`.
     pub fn new(queue: Box<dyn Queue + Send>, memory: Arc<SharedBuffer>) -> Self {
         SharedPort { queue, memory, held: 0 }
     }
 
-    /// The queue has taken or given up what it did: the memory knows.
+    /// Tells the memory the length of the queue, which has changed.
     #[inline]
     fn account(&mut self) {
         let held = self.queue.held(Measure::Bytes);

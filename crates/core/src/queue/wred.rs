@@ -1,4 +1,4 @@
-//! `wred`: one line and one average, with a curve of RED for each class: whom it warns first depends on the class.
+//! `wred`: one queue and one average, with a RED curve per class.
 
 use super::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use super::early::{Marking, Red, RedConfig};
@@ -78,7 +78,7 @@ pub const KIND: QueueKind = QueueKind {
     },
 };
 
-/// The curve of one class.
+/// Returns the curve of one class.
 struct Curve {
     min: Limit,
     max: Limit,
@@ -92,7 +92,7 @@ impl Curve {
     }
 }
 
-/// The classes. Where none are given: RFC 2597 section 2 asks that a higher drop precedence is dropped no less often than a lower one. Here
+/// Returns the classes. The default: RFC 2597 section 2 asks that a higher drop precedence is dropped no less often than a lower one. Here
 /// the curves stand side by side: the next precedence is not touched before all of the one above it is dropped.
 fn classes_of(params: &Params, context: &QueueContext) -> Vec<Params> {
     let given = params.tables(CLASS);
@@ -146,7 +146,7 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
 struct Wred {
     classifier: Classifier,
     fifo: Fifo,
-    /// In what the average is taken.
+    /// Unit of the average.
     measure: Measure,
     marking: Marking,
     /// RED of each class. The first one's average is that of all.

@@ -1,11 +1,11 @@
-//! The ACK filter: which acknowledgments need not be sent, since one behind them in the same line says all that they do.
+//! The ACK filter: drops acknowledgments that are redundant, since one behind them in the same flow queue says all that they do.
 
 use crate::packet::{Segment, flags};
 
-/// The words: as tc-cake(8) has them, without `ack-filter` in each.
+/// Words of tc-cake(8), without `ack-filter` in each.
 pub const WORDS: &[&str] = &["off", "on", "aggressive"];
 
-/// How many redundant ACKs of a flow stay in its line; `None`: all.
+/// Returns the redundant ACKs per flow that stay in its queue; `None`: all.
 pub fn spare(word: &str) -> Option<usize> {
     match word {
         "off" => None,
@@ -14,7 +14,7 @@ pub fn spare(word: &str) -> Option<usize> {
     }
 }
 
-/// Flags that an ACK may have and be left out: those of classic ECN (RFC 3168).
+/// Flags that a redundant ACK may have: those of classic ECN (RFC 3168).
 const ECN: u16 = flags::ECE | flags::CWR;
 
 /// Returns true if `segment` is an ACK and nothing else: no payload, no options but timestamps and SACK blocks, no flag with a meaning of
@@ -33,7 +33,7 @@ pub fn is_redundant(old: &Segment, new: &Segment) -> bool {
         && says_more(old, new)
 }
 
-/// RFC 7323 section 5: what has an older timestamp than the last one is thrown away, and would say nothing.
+/// RFC 7323 section 5: PAWS discards a segment with an older timestamp than the last one, so `new` would say nothing.
 fn is_later(old: &Segment, new: &Segment) -> bool {
     match (old.timestamps(), new.timestamps()) {
         (Some((old, _)), Some((new, _))) => !is_before(new, old),
@@ -55,7 +55,7 @@ fn blocks(segment: &Segment) -> impl Iterator<Item = (u32, u32)> {
     (0..segment.sack_count()).map(|i| segment.sack(i))
 }
 
-/// RFC 2883 section 4: the first block tells of a duplicate if it is under the acknowledgment, or within the second.
+/// RFC 2883 section 4: the first block reports a duplicate if it is under the acknowledgment, or within the second block.
 fn is_dsack(segment: &Segment) -> bool {
     let mut blocks = blocks(segment);
     let Some(first) = blocks.next() else { return false };

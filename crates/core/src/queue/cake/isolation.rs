@@ -1,13 +1,13 @@
-//! Which packets share a line, and which hosts a line counts for.
+//! Isolation: which packets share a flow queue, and for which hosts a flow queue counts.
 
 use std::collections::BTreeMap;
 
 use super::super::Party;
 
-/// A host, or a line, that nobody knows.
+/// Tag of an unknown host, or of an unused flow queue.
 pub const NOBODY: u32 = u32::MAX;
 
-/// The words, as tc-cake(8) has them.
+/// Words of tc-cake(8).
 pub const WORDS: &[&str] = &["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub enum End {
     Destination = 1,
 }
 
-/// Who is kept apart from whom.
+/// Isolation of flows and hosts from each other.
 #[derive(Debug)]
 pub struct Isolation {
     by: By,
@@ -33,16 +33,16 @@ pub struct Isolation {
     fair: [bool; 2],
     numbers: BTreeMap<String, u32>,
     pairs: BTreeMap<[u32; 2], u32>,
-    /// For each route, the name of its line and the hosts at its ends, as far as they are known.
+    /// Tag of the flow queue, and the hosts at its ends, for each route, as far as they are known.
     known: Vec<Flow>,
 }
 
 /// Flow and hosts of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// Packets with the same go into one line.
+    /// Tag: packets with the same tag go into one flow queue.
     pub tag: u32,
-    /// Source and destination.
+    /// Source and destination hosts.
     pub hosts: [u32; 2],
 }
 
@@ -61,11 +61,11 @@ impl Isolation {
         };
         Isolation { by, fair, numbers: BTreeMap::new(), pairs: BTreeMap::new(), known: Vec::new() }
     }
-    /// At which ends hosts count.
+    /// Returns the ends at which hosts count.
     pub const fn fair(&self) -> [bool; 2] {
         self.fair
     }
-    /// Packets with this route are of `party`.
+    /// Records that packets with this route are of `party`.
     pub fn tell(&mut self, route: u32, party: &Party<'_>) {
         let hosts = party.hosts.map(|name| {
             let next = self.numbers.len() as u32;

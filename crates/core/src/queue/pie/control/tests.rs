@@ -121,7 +121,7 @@ fn an_arrival_that_finds_all_quiet_renews_the_allowance() {
     assert_eq!(after(1e-9, ms(7), ms(7), &held), ms(30));
     assert_eq!(after(0.0, ms(8), ms(7), &held), ms(30));
     assert_eq!(after(0.0, ms(7), ms(8), &held), ms(30));
-    // In an empty line nobody waits, whatever the last packet had waited.
+    // No packet waits in an empty queue, whatever the last packet had waited.
     assert_eq!(after(0.0, ms(7), ms(8), &Backlog::default()), ms(150));
 }
 
@@ -143,8 +143,8 @@ fn fates(given: &[(&'static str, Value)], drop_prob: f64, ecn: Ecn, count: u32) 
     log
 }
 
-/// At 0.05 the sum is 0.85 with the 17th arrival, and from there on each is dropped with 0.05: 16 + 1 / 0.05 = 36 on average, with a standard
-/// deviation of 19.5; and at the latest the 170th.
+/// The sum is 0.85 with the 17th arrival at 0.05, and from there on each arrival is dropped with 0.05: 16 + 1 / 0.05 = 36 on average, with
+/// a standard deviation of 19.5; and at the latest the 170th.
 #[test]
 fn drops_keep_apart() {
     let gaps = |log: &Ledger| log.dropped.windows(2).map(|d| d[1].0 - d[0].0).collect::<Vec<_>>();
@@ -162,7 +162,7 @@ fn drops_keep_apart() {
     assert!(gaps_random.contains(&1));
 }
 
-/// RFC 8033 §5.1: a mark while the probability is under 0.1, a drop at 0.1.
+/// Packets are marked while the probability is under 0.1, and dropped at 0.1 (RFC 8033 §5.1).
 #[test]
 fn marks_under_the_threshold_and_drops_from_there_on() {
     let ecn = [("ecn", Value::Bool(true))];
@@ -241,7 +241,7 @@ fn late_is_as_on_time() {
     assert_eq!((idle.burst_allowance, idle.next_update), (Duration::ZERO, Time::ZERO + ms(1005)));
 }
 
-/// A queue that stands: nothing is dropped while the allowance lasts, and then the wait falls.
+/// A standing queue: no packet is dropped while the allowance lasts, and then the delay falls.
 #[test]
 fn a_standing_queue_is_let_be_for_a_while() {
     let mut params = Params::defaults(KIND.params);
@@ -249,7 +249,7 @@ fn a_standing_queue_is_let_be_for_a_while() {
     let mut queue = (KIND.build)(&params, context(12_000_000, 20, 1500));
     let (mut packets, mut log, mut seq) = (Packets::new(), Ledger::default(), 0);
     let mut held = Vec::new();
-    // A packet leaves each ms, and 1.25 come.
+    // One packet leaves per ms, and 1.25 come.
     for now in 0..60_000 {
         for _ in 0..if now % 4 == 0 { 2 } else { 1 } {
             let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
@@ -264,7 +264,7 @@ fn a_standing_queue_is_let_be_for_a_while() {
     }
     let first = log.dropped[0].1;
     assert!(first > Time::ZERO + ms(150), "{first:?}");
-    // It needs a probability of a fifth; then as much waits as passes in 15 ms.
+    // It needs a probability of a fifth; then the packets of 15 ms wait.
     let mean = held[20_000..].iter().sum::<u64>() as f64 / 40_000.0;
     assert!((13.0..17.0).contains(&mean), "{mean}");
 }
