@@ -17,15 +17,15 @@ pub struct Framing {
     pub rate: Option<Rate>,
     /// Link-layer bytes sent with each IP packet, gaps included.
     pub overhead: u32,
-    /// The least a packet takes with its overhead; shorter ones are padded to it.
+    /// Least framed bytes of a packet; shorter ones are padded to it.
     pub min_frame: u32,
-    /// The largest IP packet unless the user says otherwise.
+    /// Largest IP packet unless the user says otherwise.
     pub mtu: u32,
     /// True if packets are carried as AAL5 frames of cells; the overhead is in the frame then.
     pub cells: bool,
 }
 
-/// Bytes the line is busy with for an IP packet of `ip_len` bytes: framed, or in cells.
+/// Returns the bytes that the line carries for an IP packet of `ip_len` bytes: framed, or in cells.
 #[inline]
 pub const fn wire_len(ip_len: u32, overhead: u32, min_frame: u32, cells: bool) -> u32 {
     let framed = ip_len + overhead;
@@ -119,7 +119,7 @@ by_name!(Framing, "link type");
 /// RFC 1662 §3.1: address, control, protocol (2), FCS (2) and the flag between frames. Stuffing, which depends on the
 /// data, is left out.
 const PPP_FCS16: u32 = 7;
-/// RFC 2615 §2 and §3: the same with a 32-bit FCS.
+/// PPP with a 32-bit FCS (RFC 2615 §2 and §3).
 const PPP_FCS32: u32 = 9;
 
 /// IEEE 802.3 clauses 3 and 4: preamble and delimiter 8, header 14, FCS 4, gap 12; 46 bytes of payload at least, 1500 at most.

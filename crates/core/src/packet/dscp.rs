@@ -1,10 +1,10 @@
 //! Differentiated services codepoints: the names that `ip` and `tc` know, from the RFCs that assign them.
 
-/// A codepoint: the upper six bits of what was the type of service (RFC 2474 section 3), 0 to 63.
+/// A codepoint: the upper six bits of the former type of service (RFC 2474 section 3), 0 to 63.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Dscp(u8);
 
-/// Each name with its codepoint. Where a codepoint has two names, the first is the one that is written.
+/// Names, each with its codepoint. If a codepoint has two names, the first is the one that is written.
 const NAMES: &[(&str, u8)] = &[
     // RFC 2474 section 4.2.2: class selectors, the precedences of old; CS0 is the default.
     ("CS0", 0),
@@ -41,28 +41,28 @@ const NAMES: &[(&str, u8)] = &[
 impl Dscp {
     /// No particular treatment.
     pub const DEFAULT: Dscp = Dscp(0);
-    /// How many there are.
+    /// Number of codepoints.
     pub const COUNT: u8 = 64;
 
-    /// The codepoint with this number; `None` over 63.
+    /// Returns the codepoint with this number; `None` over 63.
     pub const fn new(number: u8) -> Option<Self> {
         if number < Dscp::COUNT { Some(Dscp(number)) } else { None }
     }
-    /// The one with this name, in capitals or not, or with this number.
+    /// Returns the codepoint with this name, in capitals or not, or with this number.
     pub fn parse(text: &str) -> Option<Self> {
         let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, number)| Dscp(*number));
         named.or_else(|| text.parse().ok().and_then(Dscp::new))
     }
-    /// Its number, 0 to 63.
+    /// Returns its number, 0 to 63.
     #[inline]
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// Its name, or else its number.
+    /// Returns its name, or else its number.
     pub fn name(self) -> String {
         NAMES.iter().find(|(_, number)| *number == self.0).map_or_else(|| self.0.to_string(), |(name, _)| (*name).to_owned())
     }
-    /// Every name there is, as it is written.
+    /// Returns every name, as it is written.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name)
     }
@@ -99,7 +99,7 @@ impl Dscps {
     pub fn iter(self) -> impl Iterator<Item = Dscp> {
         (0..Dscp::COUNT).map(Dscp).filter(move |dscp| self.has(*dscp))
     }
-    /// Their names, with blanks between.
+    /// Returns their names, with blanks between.
     pub fn names(self) -> String {
         self.iter().map(Dscp::name).collect::<Vec<_>>().join(" ")
     }

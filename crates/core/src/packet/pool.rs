@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use super::{Packet, Segment};
 
-/// The number of a packet's slot.
+/// Number of a packet's slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketId(u32);
 
@@ -20,13 +20,12 @@ impl Default for PacketId {
     }
 }
 
-/// All packets of a network. What they take at the peak is what the most packets at one time took: 24 bytes each, and 48 for the
-/// segment; and up to 1/128 more.
+/// All packets of a network. Their memory is that of the most packets at one time: 24 bytes each, and 48 for the segment; and up to 1/128
+/// more.
 ///
-/// Slots come in pages of 64, and a packet gets the first free slot of the current page or, when that is full, of the next
-/// page with one. So packets sent one after the other lie one after the other, whatever became of those before them: with
-/// the slot freed last instead, a window of 10 Gb/s and 100 ms was soon scattered over its 10 MB, and cost a third more
-/// time in caches missed.
+/// Slots come in pages of 64, and a packet gets the first free slot of the current page or, when that is full, of the next page with one.
+/// So packets sent one after the other lie one after the other, whatever happened to those before them. If the slot freed last were taken
+/// instead, a window of 10 Gb/s and 100 ms would soon be scattered over its 10 MB, and cost a third more time in cache misses.
 ///
 /// Each direction of a flow has pages of its own. Packets of one direction through the same queues leave about in the order in which they
 /// came, so that each round through the pages finds them free from end to end. With shared pages the acknowledgments, which do not wait
@@ -37,14 +36,14 @@ pub struct Packets {
     slots: Vec<Packet>,
     /// Segment of the packet in each slot.
     segments: Vec<Segment>,
-    /// A bit for each slot, 64 to a page: whether it is free.
+    /// Free slots: a bit for each, 64 to a page.
     free: Vec<u64>,
-    /// For each page which round it is in, and the next page of that.
+    /// Round of each page, and the next page of that round.
     places: Vec<(Way, u32)>,
     rounds: [Round; 2],
 }
 
-/// Who sends a packet: the first end of a flow, or the one that answers.
+/// Direction of a packet: from the first end of a flow, or from the one that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// From the end that connects.
@@ -56,9 +55,9 @@ pub enum Way {
 /// Pages in a circle.
 #[derive(Debug, Default)]
 struct Round {
-    /// The current one.
+    /// Current page.
     page: usize,
-    /// Slots in all of them, and how many of these are taken.
+    /// Slots in all of them, and those taken.
     slots: usize,
     len: usize,
 }
@@ -69,7 +68,7 @@ const FIRST: usize = 8192;
 const PAGE: usize = u64::BITS as usize;
 
 impl Packets {
-    /// None yet.
+    /// Returns an empty pool.
     pub fn new() -> Self {
         Packets::default()
     }
@@ -89,7 +88,7 @@ impl Packets {
         self.insert(way, self[id], *self.segment(id))
     }
 
-    /// The slot of the next packet, which may be written there before it is kept. What is there now means nothing.
+    /// Returns the slot of the next packet, which may be written there before it is kept. Its content until then means nothing.
     #[inline]
     pub fn vacant(&mut self, way: Way) -> PacketId {
         let round = &self.rounds[way as usize];
@@ -104,7 +103,7 @@ impl Packets {
         PacketId((round.page * PAGE) as u32 + self.free[round.page].trailing_zeros())
     }
 
-    /// Keeps what has been written to the slot `id`, which is vacant.
+    /// Keeps the packet written to the slot `id`, which is vacant.
     #[inline]
     pub fn keep(&mut self, id: PacketId) {
         let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
@@ -141,7 +140,7 @@ impl Packets {
         self.segments.resize(slots, Segment::default());
         let (page, round) = (self.free.len(), &mut self.rounds[way as usize]);
         self.free.push(u64::MAX);
-        // Behind the current one, so that the round stays in the order of age.
+        // The new page comes behind the current one, so that the round stays in the order of age.
         let before = if round.slots > 0 { round.page } else { page };
         self.places.push((way, page as u32));
         let next = std::mem::replace(&mut self.places[before].1, page as u32);
@@ -150,7 +149,7 @@ impl Packets {
         round.page = page;
     }
 
-    /// Lets go of the packet `id`, which is in no line any more.
+    /// Frees the slot of the packet `id`, which is in no line any more.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
@@ -159,7 +158,7 @@ impl Packets {
         self.rounds[self.places[page].0 as usize].len -= 1;
     }
 
-    /// How many are kept.
+    /// Returns how many packets are kept.
     pub fn len(&self) -> usize {
         self.rounds[0].len + self.rounds[1].len
     }
@@ -185,8 +184,8 @@ impl IndexMut<PacketId> for Packets {
     }
 }
 
-/// Packets in a line, first in first out. It has no memory of its own, however long it grows: each packet says
-/// which is behind it. So a packet is in one line at a time, and a line is always used with the same [`Packets`].
+/// Packets in a line, first in first out. It has no memory of its own, however long it grows: each packet has the number of the one behind
+/// it. So a packet is in one line at a time, and a line is always used with the same [`Packets`].
 #[derive(Debug)]
 pub struct Line {
     first: PacketId,
@@ -195,7 +194,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// An empty line.
+    /// Returns an empty line.
     pub const fn new() -> Self {
         // `first` and `last` of an empty line mean nothing.
         Line { first: PacketId(0), last: PacketId(0), len: 0 }
@@ -249,24 +248,24 @@ impl Line {
         Some(id)
     }
 
-    /// The first packet.
+    /// Returns the first packet.
     #[inline]
     pub const fn first(&self) -> Option<PacketId> {
         if self.len == 0 { None } else { Some(self.first) }
     }
 
-    /// The packet behind `id`, which is in this line.
+    /// Returns the packet behind `id`, which is in this line.
     #[inline]
     pub fn after(&self, id: PacketId, packets: &Packets) -> Option<PacketId> {
         if id == self.last { None } else { Some(packets[id].behind) }
     }
 
-    /// The packets, first to last.
+    /// Returns the packets, first to last.
     pub fn iter(&self, packets: &Packets) -> impl Iterator<Item = PacketId> {
         std::iter::successors(self.first(), |id| Some(packets[*id].behind)).take(self.len())
     }
 
-    /// How many there are.
+    /// Returns how many packets there are.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len as usize
@@ -306,7 +305,7 @@ mod tests {
         let first: Vec<_> = (0..1000).map(|seq| add(&mut packets, seq, Way::There).0).collect();
         assert!(first.is_sorted());
         assert_eq!(packets.slots.len(), 1024, "1/128 more, in whole pages");
-        // Every third leaves; whatever the order, those that come take their slots in order, but for the current page.
+        // Every third packet leaves; in any order, arrivals take their slots in order, but for the current page.
         (0..1000).rev().filter(|i| i % 3 == 0).for_each(|i| packets.remove(PacketId(first[i])));
         let again: Vec<_> = (0..300).map(|seq| add(&mut packets, seq, Way::There).0).collect();
         let start = again.iter().position(|&id| id == 0).unwrap();
@@ -361,7 +360,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lines that share their packets are as many plain queues.
+        /// Lines that share their packets behave as so many plain queues.
         #[test]
         fn lines_are_queues(steps in prop::collection::vec((0..4_usize, any::<bool>(), 0..4_usize, 0..8_u8), 1..500)) {
             let mut packets = Packets::new();

@@ -5,7 +5,7 @@ use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Value as Json, json};
 
 impl Kind {
-    /// The schema (2020-12) of values of this kind, as a file holds them.
+    /// Returns the schema (2020-12) of values of this kind, as a file holds them.
     pub fn schema(&self) -> Json {
         match self {
             Kind::Bytes { .. } => json!({ "type": "string", "pattern": SIZE.pattern(), "examples": [SIZE.example] }),

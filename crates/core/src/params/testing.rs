@@ -1,4 +1,4 @@
-//! For the conformance tests of the registries: parameters at random.
+//! Random parameters for the conformance tests of the registries.
 
 use super::{Kept, Kind, ParamSpec, Params, Value};
 use crate::packet::Dscp;
@@ -7,7 +7,7 @@ use crate::units::{Capacity, Rate};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A value of `kind`, more often small than large, so that limits are met.
+/// Returns a value of `kind`, more often small than large, so that limits are met.
 pub fn any_value(kind: Kind) -> BoxedStrategy<Value> {
     let small = |min: u64, max: u64| min..=max.min(min + 40);
     match kind {

@@ -1,4 +1,4 @@
-//! `ping`: an active probe, which measures the round trip of a path beside its flows (RFC 792, echo and echo reply).
+//! `ping`: an active probe, which measures the round-trip time of a path beside its flows (RFC 792, echo and echo reply).
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub const KIND: TrafficKind = TrafficKind {
 };
 
 impl Traffic {
-    /// An echo request of `size` bytes (IP) every `interval`.
+    /// Returns the traffic of an echo request of `size` bytes (IP) every `interval`.
     pub fn ping(interval: Duration, size: u32) -> Self {
         Traffic::of("ping", &[("interval", Value::Duration(interval)), ("size", Value::Bytes(size.into()))])
     }
@@ -47,7 +47,7 @@ impl Traffic {
 /// One end of a probe: the one that asks, or the one that answers.
 #[derive(Debug)]
 pub struct Ping {
-    /// `None`: this end answers.
+    /// Requests; `None`: this end answers.
     asks: Option<Asking>,
     /// Requests to be answered, in the order in which they came: a host may take in several requests before it sends.
     replies: VecDeque<Datagram>,
@@ -69,13 +69,13 @@ struct Asking {
 const MOST_WAITING: usize = 4096;
 
 impl Ping {
-    /// The end that sends an echo request of `size` bytes (the whole IP packet) every `interval`, first at `start`.
+    /// Returns the end that sends an echo request of `size` bytes (the whole IP packet) every `interval`, first at `start`.
     pub fn ask(interval: Duration, size: u32, start: Time) -> Self {
         let asks = Asking { interval, size, next: start, number: 0, waiting: VecDeque::new() };
         Ping { asks: Some(asks), replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
 
-    /// The end that answers.
+    /// Returns the end that answers.
     pub fn answer() -> Self {
         Ping { asks: None, replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
@@ -84,7 +84,7 @@ impl Ping {
 impl Datagrams for Ping {
     fn handle(&mut self, now: Time, datagram: &Datagram) {
         let Some(asking) = &mut self.asks else {
-            // The other end remembers no more.
+            // The other end remembers no more requests.
             if self.replies.len() < MOST_WAITING {
                 self.replies.push_back(Datagram { is_reply: true, ..*datagram });
             }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::traffic::until;
 
-    /// Also those that come before anything is sent.
+    /// Requests are answered even if several come before the answering end sends.
     #[test]
     fn every_request_is_answered() {
         let (mut a, mut b) = (Ping::ask(Duration::from_millis(1), 84, Time::ZERO), Ping::answer());

@@ -9,7 +9,7 @@ use crate::units::Rate;
 use proptest::prelude::*;
 use std::ops::Range;
 
-/// A connection without a network: what is written is acknowledged after a while, at once and whole.
+/// A connection without a network: written payload is acknowledged after a while, at once and whole.
 #[derive(Debug, Default)]
 struct Loopback {
     written: u64,
@@ -61,7 +61,7 @@ fn at(seconds: f64) -> Time {
     Time::ZERO + Duration::from_secs_f64(seconds)
 }
 
-/// The sending end of `traffic` from 1 s to `stop`, with the randomness of `seed`.
+/// Runs the sending end of `traffic` from 1 s to `stop`, with the randomness of `seed`.
 fn live(traffic: &Traffic, stop: Time, end: Time, seed: u64) -> Lived {
     let (start, rng) = (at(1.0), Rng::named(seed, "traffic"));
     let life = Life { start, rng, volume: traffic.volume() };
@@ -95,7 +95,7 @@ fn live_over_tcp(mut program: Program, stop: Time, end: Time) -> Lived {
     Lived { log, bytes: socket.written, is_closed: socket.is_closed, waits }
 }
 
-/// Every third packet is lost, and the others take half a round trip each way.
+/// Runs both ends: every third packet is lost, and the others take half a round trip each way.
 fn live_of_datagrams(mut sender: Box<dyn Datagrams>, mut receiver: Box<dyn Datagrams>, life: Range<Time>, end: Time) -> Lived {
     let mut log = Vec::new();
     let mut arrived = 0;
@@ -128,7 +128,7 @@ fn live_of_datagrams(mut sender: Box<dyn Datagrams>, mut receiver: Box<dyn Datag
     Lived { log, bytes: sent.bytes_sent, is_closed: false, waits: false }
 }
 
-/// A kind, with any parameters that its check lets pass.
+/// Returns a kind, with any parameters that its check lets pass.
 fn any_traffic() -> impl Strategy<Value = Traffic> {
     let of = |kind: &'static TrafficKind| {
         any_params(kind.params).prop_filter_map("refused", |params| {
@@ -228,7 +228,7 @@ proptest! {
             return Ok(());
         }
         prop_assert!(!never.is_closed, "a stream ends that nobody stopped");
-        // Stopped, it does the same up to then, and nothing new after.
+        // A stopped flow does the same up to then, and nothing new after.
         let stopped = live(&traffic, at(stop), end, seed);
         let kept = stopped.log.len() - usize::from(stopped.is_closed);
         prop_assert_eq!(&stopped.log[..kept], &never.log[..kept]);

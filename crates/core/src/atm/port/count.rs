@@ -22,7 +22,7 @@ pub struct Count {
     pub packets_partial: u64,
     /// Packets without any of their cells.
     pub packets_dropped: u64,
-    /// Packets with all their cells that were taken for one with what was left of another.
+    /// Packets with all their cells that were merged with the rest of another packet.
     pub packets_merged: u64,
     /// Packets marked here.
     pub packets_marked: u64,
@@ -33,7 +33,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// Cells that came to the output.
+    /// Returns the cells that came to the output.
     pub fn cells_in(&self) -> u64 {
         self.passed + self.dropped.iter().sum::<u64>()
     }
@@ -68,12 +68,12 @@ impl Count {
 }
 
 impl Port {
-    /// Cells of the last busy period, in which alone some can still be ahead.
+    /// Returns the cells of the last busy period; only these can still be ahead.
     fn in_a_row(&self) -> u64 {
         (self.line.free - self.line.busy_from) / self.line.cell_time
     }
 
-    /// Cells in the buffers at `now`, up to which the port was advanced: those that begin to leave later.
+    /// Returns the cells in the buffers at `now`, up to which the port was advanced: those that begin to leave later.
     pub fn backlog(&self, now: Time) -> u64 {
         self.waiting + self.at_output(now)
     }
@@ -82,18 +82,18 @@ impl Port {
         (self.line.free.saturating_sub(now.as_ps() + 1) / self.line.cell_time).min(self.in_a_row())
     }
 
-    /// Cells that have left whole by `now`, up to which the port was advanced.
+    /// Returns the cells that have left whole by `now`, up to which the port was advanced.
     pub fn transmitted(&self, now: Time) -> u64 {
         self.count.passed - self.waiting - self.line.free.saturating_sub(now.as_ps()).div_ceil(self.line.cell_time).min(self.in_a_row())
     }
 
-    /// Time spent transmitting up to `now`, up to which the port was advanced.
+    /// Returns the time spent transmitting up to `now`, up to which the port was advanced.
     pub fn busy(&self, now: Time) -> Duration {
         let ahead = self.line.free.saturating_sub(now.as_ps().max(self.line.busy_from));
         Duration::from_ps((self.count.passed - self.waiting) * self.line.cell_time - ahead)
     }
 
-    /// The integral over time, up to `now`, of the cells in the buffer, in ps.
+    /// Returns the integral over time, up to `now`, of the cells in the buffer, in ps.
     pub fn waited(&self, now: Time) -> u128 {
         // The cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
         let queued = u128::from(self.at_output(now));

@@ -73,7 +73,7 @@ struct Radio {
     efficiency: f64,
 }
 
-/// From dB.
+/// Returns the ratio of a value in dB.
 fn ratio(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
@@ -84,13 +84,13 @@ impl Radio {
         Radio { snr, snr_min, alpha: params.number("alpha"), efficiency: params.number("efficiency") }
     }
 
-    /// The share of `efficiency` that a signal carries.
+    /// Returns the share of `efficiency` that a signal carries.
     fn level(&self, snr: f64) -> f64 {
         if snr < self.snr_min { 0.0 } else { (self.alpha * libm::log2(1.0 + snr) / self.efficiency).min(1.0) }
     }
 
-    /// The mean of that where the signal is distributed exponentially (Rayleigh fading), with the mean `snr`: by Simpson's rule over the
-    /// logarithm of the signal, up to where all of it is carried, and from there on in closed form.
+    /// Returns the mean share for a signal that is distributed exponentially (Rayleigh fading), with the mean `snr`: by Simpson's rule over
+    /// the logarithm of the signal, up to the signal that carries all of it, and from there on in closed form.
     fn mean(&self) -> f64 {
         let full = libm::pow(2.0, self.efficiency / self.alpha) - 1.0;
         let more_than = |snr: f64| libm::exp(-snr / self.snr);
@@ -141,7 +141,7 @@ impl Fading {
         Fading { waves }
     }
 
-    /// The power now, whose mean is 1; and on to the next step.
+    /// Returns the power now, whose mean is 1, and goes on to the next step.
     fn next(&mut self) -> f64 {
         let (mut real, mut imaginary) = (0.0, 0.0);
         for [re, im, cos, sin] in self.waves.iter_mut() {

@@ -25,7 +25,7 @@ pub enum Fate {
 
 /// A model of loss. Time never runs backwards between calls.
 pub trait Loss {
-    /// The fate of `packet`, whose transmission ends at `now`.
+    /// Returns the fate of `packet`, whose transmission ends at `now`.
     fn on_packet(&mut self, now: Time, packet: &Packet) -> Fate;
 
     /// Returns how many of the next packets certainly arrive unchanged. [`Loss::on_packet`] must not be called for them.
@@ -46,7 +46,7 @@ pub struct LossKind {
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
-    /// `None` where nothing can happen to a packet, so that a perfect line costs nothing.
+    /// Builds the model; `None` if nothing can happen to a packet, so that a perfect line costs nothing.
     pub build: fn(&Params, Rng) -> Option<Box<dyn Loss + Send>>,
 }
 
@@ -55,7 +55,7 @@ pub const REGISTRY: &[LossKind] =
     &[NONE, bernoulli::KIND, bit_errors::KIND, gilbert_elliott::KIND, gilbert_elliott_time::KIND, periodic::KIND];
 by_name!(LossKind, "loss model", with params);
 
-/// A perfect line.
+/// Returns a perfect line.
 pub const NONE: LossKind =
     LossKind { name: "none", summary: "a perfect line", source: "none: longfat's own", params: &[], check: |_| Ok(()), build: |_, _| None };
 
@@ -66,7 +66,7 @@ const fn probability(name: &'static str, default: Option<Value>, doc: &'static s
 const CORRUPTION: ParamSpec =
     probability("corruption", Some(Value::Number(0.0)), "probability that a packet that is not lost arrives damaged");
 
-/// The fate of a packet lost with probability `loss`, and if it is not, damaged with probability `corruption`.
+/// Draws the fate of a packet lost with probability `loss`, and if it is not, damaged with probability `corruption`.
 fn draw(rng: &mut Rng, loss: f64, corruption: f64) -> Fate {
     if loss > 0.0 && rng.chance(loss) {
         Fate::Lose

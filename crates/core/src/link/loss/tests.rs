@@ -30,7 +30,7 @@ fn part(fates: &[Fate], fate: Fate) -> f64 {
     fates.iter().filter(|f| **f == fate).count() as f64 / fates.len() as f64
 }
 
-/// Lengths of the runs of lost packets.
+/// Returns the lengths of the runs of lost packets.
 fn bursts(fates: &[Fate]) -> Vec<usize> {
     fates.split(|f| *f != Fate::Lose).map(<[Fate]>::len).filter(|n| *n > 0).collect()
 }

@@ -1,4 +1,4 @@
-//! The bound on all packets that a link has: in its queue, in transmission and on the wire.
+//! Bound on all packets of a link: in its queue, in transmission and on the wire.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,17 +9,17 @@ use crate::time::Time;
 #[derive(Debug)]
 pub(super) struct Held {
     limit: u64,
-    /// When each packet on the wire arrives.
+    /// Arrival time of each packet on the wire.
     arrivals: BinaryHeap<Reverse<Time>>,
 }
 
 impl Held {
-    /// Nothing on the wire, and room for `limit` packets in all.
+    /// Returns an empty wire, with room for `limit` packets in all.
     pub fn new(limit: u64) -> Self {
         Held { limit, arrivals: BinaryHeap::new() }
     }
 
-    /// A packet is on the wire until `arrival`.
+    /// Adds a packet that is on the wire until `arrival`.
     pub fn launched(&mut self, arrival: Time) {
         self.arrivals.push(Reverse(arrival));
     }

@@ -1,4 +1,4 @@
-//! The transmitter of a link: how long a packet takes on the line, and when the far end has it.
+//! The transmitter of a link: the time of a packet on the line, and its arrival at the far end.
 
 use super::{Link, LinkConfig};
 use crate::atm::aal5;
@@ -13,12 +13,12 @@ pub(super) struct Framed {
     ip_len: u32,
     bytes: u32,
     time: Duration,
-    /// Until the far end has what it waits for: the whole packet, or its first cell.
+    /// Time until the far end has what it waits for: the whole packet, or its first cell.
     pub lead: Duration,
 }
 
 impl Link {
-    /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
+    /// Transmits the packet `id`, of `len` bytes, from `start` on.
     #[inline(always)]
     pub(super) fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
         if len != self.last.ip_len {
@@ -39,11 +39,11 @@ impl Link {
         let in_queue = self.framed_in_queue();
         let Some(transmitter) = &mut self.transmitter else { return framed };
         let time = transmitter.sends(start, framed.bytes, in_queue).since(start);
-        // The next one may take another time, though it be as long: no packet has no length.
+        // The next packet of this length may take another time. No packet has length zero.
         Framed { ip_len: 0, time, lead: time, ..framed }
     }
 
-    /// The queue has changed at `now`, and the transmitter is told.
+    /// Tells the transmitter that the queue has changed at `now`.
     #[cold]
     pub(super) fn note_queue(&mut self, now: Time) {
         let in_queue = self.framed_in_queue();
@@ -70,8 +70,8 @@ impl Link {
         Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
     }
 
-    /// The least time from a packet's coming to the queue until the far end sees anything of it: a packet of one byte, or one cell, on an
-    /// idle line.
+    /// Returns the least time from the arrival of a packet at the queue until the far end sees anything of it: a packet of one byte, or one
+    /// cell, on an idle line.
     pub fn lag(&self) -> Duration {
         let lead = self.transmitter.as_ref().map_or_else(|| self.framed(1).lead, |transmitter| transmitter.least());
         lead + self.config.delay
@@ -82,12 +82,12 @@ impl Link {
         self.config.rate.transmit_time(packets * u64::from(self.config.mtu))
     }
 
-    /// The cells of a packet of `ip_len` bytes.
+    /// Returns the cells of a packet of `ip_len` bytes.
     pub fn cells_of(&self, ip_len: u32) -> u32 {
         aal5::cells(ip_len + self.config.overhead)
     }
 
-    /// How long after its first cell the last one of a packet of `ip_len` bytes follows.
+    /// Returns the time from the first cell of a packet of `ip_len` bytes to its last.
     #[inline]
     pub fn last_cell_after(&self, ip_len: u32) -> Duration {
         self.cell_time * u64::from(self.cells_of(ip_len) - 1)

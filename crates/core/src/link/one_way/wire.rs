@@ -1,4 +1,4 @@
-//! The wire of a link: which packets survive it, and in what order they arrive.
+//! The wire of a link: losses, and the order of arrivals.
 
 use super::Link;
 use crate::link::count::Counted;
@@ -9,7 +9,7 @@ use crate::queue::{DropReason, QueueLog, discard};
 use crate::time::Time;
 
 impl Link {
-    /// The packet `id` goes onto the wire, and is due at `arrival`.
+    /// Puts the packet `id`, which is due at `arrival`, onto the wire.
     #[inline(always)]
     pub(super) fn launch(&mut self, id: PacketId, arrival: Time, packets: &mut Packets) {
         let packet = &mut packets[id];
@@ -62,7 +62,7 @@ impl Link {
         }
     }
 
-    /// Does what has happened on the wire by `now`, after what has happened at the queue: packets are lost that would have arrived.
+    /// Does everything on the wire by `now`, after everything at the queue: packets are lost that would have arrived.
     #[inline]
     pub fn settle(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         if self.travel.is_some() {
@@ -100,7 +100,7 @@ impl Link {
         self.travel = Some(travel);
     }
 
-    /// From when on it is certain that what arrives at `arrival` is the next: what is sent later arrives later.
+    /// Returns the time from when on the packet that arrives at `arrival` is certainly the next: packets sent later arrive later.
     pub(super) fn is_certain_at(&self, arrival: Time) -> Time {
         if arrival == Time::MAX { arrival } else { Time::from_ps(arrival.as_ps().saturating_sub(self.lag().as_ps())) }
     }

@@ -5,7 +5,7 @@ fn params(changes: &[(&'static str, Value)]) -> Params {
     super::super::choice("lte").with(changes).params
 }
 
-/// The powers of so many steps of 1 ms.
+/// Returns the powers of the first steps of 1 ms.
 fn powers(doppler: f64, seed: u64, steps: usize) -> Vec<f64> {
     let mut fading = Fading::new(&params(&[("doppler", Value::Number(doppler))]), Rng::named(seed, "fading"));
     (0..steps).map(|_| fading.next()).collect()
@@ -24,7 +24,7 @@ fn a_signal_carries_the_truncated_bound() {
     }
 }
 
-/// Beside two cases that are known in closed form.
+/// Compares the mean with two cases that are known in closed form.
 #[test]
 fn the_mean_is_that_of_the_integral() {
     let of = |snr: f64, min: f64, efficiency: f64| Radio { snr: ratio(snr), snr_min: ratio(min), alpha: 1.0, efficiency };
@@ -37,7 +37,8 @@ fn the_mean_is_that_of_the_integral() {
     assert!((step.mean() - libm::exp(-0.1)).abs() < 1e-12);
 }
 
-/// Over many coherence times: mean 1, exponential, the autocorrelation of Clarke's spectrum, and as many crossings as Rice's formula has.
+/// Compares the fading over many coherence times: mean 1, exponential, the autocorrelation of Clarke's spectrum, and the crossings of
+/// Rice's formula.
 #[test]
 fn a_signal_fades_as_clarke_and_rayleigh_say() {
     let (doppler, runs, steps) = (5.0, 40_u64, 200_000_usize);
@@ -66,7 +67,7 @@ fn a_signal_fades_as_clarke_and_rayleigh_say() {
     }
 }
 
-/// The course as a whole: mean rate and share of outage.
+/// Compares the course as a whole: mean rate and share of outage.
 #[test]
 fn the_rate_is_as_much_as_theory_says_and_out_as_often() {
     for snr in [0.0, 15.0] {
