@@ -277,11 +277,11 @@ pub struct Nic {
 /// Reactions to a TCP segment that finds the transmit queue full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {
-    /// It is not sent, TCP takes it as congestion, and tries again with the next ACK: Linux 2.4.
+    /// The segment is not sent. TCP takes this as congestion, and tries again with the next ACK: Linux 2.4.
     Stall,
-    /// It waits in the socket until there is room.
+    /// The segment waits in the socket until there is room.
     Wait,
-    /// It is lost.
+    /// The segment is lost.
     Drop,
 }
 
@@ -329,16 +329,16 @@ pub struct Interrupts {
 pub struct Backlog {
     /// Packets it holds.
     pub max: u64,
-    /// Once it was full, it takes nothing until it is empty: Linux 2.4. Otherwise it takes what it has room for.
+    /// True if a full queue takes no packets until it is empty (Linux 2.4); false if it takes packets whenever it has room.
     pub throttles: bool,
 }
 
-/// Cycles for each packet, and for each byte of it (IP).
+/// Cycles per packet, and per byte of it (IP).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cycles {
-    /// For each packet.
+    /// Cycles per packet.
     pub packet: u64,
-    /// For each byte of its IP packet.
+    /// Cycles per byte of the IP packet.
     pub byte: f64,
 }
 

@@ -10,9 +10,9 @@ use longfat_core::time::Duration;
 #[derive(Debug)]
 pub struct Routes<'a> {
     network: &'a Network,
-    /// For each node, its outgoing links that lead to a router.
+    /// Outgoing links of each node that lead to a router.
     to_routers: Vec<Vec<usize>>,
-    /// For each node, its incoming links.
+    /// Incoming links of each node.
     into: Vec<Vec<usize>>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Routes<'a> {
         Routes { network, to_routers, into }
     }
 
-    /// The links from node `from` to node `to`, in order; `None` when there is no way. From a node to itself: no links.
+    /// Returns the links from node `from` to node `to`, in order; `None` if there is no path. From a node to itself: no links.
     ///
     /// Costs one search over the routers, whatever the number of hosts.
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
@@ -65,7 +65,7 @@ impl<'a> Routes<'a> {
         None
     }
 
-    /// For each link, its rank among the links into the same node: the port by which its packets come in.
+    /// Returns the rank of each link among the links into the same node: the port by which its packets come in.
     pub fn ports(&self) -> Vec<u16> {
         let mut ports = vec![0; self.network.links.len()];
         for links in &self.into {
@@ -76,8 +76,8 @@ impl<'a> Routes<'a> {
         ports
     }
 
-    /// For each link, the longest propagation round trip of the flows that cross it, one way or the other: what a queue
-    /// is told of its path. A link that no flow crosses has the longest of all.
+    /// Returns for each link the longest propagation round trip of the flows that cross it, in either direction: its queue is told this
+    /// round trip. A link that no flow crosses has the longest of all.
     pub fn round_trips(&self, flows: &[Flow]) -> Vec<Duration> {
         let links = &self.network.links;
         let mut longest = vec![Duration::ZERO; links.len()];

@@ -43,7 +43,7 @@ impl Kind {
             }
             Kind::Names(_) => json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }] }),
             Kind::Queue => json!({ "$ref": "#/$defs/queue" }),
-            // Who knows how tables are written says what is in them.
+            // The owner of the tables describes their content.
             Kind::Tables(_) => json!({ "type": "array", "items": { "type": "object" }, "minItems": 1 }),
         }
     }

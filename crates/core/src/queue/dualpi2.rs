@@ -92,7 +92,7 @@ pub const KIND: QueueKind = QueueKind {
     check,
     build: |params, context| {
         let config = config_of(params);
-        // In thousandths: exact, and as fine as anybody says it.
+        // Shares are in thousandths: exact, and fine enough for any user.
         let classic = (params.number("classic_protection") * 1000.0 + 0.5) as u64;
         Box::new(DualPi2 {
             limit: limit(params, &context),

@@ -17,9 +17,9 @@ use crate::units::Rate;
 pub enum Verdict {
     /// Let it in.
     Accept,
-    /// It is to signal congestion: mark it if it can be marked, else drop it.
+    /// Signal congestion: mark the packet if it can be marked, else drop it.
     Signal,
-    /// It is to signal congestion while the average is over the upper threshold: RFC 3168 §7 would drop it whether or not it could be
+    /// Signal congestion while the average is over the upper threshold: RFC 3168 §7 would drop the packet whether or not it could be
     /// marked.
     Severe,
 }
@@ -29,7 +29,7 @@ pub enum Verdict {
 pub struct Marking {
     /// ECN-capable packets are marked, not dropped.
     pub ecn: bool,
-    /// Over the upper threshold they are dropped all the same.
+    /// ECN-capable packets are dropped over the upper threshold.
     pub harddrop: bool,
     /// Packets that would be marked but cannot be are let in.
     pub nodrop: bool,

@@ -71,7 +71,7 @@ impl Queue for Prio {
             if taken.is_some() {
                 return taken;
             }
-            // It dropped all that it could have sent.
+            // The class dropped all that it could have sent.
             tried = Some(at);
         }
         None

@@ -60,7 +60,7 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
     if params.queue(QUEUE.name).is_none() {
         limit.check_holds_a_packet(LIMIT.name, context)?;
     } else if limit != Limit::new(Capacity::Bdp(1.0), context) {
-        // Its default means nothing then; anything else was meant.
+        // The default has no effect then; any other value was intended.
         return Err("limit is that of the line which it has without a `queue`: give the queue inside its own".into());
     }
     Limit { measure: Measure::Bytes, max: burst_of(params, context) }.check_holds_a_packet("burst", context)?;

@@ -85,7 +85,7 @@ pub struct Program {
     /// Application; `None`: this end only reads what comes, at once.
     application: Option<Box<dyn Application>>,
     alarm: Time,
-    // Not a `Wait`: there is one of these for each end of a connection, and this is eight bytes less.
+    // The fields replace a `Wait`: each end of a connection has them, and they take eight bytes less.
     acked: bool,
     readable: bool,
     has_begun: bool,

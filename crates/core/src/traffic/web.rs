@@ -41,7 +41,7 @@ pub const KIND: TrafficKind = TrafficKind {
     rank: Rank::Background,
     volume: Volume::None,
     demand: |params, time| {
-        // At most: a transfer takes time as well.
+        // Upper bound: a transfer takes time as well.
         let bytes = params.integer("size") as f64 * time.as_secs_f64() / params.duration("think").as_secs_f64();
         Demand { bytes, piece: u32::MAX }
     },

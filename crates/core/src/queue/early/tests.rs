@@ -91,7 +91,7 @@ fn the_distance_between_signals_is_uniform() {
     assert!(many.iter().all(|d| (1..=49).contains(d)));
     let x = chi_square(&many, 49);
     assert!(x < 84.0, "{x}");
-    // The same distances with waiting, but from 1 / pb = 50 on: 50 to 99.
+    // Waiting moves the distances to 1 / pb = 50 and on: 50 to 99.
     let apart = distances(&mut red(RedConfig { max_p: 0.04, wait: true, ..config() }, 4), 6, 50_000);
     assert!(apart.iter().all(|d| (50..=99).contains(d)));
     let x = chi_square(&apart.iter().map(|d| d - 49).collect::<Vec<_>>(), 50);
