@@ -1,7 +1,7 @@
-//! What a data packet costs with a queue or a link of today, against droptail and a link that never changes, in one run.
+//! Cost per data packet with a modern queue or link, against droptail and a link that never changes, in one run.
 //!
-//! Ten flows whose windows are a little more than what the path holds, as for the queues: nothing is dropped. A link that "changes"
-//! changes to what it was. So all runs send the same packets, and differ by their machinery alone.
+//! Ten flows have windows a little larger than the path holds, as for the queues: no packet is dropped. A link that "changes" changes to
+//! what it was. So all runs send the same packets, and differ by their machinery alone.
 
 use std::ffi::OsString;
 use std::{env, io};
@@ -12,14 +12,14 @@ use longfat_model::Experiment;
 use super::{Cost, counted, parse};
 
 const ROUNDS: usize = 3;
-/// Before the name of a row, where a case may stand.
+/// Prefix of a row's name on the command line, where a case may stand.
 pub const PREFIX: &str = "beside:";
-/// The name of the row that all others are set against.
+/// Name of the row that all others are compared with.
 const PLAIN: &str = "droptail";
 
 struct Row {
     name: &'static str,
-    /// What the bottleneck has.
+    /// Keys of the bottleneck's table.
     bottleneck: &'static str,
     /// Other tables of the file.
     more: &'static str,
@@ -80,10 +80,10 @@ delay_trace = { kind = "steps", period = "100 ms", values = [
 const DROPTAIL: &str = r#"queue = { kind = "droptail", limit = "10000 packets" }"#;
 const SHARED: &str = "[[router]]\nname = \"router1\"\nshared_buffer = \"100 MB\"\n";
 
-/// The experiment of the row `name`.
+/// Returns the experiment of the row `name`.
 pub fn of(name: &str) -> io::Result<Experiment> {
     let row = ROWS.iter().find(|row| row.name == name).ok_or_else(|| io::Error::other(format!("no row {name:?}")))?;
-    // A trace says the delay itself.
+    // A trace sets the delay itself.
     let delay = if row.bottleneck.contains("delay_trace") { "" } else { "delay = \"34 ms\"" };
     let text = format!(
         r#"
@@ -109,7 +109,7 @@ duration = "10 s"
     Ok(run.experiment)
 }
 
-/// What a run of the row cost, and its instructions where they can be counted.
+/// Returns the cost of a run of the row, and its instructions where they can be counted.
 fn run(row: &Row) -> io::Result<(Cost, Option<f64>)> {
     let name = format!("{PREFIX}{}", row.name);
     let child: Vec<OsString> = vec![env::current_exe()?.into(), "--child".into(), name.clone().into(), "whole".into()];

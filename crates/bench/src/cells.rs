@@ -1,7 +1,7 @@
-//! What a cell costs: ten connections into one output port of a switch, as in Figure 1 of Romanow and Floyd 1995.
+//! Cost per cell: ten connections into one output port of a switch, as in Figure 1 of Romanow and Floyd 1995.
 //!
-//! Counted are the cells across the bottleneck; those dropped, those of ACKs, and TCP at both ends are in the cost. The CPU time
-//! is the least of [`ROUNDS`] runs, taken in turn.
+//! Only cells across the bottleneck are counted. The cost includes dropped cells, cells of ACKs, and TCP at both ends. The CPU time is the
+//! least of [`ROUNDS`] runs, taken in turn.
 
 use std::{env, io};
 
@@ -9,13 +9,13 @@ use longfat_experiment::Document;
 use longfat_model::Experiment;
 
 const ROUNDS: usize = 3;
-/// Before the name of a case: `cells:epd-1500`.
+/// Prefix of a case's name: `cells:epd-1500`.
 pub const PREFIX: &str = "cells:";
 
 /// Policy, and bytes of the IP packets.
 const CASES: [(&str, u32); 6] = [("plain", 512), ("plain", 1500), ("plain", 9180), ("epd", 512), ("epd", 1500), ("epd", 9180)];
 
-/// The experiment of the case `name`.
+/// Returns the experiment of the case `name`.
 pub fn of(name: &str) -> io::Result<Experiment> {
     let (policy, size) = name.split_once('-').ok_or_else(|| io::Error::other(format!("no case {name:?}")))?;
     let text = format!(
@@ -29,7 +29,7 @@ pub fn of(name: &str) -> io::Result<Experiment> {
     Ok(run.experiment)
 }
 
-/// Of one run.
+/// Cost per cell of one run.
 #[derive(Clone, Copy)]
 struct PerCell {
     cells: f64,
@@ -38,7 +38,7 @@ struct PerCell {
     events: f64,
 }
 
-/// What the child prints: cells across the bottleneck, events, CPU time.
+/// Prints, in the child, cells across the bottleneck, events, CPU time.
 pub fn child(name: &str, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<()> {
     let experiment = of(name)?;
     let before = cpu_ns()?;

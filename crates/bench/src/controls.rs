@@ -1,9 +1,9 @@
-//! What a data packet costs with each congestion control, against Reno, on one dumbbell in one run.
+//! Cost per data packet with each congestion control, against Reno, on one dumbbell in one run.
 //!
-//! The path is that of case b, ten flows on 622 Mb/s, with what makes losses alike: four BDP of buffer and a slow start that ends at the
-//! share of each, so that no control overflows the queue much, and one packet in 10,000 lost on the line, for one control as for another.
-//! Where a control loses more all the same, the table says so: repairing a loss costs more than any control. The CPU time is the
-//! least of [`ROUNDS`] runs, taken in turn, so that what else the machine does falls on all; instructions are counted where `perf` can.
+//! The path is that of case b, ten flows on 622 Mb/s. Losses are alike for all controls: four BDP of buffer and a slow start that ends at
+//! the share of each flow, so that no control overflows the queue much, and one packet in 10,000 lost on the line. The table shows where a
+//! control loses more all the same: repairing a loss costs more than any control. The CPU time is the least of [`ROUNDS`] runs, taken in
+//! turn, so that other load on the machine falls on all; instructions are counted where `perf` can.
 
 use std::{env, io};
 
@@ -18,29 +18,29 @@ use super::{Cost, dumbbell, parse};
 const ROUNDS: usize = 3;
 /// A tenth of 622 Mb/s times 70 ms, in bytes.
 const SHARE: u64 = 544_250;
-/// Before the name of a control, where a case may stand.
+/// Prefix of a control's name on the command line, where a case may stand.
 pub const PREFIX: &str = "control:";
 
-/// The dumbbell of one control.
+/// Returns the dumbbell of one control.
 pub fn of(control: &str) -> Dumbbell {
     let base = dumbbell(10, 622, 70, 1, 30);
     let tcp = TcpConfig { congestion_control: congestion::choice(control), initial_ssthresh: SHARE, ..base.tcp };
     Dumbbell {
         queue: droptail(Capacity::Bdp(4.0)),
         loss: loss::choice("bernoulli").with(&[("probability", Value::Number(1e-4))]),
-        // With the feedback it needs: without, Prague would not be Prague.
+        // Prague gets the feedback that it needs.
         tcp: TcpConfig { ecn: congestion::ecn_use(&tcp).default, ..tcp },
         ..base
     }
 }
 
-/// How much more than Reno a control may cost.
+/// Returns how much more than Reno a control may cost.
 fn limit(control: &str) -> f64 {
     // Pacing gives each segment a timer of its own, and BBR wants a record of each transmission.
     if ["bbr", "bbr3", "fast"].contains(&control) { 1.5 } else { 1.3 }
 }
 
-/// Of one run, a data packet.
+/// Cost per data packet of one run.
 #[derive(Clone, Copy)]
 struct PerPacket {
     cpu_ns: f64,

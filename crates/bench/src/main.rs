@@ -1,4 +1,4 @@
-//! `bench [CASE...]`: what the simulator costs, on dumbbells; prints a table and writes `bench.json`.
+//! `bench [CASE...]`: measures the cost of the simulator on dumbbells, prints a table and writes `bench.json`.
 //!
 //! Each case runs in a process of its own, so that its peak memory is its own. A packet in flight is any packet in a queue
 //! or on a wire; what it costs in memory is the peak of the case less the peak of the same case cut short after its
@@ -41,12 +41,12 @@ fn dumbbell(pairs: usize, rate_mbps: u64, rtt_ms: u64, edge_gbps: u64, seconds: 
     }
 }
 
-/// With another congestion control.
+/// Returns the dumbbell with another congestion control.
 fn with(control: &str, dumbbell: Dumbbell) -> Dumbbell {
     Dumbbell { tcp: TcpConfig { congestion_control: congestion::choice(control), ..dumbbell.tcp }, ..dumbbell }
 }
 
-/// With losses found by time (RACK-TLP).
+/// Returns the dumbbell with losses found by time (RACK-TLP).
 fn rack(dumbbell: Dumbbell) -> Dumbbell {
     Dumbbell { tcp: TcpConfig { recovery: RecoveryKind::Rack, ..dumbbell.tcp }, ..dumbbell }
 }
@@ -63,7 +63,7 @@ const CASES: &[Case] = &[
     Case { name: "h", summary: "1 flow, 10 Gb/s, 100 ms, 20 s, BBR3", dumbbell: || with("bbr3", dumbbell(1, 10_000, 100, 40, 20)) },
 ];
 
-/// What one run of a case measured, in the order it is handed from the child to the parent.
+/// Measurements of one run of a case, in the order in which the child hands them to the parent.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     data_packets: u64,
@@ -144,7 +144,7 @@ fn run_child(name: &str, how: &str) -> io::Result<Cost> {
     parse(name, &String::from_utf8_lossy(&output.stdout))
 }
 
-/// What the child for `name` printed.
+/// Returns the cost that the child for `name` printed.
 fn parse(name: &str, text: &str) -> io::Result<Cost> {
     let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [data_packets, events, bytes_delivered, packets_in_network_max, retransmitted, timeouts, cpu_ns, peak_rss_bytes] = numbers[..]
@@ -220,7 +220,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
     fs::write("bench.json", format!("[\n{}\n]\n", rows.join(",\n")))
 }
 
-/// Runs `child`: what it printed, and the instructions it took, where `perf` can count them.
+/// Runs `child`. Returns its output, and its instructions where `perf` can count them.
 fn counted(child: &[OsString]) -> io::Result<(String, Option<f64>)> {
     let counted = Command::new("perf").args(["stat", "-x", ",", "-e", "instructions:u", "--"]).args(child).output();
     let output = match counted {
@@ -236,13 +236,13 @@ fn counted(child: &[OsString]) -> io::Result<(String, Option<f64>)> {
     Ok((String::from_utf8_lossy(&output.stdout).into_owned(), count))
 }
 
-/// CPU time of this process's only thread so far, in nanoseconds: the first number of Linux's `schedstat`.
+/// Returns the CPU time of this process's only thread so far, in nanoseconds: the first number of Linux's `schedstat`.
 fn cpu_ns() -> io::Result<u64> {
     let text = fs::read_to_string("/proc/self/schedstat")?;
     text.split_whitespace().next().and_then(|word| word.parse().ok()).ok_or_else(|| io::Error::other("no CPU time in /proc/self/schedstat"))
 }
 
-/// The most memory this process ever held, in bytes.
+/// Returns the peak memory of this process, in bytes.
 fn peak_rss() -> io::Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

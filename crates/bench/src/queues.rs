@@ -1,8 +1,8 @@
-//! What a data packet costs with each queue, against droptail: in a run, and in the queue alone.
+//! Cost per data packet with each queue, against droptail: in a run, and in the queue alone.
 //!
-//! The run is ten flows whose windows are a little more than what the path holds, so that 2 ms wait, too little for any queue to drop or
-//! mark: all runs are the same but for the queue. In the queue alone a packet comes for each that leaves, from each of a number of flows in turn.
-//! The CPU time is the least of [`ROUNDS`] runs, taken in turn.
+//! The run has ten flows with windows a little larger than the path holds, so that the queue holds 2 ms, too little for any queue to drop
+//! or mark: all runs are equal but for the queue. In the queue alone a packet comes for each that leaves, from each of a number of flows in
+//! turn. The CPU time is the least of [`ROUNDS`] runs, taken in turn.
 
 use std::hint::black_box;
 use std::io;
@@ -19,16 +19,16 @@ use longfat_tcp::TcpConfig;
 use super::{Cost, dumbbell, run_child};
 
 const ROUNDS: usize = 5;
-/// Before the name of a queue, where a case may stand.
+/// Prefix of a queue's name on the command line, where a case may stand.
 pub const PREFIX: &str = "queue:";
 /// 622 Mb/s times 72 ms for ten flows, in bytes.
 const SHARE: u64 = 559_800;
-/// Before the name of a queue alone and a number of flows, where a case may stand.
+/// Prefix of a queue alone and a number of flows on the command line, where a case may stand.
 pub const ALONE: &str = "alone:";
 /// Flows through the queue alone.
 const FLOWS: [u32; 2] = [10, 10_000];
 
-/// The dumbbell of one queue.
+/// Returns the dumbbell of one queue.
 pub fn of(name: &str) -> Dumbbell {
     let base = dumbbell(10, 622, 70, 1, 30);
     let queue = queue::choice(name);
@@ -36,7 +36,7 @@ pub fn of(name: &str) -> Dumbbell {
     Dumbbell { queue, tcp, ..base }
 }
 
-/// How much more than droptail a queue may cost.
+/// Returns how much more than droptail a queue may cost.
 fn limit(name: &str) -> Option<f64> {
     match name {
         "codel" | "pie" => Some(1.15),
@@ -52,7 +52,7 @@ impl QueueLog for Silent {
     fn marked(&mut self, _: Time, _: PacketId, _: &Packets) {}
 }
 
-/// Nanoseconds for a packet through the queue alone, of so many flows, two packets of each waiting, at 10 Gb/s.
+/// Returns the nanoseconds per packet through the queue alone, at 10 Gb/s, with `flows` flows of which each has two packets waiting.
 fn alone(name: &str, flows: u32, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<f64> {
     let rate = Rate::from_bps(10_000_000_000);
     let context = QueueContext { rate, rtt: Duration::from_millis(50), mtu: 1500, rng: Rng::named(1, name) };
@@ -62,11 +62,11 @@ fn alone(name: &str, flows: u32, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Re
         choice.params.set("limit", Value::Capacity(Capacity::Packets(1_000_000)));
     }
     if kind.params.iter().any(|param| param.name == "target") {
-        // 24 ms are no standing queue.
+        // A target at which 24 ms are no standing queue.
         choice.params.set("target", Value::Duration(Duration::from_millis(90)));
     }
     if kind.params.iter().any(|param| param.name == "rtt") {
-        // The same target.
+        // Cake's target follows its `rtt`: this gives the target above.
         choice.params.set("rtt", Value::Duration(Duration::from_millis(1800)));
     }
     let mut queue = (kind.build)(&choice.params, context);
@@ -91,7 +91,8 @@ fn alone(name: &str, flows: u32, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Re
     Ok((cpu_ns()? - before) as f64 / f64::from(count))
 }
 
-/// What the child prints of `alone:NAME:FLOWS`: nanoseconds for a packet through the queue alone. (To count its instructions, or caches missed.)
+/// Prints, in the child for `alone:NAME:FLOWS`, the nanoseconds per packet through the queue alone. (To count instructions or cache
+/// misses.)
 pub fn child(name: &str, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<()> {
     let (queue, flows) = name.split_once(':').ok_or_else(|| io::Error::other(format!("no row {name:?}")))?;
     println!("{}", alone(queue, flows.parse().map_err(io::Error::other)?, cpu_ns)?);

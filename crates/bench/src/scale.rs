@@ -1,11 +1,12 @@
-//! What a data packet and a connection cost where there are many: 100, 1000 and 10,000 connections between four pairs of hosts.
+//! Cost per data packet and per connection with many connections: 100, 1000 and 10,000 between four pairs of hosts.
 //!
-//! The bottleneck grows with them, so that each has 4 Mb/s of it, whatever their number, and loses as much: a window of 17 packets over
-//! 50 ms, a queue of one BDP, and a slow start that ends at the share. They start one after the other within a second.
+//! The bottleneck grows with them, so that each has 4 Mb/s and the same losses, whatever their number: a window of 17 packets over 50 ms, a
+//! queue of one BDP, and a slow start that ends at the share. They start one after the other within a second.
 //!
-//! What a connection takes of memory is what 1000 take more than 100 do over the same bottleneck: as many packets are on their way.
+//! Memory per connection is the difference between 1000 and 100 connections over the same bottleneck: both have as many packets in flight.
 //!
-//! And the same with 10 and 10,000 of them behind `droptail` and behind `fq_codel`, in which each has a line of its own and room for 250 ms.
+//! A second table has 10 and 10,000 connections behind `droptail` and behind `fq_codel`, in which each has a flow queue and room for 250
+//! ms.
 
 use std::io;
 
@@ -18,22 +19,23 @@ use longfat_tcp::TcpConfig;
 
 use super::{Cost, run_child};
 
-/// Before the number of connections, where a case may stand; or before the name of a queue, a colon and the number.
+/// Prefix on the command line, where a case may stand: before the number of connections, or before the name of a queue, a colon and the
+/// number.
 pub const PREFIX: &str = "scale:";
 
 const NUMBERS: [usize; 3] = [100, 1000, 10_000];
 const PAIRS: usize = 4;
-/// Queues that are asked what many lines cost, and with how many connections.
+/// Queues whose cost with many flow queues is measured, and the numbers of connections.
 const QUEUES: [&str; 2] = ["droptail", "fq_codel"];
 const LINES: [usize; 2] = [10, 10_000];
 const SHARE_MBPS: u64 = 4;
-/// A Mb/s times 50 ms, in bytes.
+/// 1 Mb/s times 50 ms, in bytes.
 const MBPS: u64 = 6250;
 /// Data packets of a run, so that the shortest is long enough to be timed.
 const PACKETS: u64 = 6_000_000;
 const ROUNDS: usize = 3;
 
-/// The dumbbell of a row: `1000`, `fq_codel:1000`, or `100x40` where each has another share of the bottleneck, in Mb/s.
+/// Returns the dumbbell of a row: `1000`, `fq_codel:1000`, or `100x40` for another share of the bottleneck per connection, in Mb/s.
 pub fn of(name: &str) -> io::Result<Dumbbell> {
     let (kind, connections) = name.split_once(':').unwrap_or((QUEUES[0], name));
     let (connections, share_mbps) = match connections.split_once('x') {
@@ -41,7 +43,7 @@ pub fn of(name: &str) -> io::Result<Dumbbell> {
         None => (connections, SHARE_MBPS),
     };
     let connections: usize = connections.parse().map_err(io::Error::other)?;
-    // Ten are over two pairs.
+    // 10 connections use two pairs.
     let pairs = if connections.is_multiple_of(PAIRS) { PAIRS } else { PAIRS / 2 };
     let rate_mbps = share_mbps * connections as u64;
     let base = super::dumbbell(pairs, rate_mbps, 50, 2 * rate_mbps.div_ceil(1000), 1);
@@ -61,7 +63,7 @@ pub fn of(name: &str) -> io::Result<Dumbbell> {
     })
 }
 
-/// Runs each of `names` [`ROUNDS`] times, in turn: the least of each.
+/// Runs each of `names` [`ROUNDS`] times, in turn. Returns the least of each.
 fn least(names: &[String]) -> io::Result<Vec<Cost>> {
     let run = |name: &String| run_child(&format!("{PREFIX}{name}"), "whole");
     let mut best: Vec<Cost> = names.iter().map(run).collect::<io::Result<_>>()?;
@@ -77,7 +79,7 @@ fn per_packet(of: &Cost) -> f64 {
     of.cpu_ns as f64 / of.data_packets as f64
 }
 
-/// What a data packet costs with 10,000 connections behind a queue, over what it costs with 10.
+/// Prints the cost per data packet with 10,000 connections behind a queue, divided by that with 10. Returns the rows.
 fn lines() -> io::Result<Vec<String>> {
     let names: Vec<String> = QUEUES.iter().flat_map(|kind| LINES.map(|n| format!("{kind}:{n}"))).collect();
     let best = least(&names)?;

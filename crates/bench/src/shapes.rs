@@ -1,4 +1,4 @@
-//! What a data packet costs on what users run: the shapes of the papers, chains and several bottlenecks, most of them with a volume at
+//! Cost per data packet on networks that users run: the shapes of the papers, chains and several bottlenecks, most of them with a volume at
 //! whose delivery the run ends. (The dumbbells of the first table run for a fixed time, and have one bottleneck.)
 
 use std::io;
@@ -8,7 +8,7 @@ use longfat_model::Experiment;
 
 use super::{Cost, run_child};
 
-/// Before the name of a shape, where a case may stand.
+/// Prefix of a shape's name on the command line, where a case may stand.
 pub const PREFIX: &str = "shape:";
 const ROUNDS: usize = 3;
 
@@ -121,7 +121,7 @@ duration = "1 h"
     },
 ];
 
-/// The experiment of the shape `name`.
+/// Returns the experiment of the shape `name`.
 pub fn of(name: &str) -> io::Result<Experiment> {
     let shape = SHAPES.iter().find(|shape| shape.name == name).ok_or_else(|| io::Error::other(format!("no shape {name:?}")))?;
     let run = Document::parse(shape.text, name).and_then(|document| document.run(0)).map_err(io::Error::other)?;

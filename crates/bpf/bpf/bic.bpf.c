@@ -8,7 +8,7 @@ KNOB(smin, Q32(0.01));
 KNOB(beta, Q32(0.125));
 KNOB(low_window, 14);
 
-/* What the search knows; a maximum of MOST is none, a step of zero is not probing. */
+/* State of the search. A maximum of MOST is none; a step of zero is not probing. */
 struct search {
 	u64 most;
 	u64 step;

@@ -13,7 +13,7 @@ KNOB(multiplicative, 0);
 
 struct control {
 	u64 average; /* round trip; zero before the first */
-	/* What the update under way still moves cwnd by, in segments, and for each acknowledged; up, or down. */
+	/* Rest of the current update of cwnd, in segments, and its part per segment acknowledged; up, or down. */
 	u64 left, slope;
 	u32 round;
 	bool falls;
@@ -92,7 +92,7 @@ static inline void end_round(struct sock *sk)
 	c->falls = to < w;
 	c->left = max(less(to, w), less(w, to));
 	c->slope = ratio(c->left, w);
-	/* What the delay took is not slow start's to give back. */
+	/* Slow start must not give back the reduction by delay. */
 	if (c->falls)
 		set_ssthresh(sk, max(min(ssthresh(sk), to), 2 * ONE));
 }

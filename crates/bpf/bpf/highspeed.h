@@ -3,15 +3,15 @@
 #pragma once
 
 #define LOW_WINDOW (38 * ONE)
-/* As far as RFC 3649's appendix B computes b(w). */
+/* Largest window for which RFC 3649's appendix B computes b(w). */
 #define LAST_WINDOW (100000 * ONE)
 #define LOG_LOW_WINDOW Q32(5.247927513443585)
-/* Of High_Window / Low_Window, 83,000 / 38; of Low_P, 1e-3, and of High_P / Low_P, 1e-4, the signs left out. */
+/* Logarithms of High_Window / Low_Window, 83,000 / 38; of Low_P, 1e-3; and of High_P / Low_P, 1e-4, without signs. */
 #define LOG_SPAN Q32(11.092896202565427)
 #define LOG_LOW_P Q32(9.965784284662087)
 #define LOG_P_SPAN Q32(13.287712379549449)
 
-/* Where w > Low_Window is between Low_Window (0) and High_Window (1), on a logarithmic scale. */
+/* Position of w > Low_Window between Low_Window (0) and High_Window (1), on a logarithmic scale. */
 static inline u64 position(u64 w)
 {
 	return ratio(log2_of(w) - LOG_LOW_WINDOW, LOG_SPAN);

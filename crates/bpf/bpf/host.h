@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What a twin stands on in a test on this machine, compiled as plain C: the same names as kernel.h, without a kernel. */
+/* Base of a twin in a test on this machine, compiled as plain C: the same names as kernel.h, without a kernel. */
 #pragma once
 
 #define RELOCATED

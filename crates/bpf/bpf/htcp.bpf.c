@@ -14,7 +14,7 @@ KNOB(adaptive_backoff, 1);
 #define BETA_MAX Q32(0.8)
 #define RTT_REFERENCE 100000
 
-/* What a congestion event begins. */
+/* Time between two congestion events. */
 struct epoch {
 	u64 start; /* later by the time in which cwnd was not the limit; zero: none */
 	u32 rtt_max;

@@ -12,7 +12,7 @@ KNOB(window_threshold, 10);
 
 #define NEVER (~0U)
 
-/* What a congestion event may change beside the window. */
+/* State that a congestion event may change beside the window. */
 struct rates {
 	u32 alpha; /* 22 bits after the point */
 	u32 beta; /* Q32 */
@@ -109,7 +109,7 @@ static inline u64 on_congestion(struct sock *sk)
 	return reduced(sk);
 }
 
-/* As at the start; but that there was delay stays known. */
+/* Resets the state to that of the start, except for the knowledge that there was delay. */
 static inline void on_restart(struct sock *sk)
 {
 	struct rates *r = &control(sk)->rates;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What a twin stands on in the kernel; host.h is its other half. */
+/* Base of a twin in the kernel; host.h is its counterpart. */
 #pragma once
 
 typedef unsigned char __u8;
@@ -15,7 +15,7 @@ typedef __u32 __wsum;
 #define RELOCATED __attribute__((preserve_access_index))
 #include "types.h"
 
-/* What libbpf's list of helpers names and we do not use. */
+/* Types that libbpf's list of helpers names and we do not use. */
 enum bpf_map_type { BPF_MAP_TYPE_UNSPEC };
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>

@@ -17,7 +17,7 @@ struct control {
 	/* The least delay there can have been, from above, and the greatest, from below. */
 	s32 least, most;
 	u32 seen_from; /* delays before this round are of a window that has been given up since */
-	/* Where the last ACK answered one segment: when that was sent, modulo 2^32, and its delay. */
+	/* Time at which the segment of the last ACK was sent, modulo 2^32, and its delay, if that ACK answered one segment. */
 	u32 alone_sent;
 	s32 alone_delay;
 	bool is_alone;
@@ -28,9 +28,9 @@ struct control {
 };
 #include "window.h"
 
-/* Whether the receiver cannot have held the ACK of one segment for long: the next segment, which this ACK answers, was sent gap after it. RFC
- * 5681 section 4.2: its timer may hold the ACK of one segment, but not that of two. Segments that ACKs clock are spaced by a round trip over
- * the window. Twice that counts as soon, up to a quarter of a round trip. */
+/* Returns true if the receiver cannot have held the ACK of one segment for long: the next segment, which this ACK answers, was sent gap
+ * after it. RFC 5681 section 4.2: its timer may hold the ACK of one segment, but not that of two. Segments that ACKs clock are spaced by a
+ * round trip over the window. Twice that counts as soon, up to a quarter of a round trip. */
 static inline bool follows(struct sock *sk, const struct ack *ack, s32 gap)
 {
 	u64 window = in_flight(sk) + ack->acked;
@@ -96,7 +96,7 @@ static inline void reduced(struct sock *sk)
 	control(sk)->is_alone = false;
 }
 
-/* Whether the delays tell of congestion. */
+/* Returns true if the delays show congestion. */
 static inline bool is_early(struct sock *sk)
 {
 	struct control *c = control(sk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What each twin begins with: the kernel, or in tests a stand-in, and arithmetic. window.h comes once struct control is known. */
+/* First part of each twin: the kernel, or in tests a stand-in, and arithmetic. window.h comes once struct control is known. */
 #pragma once
 
 #ifdef __bpf__

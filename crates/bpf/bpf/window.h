@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What every twin has: the window with its threshold, slow start, growth by fractions of a segment, and the reactions that are the same for
- * all. The twin of crates/tcp/src/congestion/window.rs. Windows are in segments, Q32: the kernel has the whole ones in snd_cwnd and
- * snd_ssthresh, and what is beyond them is kept here. */
+/* Common part of every twin: the window with its threshold, slow start, growth by fractions of a segment, and the reactions that are the
+ * same for all. The twin of crates/tcp/src/congestion/window.rs. Windows are in segments, Q32: the kernel has the whole segments in snd_cwnd
+ * and snd_ssthresh, and the fractions are kept here. */
 #pragma once
 
 struct window {
@@ -16,18 +16,18 @@ struct window {
 	/* In us. The least of the connection so far, zero before the first; that of this ACK, negative where it has none. */
 	u32 rtt_min;
 	s32 rtt;
-	/* What tp->delivered was at the last ACK. */
+	/* tp->delivered at the last ACK. */
 	u32 delivered;
 };
 
-/* What an ACK that delivered something says. Counts are of segments. */
+/* An ACK that delivered something. Counts are of segments. */
 struct ack {
 	u32 acked; /* cumulatively */
 	u32 delivered; /* cumulatively or by SACK; each counts once */
 	bool is_new_round;
 };
 
-/* All that is kept of a connection; struct control is the twin's own. */
+/* State of a connection; struct control is the twin's own. */
 struct state {
 	struct window window;
 	struct control control;
@@ -82,7 +82,7 @@ static inline bool in_slow_start(struct sock *sk)
 	return cwnd(sk) < ssthresh(sk);
 }
 
-/* Whether cwnd is what kept the sender from sending more. In slow start also if more than half of it was used (RFC 7661 section 4.3.1 wants
+/* Returns true if cwnd limits the sender. In slow start this is also true if more than half of cwnd was used (RFC 7661 section 4.3.1 wants
  * half as well): it doubles in a round trip. */
 static inline bool is_cwnd_limited(struct sock *sk)
 {
@@ -101,7 +101,7 @@ static inline u32 in_flight(struct sock *sk)
 	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
 }
 
-/* To no more than can be used, unless it is there already. */
+/* Bounds a window to no more than can be used, unless cwnd is there already. */
 static inline u64 bounded(struct sock *sk, u64 wanted)
 {
 	return min(wanted, max((u64)tcp_sock(sk)->snd_cwnd_clamp << 32, cwnd(sk)));
@@ -112,7 +112,7 @@ static inline void grow(struct sock *sk, u64 segments)
 	set_cwnd(sk, bounded(sk, plus(cwnd(sk), segments)));
 }
 
-/* To no less than two segments. */
+/* Shrinks cwnd, to no less than two segments. */
 static inline void shrink(struct sock *sk, u64 segments)
 {
 	u64 now = cwnd(sk);
@@ -143,7 +143,7 @@ static inline void increase(struct sock *sk, u32 acked, u64 segments)
 	grow(sk, mul_div(segments, (u64)acked << 32, cwnd(sk)));
 }
 
-/* By the control's own choice and not for a loss, to no less than one segment. Ends slow start. */
+/* Moves cwnd by the control's own choice and not for a loss, to no less than one segment. Ends slow start. */
 static inline void move_to(struct sock *sk, u64 to)
 {
 	set_cwnd(sk, max(to, ONE));

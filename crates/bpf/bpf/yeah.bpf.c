@@ -9,7 +9,7 @@ KNOB(phi, Q32(8));
 #define GREEDY_ROUNDS 16
 #define FREE_ROUNDS 50
 
-/* What it has learned of the path and its rivals. */
+/* Knowledge of the path and its rivals. */
 struct rivals {
 	u64 queue; /* packets of its own in the queue in the last round */
 	u64 reno; /* the window that a Reno flow beside it would have by now */

@@ -1,4 +1,4 @@
-//! In place of `kernel.rs`, in a build without BPF.
+//! Replacement of `kernel.rs` in a build without BPF.
 
 use longfat_core::params::Params;
 
@@ -8,7 +8,7 @@ use crate::{Error, Twin, find};
 #[derive(Debug)]
 pub enum Registered {}
 
-/// Whether `twin` may be registered here. Without the feature `bpf` it may not.
+/// Checks that `twin` may be registered here. It may not without the feature `bpf`.
 pub fn ready(_twin: &Twin) -> Result<(), Error> {
     Err(Error::NotBuilt)
 }
@@ -24,7 +24,7 @@ pub fn load(name: &str, _changes: &[(String, String)]) -> Result<&'static str, E
     Err(Error::NotBuilt)
 }
 
-/// Takes the control `name` from the kernel. Without the feature `bpf` it cannot.
+/// Unregisters the control `name`. Without the feature `bpf` it cannot.
 pub fn unload(name: &str, _force: bool) -> Result<&'static str, Error> {
     find(name)?;
     Err(Error::NotBuilt)

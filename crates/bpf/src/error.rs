@@ -1,41 +1,41 @@
-//! What can go wrong, in words for the user.
+//! Errors, in words for the user.
 
 use std::fmt;
 
-/// Why a control was not loaded or unloaded.
+/// Reasons why a control was not loaded or unloaded.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Error {
     /// No twin has this name.
     Unknown {
-        /// As asked for.
+        /// Name as asked for.
         name: String,
-        /// What may have been meant.
+        /// Name that may have been meant.
         nearest: &'static str,
     },
-    /// A parameter cannot be that: a sentence.
+    /// A parameter has a wrong value: a sentence for the user.
     Parameter(String),
     /// This build has no BPF.
     NotBuilt,
-    /// The process may not do it; what it lacks.
+    /// The process lacks this privilege.
     NotAllowed(&'static str),
-    /// The kernel does not say what its structures look like.
+    /// The kernel has no BTF to describe its structures.
     NoBtf,
-    /// It is there already.
+    /// The control is loaded already.
     Loaded(&'static str),
-    /// It is not there.
+    /// The control is not loaded.
     NotLoaded(&'static str),
-    /// So many connections, or defaults of namespaces, have it still.
+    /// Connections, or defaults of namespaces, still use the control.
     InUse {
-        /// As the kernel has it.
+        /// Name in the kernel.
         name: &'static str,
-        /// How many.
+        /// Number of connections and defaults.
         users: u32,
     },
-    /// The kernel refused, or a file could not be made: what was tried, and why not.
+    /// The kernel refused, or a file could not be made.
     Failed {
-        /// What was tried.
+        /// Action that was tried.
         what: String,
-        /// The answer.
+        /// Reason of the failure.
         why: String,
     },
 }

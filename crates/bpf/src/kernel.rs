@@ -1,5 +1,5 @@
-//! Into the kernel and out of it again. What is loaded is a link of the kind `struct_ops`, pinned in the BPF filesystem, so that it outlives
-//! the process that made it.
+//! Loads controls into the kernel and unloads them. A loaded control is a link of the kind `struct_ops`, pinned in the BPF filesystem, so
+//! that it outlives the process that made it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use nix::mount::{MsFlags, mount};
 
 use crate::{Error, Place, Twin, find, knobs, list, privilege, settings};
 
-/// Where the filesystem is that keeps what is loaded.
+/// Mount point of the BPF filesystem, which keeps loaded controls.
 const BPFFS: &str = "/sys/fs/bpf";
 
-/// The section of a program in which its parameters are, in the order of the core's.
+/// Section of a program that holds its parameters, in the order of the core's.
 const KNOBS: &str = ".rodata.knobs";
 
 /// Registers the control `name` with the kernel, for the whole machine, with `changes` of its parameters, each as an experiment file would
-/// write it. Its name there.
+/// write it. Returns its name there.
 pub fn load(name: &str, changes: &[(String, String)]) -> Result<&'static str, Error> {
     let twin = find(name)?;
     let Registered(mut link) = register(twin, &settings(twin, changes)?)?;
     mount_bpffs()?;
     fs::create_dir_all(folder()).map_err(|error| Error::failed(format!("make {}", folder().display()))(error.into()))?;
-    // It goes again at the end of this function, unless it is pinned.
+    // The control is unregistered at the end of this function, unless it is pinned.
     let pinned = link.pin(pin(twin)).map_err(|error| Error::failed(format!("load {}", twin.kernel_name))(error.into()));
     if pinned.is_err() {
         remove_folder();
@@ -33,11 +33,11 @@ pub fn load(name: &str, changes: &[(String, String)]) -> Result<&'static str, Er
     pinned.map(|()| twin.kernel_name)
 }
 
-/// A control that is registered as long as this lives. It goes with the process, however that ends.
+/// A control that is registered as long as this value lives. The end of the process unregisters it, too.
 #[derive(Debug)]
 pub struct Registered(Link);
 
-/// Whether `twin` may be registered here, and is not yet.
+/// Checks that `twin` may be registered here, and is not yet.
 pub fn ready(twin: &Twin) -> Result<(), Error> {
     privilege::check()?;
     if is_loaded(twin) { Err(Error::Loaded(twin.kernel_name)) } else { Ok(()) }
@@ -59,16 +59,16 @@ pub fn register(twin: &Twin, params: &Params) -> Result<Registered, Error> {
     })
 }
 
-/// What libbpf has said since somebody listens. With a program that the kernel refuses it has the verifier's log.
+/// Messages of libbpf since [`listen`] was set. They include the verifier's log of a program that the kernel refuses.
 static SAID: Mutex<String> = Mutex::new(String::new());
-/// So many lines of the log tell why; what was verified before is of no use.
+/// Lines at the end of the log that are kept: they tell why, and the lines before are of no use.
 const LAST: usize = 12;
 
 fn listen(_level: PrintLevel, text: String) {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
 }
 
-/// The end of the verifier's log in what libbpf said, or all that it said, for the end of an error; empty: nothing.
+/// Returns the end of the verifier's log in libbpf's messages, or else all messages, to end an error with; empty if there are none.
 fn last_words(said: &str) -> String {
     let log = said.split_once("BEGIN PROG LOAD LOG").and_then(|(_, log)| log.split_once("END PROG LOAD LOG"));
     let (log, who) = log.map_or((said, "libbpf says"), |(log, _)| (log, "the verifier says"));
@@ -78,8 +78,8 @@ fn last_words(said: &str) -> String {
     if last.is_empty() { String::new() } else { format!(". At the end {who}:\n    {}", last.join("\n    ")) }
 }
 
-/// Takes the control `name` from the kernel. While connections have it that is an error, unless `force`: then no new one can have it, and it
-/// goes with the last. Its name there.
+/// Unregisters the control `name`. This is an error while connections use it, unless `force`: then no new connection can use it, and it
+/// goes with the last one. Returns its name in the kernel.
 pub fn unload(name: &str, force: bool) -> Result<&'static str, Error> {
     let twin = find(name)?;
     privilege::check()?;
@@ -97,12 +97,12 @@ pub fn unload(name: &str, force: bool) -> Result<&'static str, Error> {
     Ok(twin.kernel_name)
 }
 
-/// Where a control of ours is kept while it is loaded.
+/// Returns the folder that holds the pins of our controls while they are loaded.
 fn folder() -> PathBuf {
     Path::new(BPFFS).join("longfat")
 }
 
-/// Where this one is.
+/// Returns the path of this control's pin.
 fn pin(twin: &Twin) -> PathBuf {
     folder().join(twin.kernel_name)
 }
@@ -111,7 +111,7 @@ fn is_loaded(twin: &Twin) -> bool {
     pin(twin).exists() || list().iter().any(|one| one.name == twin.kernel_name && one.place == Place::Loaded)
 }
 
-/// The program, with its parameters, as it will be verified.
+/// Returns the program, with its parameters, as it will be verified.
 fn open(twin: &Twin, params: &Params) -> libbpf_rs::Result<OpenObject> {
     let mut object = ObjectBuilder::default().name(twin.kernel_name)?.open_memory(twin.object)?;
     let values: Vec<u8> = knobs(params).into_iter().flat_map(|(_, value)| value.to_ne_bytes()).collect();
@@ -121,10 +121,10 @@ fn open(twin: &Twin, params: &Params) -> libbpf_rs::Result<OpenObject> {
     Ok(object)
 }
 
-/// How many connections, and defaults of namespaces, have the control of `link`.
+/// Returns how many connections, and defaults of namespaces, use the control of `link`.
 fn users(link: &Link) -> libbpf_rs::Result<u32> {
     let LinkTypeInfo::StructOps(info) = link.info()?.info else { return Ok(0) };
-    // What a map of this kind gives back begins with how many references are on it, descriptors left out. One is the link's.
+    // The value of a map of this kind begins with the number of references to it, descriptors left out. One is the link's.
     let value = MapHandle::from_map_id(info.map_id)?.lookup(&0_u32.to_ne_bytes(), MapFlags::empty())?;
     let references = value.and_then(|value| value.first_chunk().copied()).map_or(0, u32::from_ne_bytes);
     Ok(references.saturating_sub(1))
@@ -141,7 +141,7 @@ fn mount_bpffs() -> Result<(), Error> {
         .map_err(|error| Error::failed(format!("mount the BPF filesystem at {BPFFS}"))(error.into()))
 }
 
-/// Our folder, if nothing is in it any more.
+/// Removes our folder if it is empty.
 fn remove_folder() {
     // Another control may be in it, or come into it now; an empty folder harms nobody.
     drop(fs::remove_dir(folder()));
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(said.lines().count(), 1 + LAST);
     }
 
-    /// What a program has at first is what the core has by default: so its parameters stand in the core's order, and there are as many.
+    /// The initial parameters of a program are the core's defaults: they stand in the core's order, and there are as many.
     #[test]
     fn every_program_has_the_parameters_of_its_core() {
         libbpf_rs::set_print(None);

@@ -1,4 +1,4 @@
-//! Parameters as a twin has them: 64 bits each, in the order of the core's.
+//! Parameters of a twin: 64 bits each, in the order of the core's.
 
 use crate::{Error, Twin};
 
@@ -7,7 +7,7 @@ use longfat_core::params::{Literal, ParamSpec, Params, Value};
 /// The name of each parameter of a twin, and its value there.
 pub type Knobs = Vec<(&'static str, u64)>;
 
-/// A number of the core has 32 bits after the point, a time is in microseconds, a flag is 0 or 1.
+/// Returns a value as 64 bits: a number has 32 bits after the point, a time is in microseconds, a flag is 0 or 1.
 fn knob(value: Value) -> u64 {
     match value {
         Value::Number(x) => (x * 4_294_967_296.0 + 0.5) as u64,
@@ -18,12 +18,12 @@ fn knob(value: Value) -> u64 {
     }
 }
 
-/// What the twin calls `params`.
+/// Returns `params` as the twin has them.
 pub fn knobs(params: &Params) -> Knobs {
     params.0.iter().map(|(name, value)| (*name, knob(*value))).collect()
 }
 
-/// The parameters of `twin`: its defaults with `changes`, each as an experiment file would write it.
+/// Returns the parameters of `twin`: its defaults with `changes`, each as an experiment file would write it.
 pub fn settings(twin: &Twin, changes: &[(String, String)]) -> Result<Params, Error> {
     let specs = twin.core().params;
     let mut params = Params::defaults(specs);
@@ -42,7 +42,7 @@ fn read(spec: &ParamSpec, text: &str) -> Result<Value, Error> {
     let parsed = [text.parse().ok().map(Literal::Bool), text.parse().ok().map(Literal::Integer), text.parse().ok().map(Literal::Float)];
     let literals: Vec<_> = parsed.into_iter().flatten().chain([Literal::Text(text)]).collect();
     literals.iter().find_map(|literal| spec.read(*literal).ok()).ok_or_else(|| {
-        // What is wrong with the first way to read it.
+        // The error is that of the first way to read the text.
         let why = spec.read(literals[0]).expect_err("none is right");
         Error::Parameter(format!("{}: it takes {}", why.message(spec.name, text), why.expected))
     })

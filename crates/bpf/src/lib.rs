@@ -2,7 +2,7 @@
 //! what its core file in `longfat_tcp::congestion` does. [`load`] registers one for the whole machine, [`unload`] takes it away; [`register`] does
 //! so for as long as somebody holds it.
 //!
-//! Without the feature `bpf`, which needs clang and libelf to build, there is [`list`], and the others say what is missing.
+//! Builds without the feature `bpf`, which needs clang and libelf, have only [`list`]; the other functions return what is missing.
 
 mod error;
 #[cfg(feature = "bpf")]
@@ -22,5 +22,5 @@ pub use knobs::{Knobs, knobs, settings};
 pub use listed::{Listed, Place, list};
 pub use twins::{TWINS, Twin, find};
 
-/// What this build can do.
+/// True if this build can load controls.
 pub const IS_BUILT: bool = cfg!(feature = "bpf");

@@ -1,32 +1,32 @@
-//! Which controls there are: the kernel's, ours, and those of ours that could be.
+//! Lists the controls: the kernel's, ours that are loaded, and ours that are not.
 
 use crate::TWINS;
 use std::fs;
 
-/// Where the kernel says which controls it has.
+/// File in which the kernel lists its controls.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// Whose a control is.
+/// Origin of a control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// The kernel's, or somebody else's in it.
+    /// A control of the kernel, or of somebody else in it.
     Kernel,
-    /// Of our set, and loaded.
+    /// A control of our set that is loaded.
     Loaded,
-    /// Of our set.
+    /// A control of our set that is not loaded.
     Set,
 }
 
 /// A control.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {
-    /// As `TCP_CONGESTION` takes it.
+    /// Name for `TCP_CONGESTION`.
     pub name: String,
-    /// Whose it is.
+    /// Origin of the control.
     pub place: Place,
 }
 
-/// Every control that the kernel has now, and every one of the set.
+/// Returns every control that the kernel has now, and every control of the set.
 pub fn list() -> Vec<Listed> {
     listed(&fs::read_to_string(AVAILABLE).unwrap_or_default())
 }

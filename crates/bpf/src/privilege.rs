@@ -1,10 +1,10 @@
-//! What it takes to load a program.
+//! Privileges that loading a program needs.
 
 use crate::Error;
 use std::fs;
 use std::path::Path;
 
-/// Capabilities by their bit (capabilities(7)), and what they are for here.
+/// Capabilities by their bit (capabilities(7)), and their use here.
 const NEEDED: &[(u32, &str)] = &[
     (12, "CAP_NET_ADMIN, to register a congestion control"),
     (21, "CAP_SYS_ADMIN, to keep it under /sys/fs/bpf"),
@@ -12,7 +12,7 @@ const NEEDED: &[(u32, &str)] = &[
     (38, "CAP_PERFMON, to read the kernel's structures"),
 ];
 
-/// Whether this process may, and the kernel can.
+/// Checks that this process may load a program, and that the kernel can.
 pub fn check() -> Result<(), Error> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     lacking(&status).map_or(Ok(()), |what| Err(Error::NotAllowed(what)))?;

@@ -5,22 +5,22 @@ use std::fmt;
 
 use longfat_tcp::congestion::{self, ControlKind};
 
-/// One control of the core that there is for the kernel, too.
+/// A control of the core that also exists for the kernel.
 pub struct Twin {
-    /// As the core's registry has it.
+    /// Name in the core's registry.
     pub name: &'static str,
-    /// As the kernel has it: `TCP_CONGESTION`, `ss`, `sysctl`. With a prefix, so that it can stand beside the kernel's own control of that
-    /// name, whose module would be refused, or refuse ours, if both were called the same; and so that `ss` says which one it is.
+    /// Name in the kernel: `TCP_CONGESTION`, `ss`, `sysctl`. It has a prefix, so that it can stand beside the kernel's own control of that
+    /// name: a module of the same name would be refused, or refuse ours. And `ss` shows which one it is.
     pub kernel_name: &'static str,
     /// Linux's own control of that kind, as `TCP_CONGESTION` names it; its module is `tcp_` and this. None: Linux has none.
     pub linux: Option<&'static str>,
-    /// The program, compiled.
+    /// Compiled program.
     #[cfg(feature = "bpf")]
     pub(crate) object: &'static [u8],
 }
 
 impl Twin {
-    /// The control in the core.
+    /// Returns the control in the core.
     pub fn core(&self) -> &'static ControlKind {
         congestion::named(self.name)
     }
@@ -70,7 +70,7 @@ pub const TWINS: &[Twin] = twins![
     "hstcp_lp"
 ];
 
-/// The twin of that name, the core's or the kernel's.
+/// Returns the twin of that name, the core's or the kernel's.
 pub fn find(name: &str) -> Result<&'static Twin, Error> {
     TWINS.iter().find(|twin| twin.name == name || twin.kernel_name == name).ok_or_else(|| {
         let nearest = TWINS.iter().map(|twin| twin.name).min_by_key(|known| strsim::levenshtein(known, name));

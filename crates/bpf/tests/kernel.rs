@@ -18,7 +18,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Loaded for as long as this lives, if that is allowed.
+/// A control that is loaded as long as this value lives, if that is allowed.
 struct Loaded(&'static Twin);
 
 impl Loaded {
@@ -92,6 +92,6 @@ fn what_is_in_use_goes_only_by_force() {
     assert_eq!(unload(twin.name, false), Err(Error::InUse { name: twin.kernel_name, users: 1 }));
     drop(loaded);
     assert_eq!(unload(twin.name, false), Err(Error::NotLoaded(twin.kernel_name)));
-    // The connection has it still.
+    // The connection still uses the control.
     assert_eq!(getsockopt(&ends.0, TcpCongestion).unwrap().to_string_lossy().trim_end_matches('\0'), twin.kernel_name);
 }

@@ -20,7 +20,7 @@ const STEPS: usize = 2_000;
 /// 1/1024 of a segment; both round what they add up; and some state has 32 bits only.
 const BOUND: f64 = 1e-3;
 
-/// For each parameter its default or, as often, any value that it may have; small ones more often than large.
+/// Returns for each parameter its default or, as often, any value that it may have; small ones more often than large.
 fn any_params(specs: &[ParamSpec], rng: &mut Rng) -> Params {
     let value = |spec: &ParamSpec, rng: &mut Rng| {
         let share = rng.uniform().powi(4);
@@ -53,12 +53,12 @@ fn config(twin: &Twin, params: &Params) -> TcpConfig {
     }
     .with(|tcp| {
         tcp.growth.slow_start = "standard";
-        // The kernel's own controls have it, and no twin.
+        // The kernel's own controls have this parameter, and no twin has it.
         tcp.growth.whole_segments = false;
     })
 }
 
-/// The core's window in segments after each step, where its reductions leave so many bytes more.
+/// Returns the core's window in segments after each step, where its reductions leave `more` bytes more.
 fn core(twin: &Twin, params: &Params, steps: &[Step], more: u64) -> Vec<f64> {
     let mut control = (twin.core().build)(&config(twin, params));
     let live = |step: &Step| {
@@ -68,7 +68,7 @@ fn core(twin: &Twin, params: &Params, steps: &[Step], more: u64) -> Vec<f64> {
     steps.iter().map(live).collect()
 }
 
-/// How far apart two of the same control are at most, as a share of the window.
+/// Returns how far apart two of the same control are at most, as a share of the window.
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(a, b)| (a - b).abs() / a.max(1.0)).fold(0.0, f64::max)
@@ -77,8 +77,8 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// The twins that leave the bound at all, and in how many histories at most (docs/kernel-controls.md says why).
 const PARTING: &[(&str, u64)] = &[("bic", 13), ("westwood", 2)];
 
-/// As seen in Linux 6.18: ssthresh is the low half of an address, and cwnd on its way there. With the next ACK the window is reduced from
-/// what is in flight, and stays there.
+/// Checks a reduction seen in Linux 6.18: ssthresh is the low half of an address, and cwnd on its way there. With the next ACK the window
+/// is reduced from what is in flight, and stays there.
 fn outlives_a_reduction_that_it_was_not_asked_for(twin: &Twin, host: &Host) {
     let mut text = "init 1402 1048576\n".to_owned();
     let ack = |n: u32| format!("ack {} 1 1 50000 50000 1 {} {} {} 1402 0\n", n * 1000, u8::from(n < 10), n, n + 1402);
@@ -126,7 +126,7 @@ fn every_twin_keeps_to_its_core() {
     }
 }
 
-/// Whether an ACK counts is decided in whole microseconds: there is nothing to round.
+/// Twins that yield decide in whole microseconds if an ACK counts: there is nothing to round.
 #[test]
 fn twins_that_yield_count_the_same_acks() {
     for twin in TWINS.iter().filter(|twin| twin.name.ends_with("_lp")) {

@@ -1,9 +1,8 @@
-//! What queues, links, switches and sources decide, and the words in which everything else is said: time, rates, packets,
-//! parameters. Pure: no clock, no I/O, no arithmetic that differs between platforms.
+//! Decisions of queues, links, switches and sources, and the types that the other crates share: time, rates, packets, parameters. Pure: no
+//! clock, no I/O, no arithmetic that differs between platforms.
 //!
-//! The same code runs under virtual time (`longfat-sim`) and, later, under real time. Modules see each other in one
-//! direction only: [`units`], [`time`], [`quantiles`], [`rng`], [`params`] and [`packet`] come first, then [`traffic`], [`probe`],
-//! [`queue`], [`atm`] and [`link`].
+//! This code runs under virtual time (`longfat-sim`) and, later, under real time. Modules see each other in one direction only: [`units`],
+//! [`time`], [`quantiles`], [`rng`], [`params`] and [`packet`] come first, then [`traffic`], [`probe`], [`queue`], [`atm`] and [`link`].
 
 pub mod atm;
 pub mod link;

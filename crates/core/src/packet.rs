@@ -1,4 +1,4 @@
-//! What travels: a TCP [`Segment`] and the [`Packet`] that carries it. Both are small and `Copy`, 48 and 24 bytes, so that a window
+//! Segments and packets: a TCP [`Segment`] and the [`Packet`] that carries it. Both are small and `Copy`, 48 and 24 bytes, so that a window
 //! of a million packets costs 72 MB and no allocation. [`Packets`] keeps them, and a [`Line`] is some of them in order.
 //!
 //! Payload bytes are not carried: byte `n` of a stream is known by its sequence number alone.
@@ -13,15 +13,15 @@ use crate::time::Time;
 
 /// TCP flags, as on the wire (RFC 9293 §3.1); the ninth is the last of the bits that were reserved (RFC 9768 §2).
 pub mod flags {
-    /// The sender has no more data (RFC 9293 section 3.1).
+    /// FIN: the sender has no more data (RFC 9293 section 3.1).
     pub const FIN: u16 = 0x01;
-    /// Sequence numbers are synchronized (RFC 9293 section 3.1).
+    /// SYN: sequence numbers are synchronized (RFC 9293 section 3.1).
     pub const SYN: u16 = 0x02;
-    /// The connection is reset (RFC 9293 section 3.1).
+    /// RST: the connection is reset (RFC 9293 section 3.1).
     pub const RST: u16 = 0x04;
     /// Push (RFC 9293 section 3.1).
     pub const PSH: u16 = 0x08;
-    /// The acknowledgment field counts (RFC 9293 section 3.1).
+    /// ACK: the acknowledgment field counts (RFC 9293 section 3.1).
     pub const ACK: u16 = 0x10;
     /// ECN echo (RFC 3168 section 6.1).
     pub const ECE: u16 = 0x40;
@@ -46,35 +46,35 @@ pub enum Ecn {
     Ce = 3,
 }
 
-/// Which options a segment carries: bits of [`Segment::options`].
+/// Options that a segment carries: bits of [`Segment::options`].
 const TIMESTAMPS: u8 = 0x01;
 const SACK_PERMITTED: u8 = 0x02;
 const MSS: u8 = 0x04;
 const WINDOW_SCALE: u8 = 0x08;
 const SACK_SHIFT: u32 = 4;
 
-/// [`Segment::accecn`]: present, in order 1, and how many fields.
+/// Bits of [`Segment::accecn`]: present, in order 1, and the number of fields.
 const ACCECN: u8 = 0x80;
 const ACCECN_ORDER: u8 = 0x04;
 const ACCECN_FIELDS: u8 = 0x03;
-/// [`Segment::accecn`], the bits between: the length of all options in words of 4 bytes, at most ten (RFC 9293 §3.1). Kept up to date,
-/// since every queue and link on the way asks for it.
+/// Bits of [`Segment::accecn`] between: the length of all options in words of 4 bytes, at most ten (RFC 9293 §3.1). They are kept up to
+/// date, since every queue and link on the way asks for the length.
 const WORDS: u8 = 0x78;
 const WORDS_SHIFT: u32 = 3;
 
 /// The AccECN option (RFC 9768 §3.2.3): byte counters of 24 bits that the receiver keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccEcnOption {
-    /// Which of the two orders: 0 is EE0B, ECEB, EE1B; 1 is EE1B, ECEB, EE0B.
+    /// Order of the fields: 0 is EE0B, ECEB, EE1B; 1 is EE1B, ECEB, EE0B.
     pub order: u8,
-    /// How many of the three fields are there, from the front.
+    /// Number of the fields that are there, from the front.
     pub fields: u8,
     /// The fields; those that are not there are zero.
     pub values: [u32; 3],
 }
 
 impl AccEcnOption {
-    /// Its length, padded to 4 bytes: 2 bytes and 3 for each field.
+    /// Returns its length, padded to 4 bytes: 2 bytes and 3 for each field.
     #[inline]
     pub const fn padded_len(fields: u8) -> u32 {
         (2 + 3 * fields as u32).next_multiple_of(4)
@@ -95,9 +95,9 @@ pub struct Segment {
     pub ack: u32,
     /// Payload bytes.
     pub len: u16,
-    /// The window field as on the wire, not yet scaled.
+    /// Window field as on the wire, not yet scaled.
     pub window: u16,
-    /// See [`flags`].
+    /// Flags: see [`flags`].
     pub flags: u16,
     options: u8,
     /// The AccECN option, and the length of all options. (And no hole anywhere: a copy is then whole words, which the next copy
@@ -107,22 +107,22 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment with these flags and `len` payload bytes, without options; ack and window are zero.
+    /// Returns a segment with these flags and `len` payload bytes, without options; ack and window are zero.
     #[inline]
     pub const fn new(seq: u32, flags: u16, len: u16) -> Self {
         Segment { seq, ack: 0, space: [0; 8], len, window: 0, flags, options: 0, accecn: 0 }
     }
-    /// Whether all of `bits` are set.
+    /// Returns true if all of `bits` are set.
     #[inline]
     pub const fn has(&self, bits: u16) -> bool {
         self.flags & bits == bits
     }
-    /// Sequence space this segment takes: payload, SYN and FIN.
+    /// Returns the sequence space that this segment takes: payload, SYN and FIN.
     #[inline]
     pub const fn seq_len(&self) -> u32 {
         self.len as u32 + (self.flags & flags::SYN != 0) as u32 + (self.flags & flags::FIN != 0) as u32
     }
-    /// Timestamps option (RFC 7323 §3): TSval and TSecr.
+    /// Returns the timestamps option (RFC 7323 §3): TSval and TSecr.
     #[inline]
     pub const fn timestamps(&self) -> Option<(u32, u32)> {
         if self.options & TIMESTAMPS != 0 { Some((self.space[0], self.space[1])) } else { None }
@@ -136,12 +136,12 @@ impl Segment {
         self.space[0] = val;
         self.space[1] = ecr;
     }
-    /// How many SACK blocks there are (0 to 4).
+    /// Returns the number of SACK blocks (0 to 4).
     #[inline]
     pub const fn sack_count(&self) -> usize {
         (self.options >> SACK_SHIFT) as usize
     }
-    /// SACK block `i` as (left edge, right edge) (RFC 2018 §3).
+    /// Returns SACK block `i` as (left edge, right edge) (RFC 2018 §3).
     #[inline]
     pub const fn sack(&self, i: usize) -> (u32, u32) {
         let at = (2 + 2 * i) & 7;
@@ -167,7 +167,7 @@ impl Segment {
         self.lengthen(if n == 0 { 3 } else { 2 });
         true
     }
-    /// The AccECN option (RFC 9768 §3.2.3).
+    /// Returns the AccECN option (RFC 9768 §3.2.3).
     #[inline]
     pub fn accecn(&self) -> Option<AccEcnOption> {
         if self.accecn & ACCECN == 0 {
@@ -177,12 +177,12 @@ impl Segment {
         let field = |i: u8| if i < fields { self.space[7 - usize::from(i)] } else { 0 };
         Some(AccEcnOption { order: u8::from(self.accecn & ACCECN_ORDER != 0), fields, values: [field(0), field(1), field(2)] })
     }
-    /// Of the AccECN option its ECEB field alone, which is the second in both orders (RFC 9768 §3.2.3).
+    /// Returns the ECEB field of the AccECN option, which is the second in both orders (RFC 9768 §3.2.3).
     #[inline]
     pub const fn accecn_ceb(&self) -> Option<u32> {
         if self.accecn & ACCECN != 0 && self.accecn & ACCECN_FIELDS >= 2 { Some(self.space[6]) } else { None }
     }
-    /// Whether there is an AccECN option.
+    /// Returns true if there is an AccECN option.
     #[inline]
     pub const fn has_accecn(&self) -> bool {
         self.accecn & ACCECN != 0
@@ -196,7 +196,7 @@ impl Segment {
         }
         self.accecn |= ACCECN | (option.order * ACCECN_ORDER) | option.fields;
         self.lengthen(AccEcnOption::padded_len(option.fields) / 4);
-        // (One by one: a loop of unknown length would have the option go through memory.)
+        // The fields are written one by one: a loop of unknown length would have the option go through memory.
         let mut field = |i: u8| {
             if i < option.fields {
                 self.space[7 - usize::from(i)] = option.values[usize::from(i)] & 0x00ff_ffff;
@@ -207,7 +207,7 @@ impl Segment {
         field(2);
         true
     }
-    /// Maximum segment size option of a SYN (RFC 9293 §3.7.1).
+    /// Returns the maximum segment size option of a SYN (RFC 9293 §3.7.1).
     pub const fn mss(&self) -> Option<u16> {
         if self.options & MSS != 0 { Some(self.space[2] as u16) } else { None }
     }
@@ -217,7 +217,7 @@ impl Segment {
         self.add(MSS, 1);
         self.space[2] = u32::from(mss);
     }
-    /// Window scale option of a SYN (RFC 7323 §2).
+    /// Returns the window scale option of a SYN (RFC 7323 §2).
     pub const fn window_scale(&self) -> Option<u8> {
         if self.options & WINDOW_SCALE != 0 { Some(self.space[3] as u8) } else { None }
     }
@@ -227,7 +227,7 @@ impl Segment {
         self.add(WINDOW_SCALE, 1);
         self.space[3] = u32::from(shift);
     }
-    /// SACK-permitted option of a SYN (RFC 2018 §2).
+    /// Returns true if a SYN has the SACK-permitted option (RFC 2018 §2).
     pub const fn sack_permitted(&self) -> bool {
         self.options & SACK_PERMITTED != 0
     }
@@ -236,7 +236,7 @@ impl Segment {
         debug_assert!(self.has(flags::SYN));
         self.add(SACK_PERMITTED, if self.options & TIMESTAMPS != 0 { 0 } else { 1 });
     }
-    /// Adds the option `bit`, of so many words, unless it is there.
+    /// Adds the option `bit`, of `words` words, unless it is there.
     #[inline]
     fn add(&mut self, bit: u8, words: u32) {
         if self.options & bit == 0 {
@@ -248,24 +248,24 @@ impl Segment {
     fn lengthen(&mut self, words: u32) {
         self.accecn += (words << WORDS_SHIFT) as u8;
     }
-    /// Bytes of TCP options as usually laid out: each option padded to 4 bytes (RFC 7323 appendix A).
+    /// Returns the bytes of TCP options as usually laid out: each option padded to 4 bytes (RFC 7323 appendix A).
     #[inline]
     pub const fn options_len(&self) -> u32 {
         4 * ((self.accecn & WORDS) >> WORDS_SHIFT) as u32
     }
-    /// Bytes of headers, of IPv4 and of TCP: 20 + 20 + options.
+    /// Returns the bytes of headers, of IPv4 and of TCP: 20 + 20 + options.
     #[inline]
     pub const fn header_len(&self) -> u32 {
         40 + self.options_len()
     }
-    /// Length of the IPv4 packet that carries this segment.
+    /// Returns the length of the IPv4 packet that carries this segment.
     #[inline]
     pub const fn ip_len(&self) -> u32 {
         self.header_len() + self.len as u32
     }
 }
 
-/// How many SACK blocks fit beside an AccECN option of so many fields, timestamps or not (RFC 9293 §3.1: 40 bytes of options).
+/// Returns how many SACK blocks fit beside an AccECN option of so many fields, with timestamps or not (RFC 9293 §3.1: 40 bytes of options).
 #[inline]
 const fn blocks_beside(fields: u8) -> usize {
     if fields == 3 { 1 } else { 2 }
@@ -308,18 +308,18 @@ impl std::fmt::Debug for Segment {
     }
 }
 
-/// A packet on its way: what queues and links look at. The [`Segment`] it carries lies apart ([`Packets::segment`]), and is looked at
-/// by its ends only, so that a network of many packets is a small one to all between.
+/// A packet on its way, with the fields that queues and links look at. The [`Segment`] it carries lies apart ([`Packets::segment`]). Only
+/// its ends look at it, so that a network of many packets is a small one to all between.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// In a queue: when it entered. On a wire: when it arrives at the far end.
+    /// Time stamp. In a queue: when it entered. On a wire: when it arrives at the far end.
     pub stamp: Time,
-    /// The driver's routing cursor. Opaque to queues, but at any one queue it differs from flow to flow,
-    /// so a queue may tell flows apart by it; and cursors are numbered from 0, so that it may have a table by them.
+    /// Routing cursor of the driver. Queues do not interpret it, but at any one queue it differs from flow to flow, so a queue may tell
+    /// flows apart by it. Cursors are numbered from 0, so a queue may have a table by them.
     pub route: u32,
-    /// The packet behind it, while it is in a [`Line`].
+    /// Packet behind it, while it is in a [`Line`].
     behind: PacketId,
-    /// The port by which the packet came into this router: the "peer card" of a buffer pool.
+    /// Port by which the packet came into this router: the "peer card" of a buffer pool.
     pub ingress: u16,
     /// Payload bytes.
     pub len: u16,
@@ -327,14 +327,14 @@ pub struct Packet {
     pub header_len: u8,
     /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// Damaged on the way: the receiver's checksum fails and it is discarded there.
+    /// True if it was damaged on the way: the receiver's checksum fails and it is discarded there.
     pub corrupted: bool,
     /// Differentiated services codepoint of the IP header.
     pub dscp: Dscp,
 }
 
 impl Packet {
-    /// The packet that carries `segment`, sent at `now`; its codepoint is the default.
+    /// Returns the packet that carries `segment`, sent at `now`; its codepoint is the default.
     #[inline]
     pub const fn new(now: Time, route: u32, ecn: Ecn, segment: &Segment) -> Self {
         let header_len = segment.header_len() as u8;
@@ -342,7 +342,7 @@ impl Packet {
         Packet { stamp: now, route, behind: PacketId::NONE, ingress: 0, len: segment.len, header_len, ecn, corrupted: false, dscp }
     }
 
-    /// Length of the IP packet in bytes (no link framing).
+    /// Returns the length of the IP packet in bytes (no link framing).
     #[inline]
     pub const fn ip_len(&self) -> u32 {
         self.header_len as u32 + self.len as u32

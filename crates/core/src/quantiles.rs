@@ -1,5 +1,5 @@
-//! How durations are distributed: any quantile of all that were recorded, to within 0.8 %, in little memory and by integers alone, so that
-//! it is the same on every machine.
+//! Distribution of durations: any quantile of all recorded values, to within 0.8 %, in little memory and by integers alone, so that it is
+//! the same on every machine.
 
 use crate::time::Duration;
 
@@ -11,17 +11,17 @@ const SHIFT: u32 = 6;
 /// least to the greatest value are kept: between 100 and 200 ms that takes 256 bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quantiles {
-    /// The bin of the last values, and how many of them are not yet in `counts`: most values lie where the one before did.
+    /// Bin of the last values, and how many of them are not yet in `counts`: most values lie where the one before did.
     last: u32,
     pending: u32,
-    /// The bin that `counts` begins with.
+    /// Bin that `counts` begins with.
     first: u32,
     counts: Vec<u32>,
     sum_ps: u128,
     max: Duration,
 }
 
-/// The bin of a value: the values below [`BINS`] have one each, and each factor of two from there on has as many.
+/// Returns the bin of a value: the values below [`BINS`] have one each, and each factor of two from there on has as many.
 #[inline]
 fn bin(ps: u64) -> u32 {
     let shift = (63 - (ps | (BINS - 1)).leading_zeros()).saturating_sub(SHIFT - 1);
@@ -30,7 +30,7 @@ fn bin(ps: u64) -> u32 {
     halved * BINS as u32 + (ps >> halved) as u32
 }
 
-/// The middle of a bin.
+/// Returns the middle of a bin.
 fn middle(bin: u32) -> u64 {
     let halved = (bin / BINS as u32).saturating_sub(1);
     let least = u64::from(bin - halved * BINS as u32) << halved;
@@ -38,7 +38,7 @@ fn middle(bin: u32) -> u64 {
 }
 
 impl Quantiles {
-    /// One more.
+    /// Records one value.
     #[inline]
     pub fn record(&mut self, value: Duration) {
         let bin = bin(value.as_ps());
@@ -51,18 +51,18 @@ impl Quantiles {
         self.max = self.max.max(value);
     }
 
-    /// The greatest value; zero of none.
+    /// Returns the greatest value; zero if there is none.
     pub fn max(&self) -> Duration {
         self.max
     }
 
-    /// Mean in seconds; NaN of none.
+    /// Returns the mean in seconds; NaN if there are no values.
     pub fn mean_s(&self) -> f64 {
         let count: u64 = self.counts.iter().map(|n| u64::from(*n)).sum::<u64>() + u64::from(self.pending);
         self.sum_ps as f64 / 1e12 / count as f64
     }
 
-    /// Puts what is pending into its bin.
+    /// Puts pending values into their bin.
     #[cold]
     fn settle(&mut self) {
         let pending = std::mem::take(&mut self.pending);
@@ -84,8 +84,8 @@ impl Quantiles {
         self.counts[place] = self.counts[place].saturating_add(pending);
     }
 
-    /// The values below which the shares `of` of all lie (each from 0 to 1, in rising order): `zeros` more that were nothing, and those
-    /// recorded. `None` of none.
+    /// Returns the values below which the shares `of` of all lie (each from 0 to 1, in rising order): those recorded, and `zeros` more that
+    /// were zero. `None` if there are none.
     pub fn at<const N: usize>(&self, of: [f64; N], zeros: u64) -> Option<[Duration; N]> {
         let mut whole = self.clone();
         whole.settle();
@@ -112,7 +112,7 @@ impl Quantiles {
         Some(values)
     }
 
-    /// Forgets all.
+    /// Forgets all values.
     pub fn clear(&mut self) {
         *self = Quantiles::default();
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside the values sorted: of every quantile the error is at most 1/128.
+        /// The error of every quantile is at most 1/128, compared with the sorted values.
         #[test]
         fn quantiles_are_those_of_the_values(
             mut values in proptest::collection::vec((0u32..62, 1.0f64..2.0).prop_map(|(k, m)| (m * (1u64 << k) as f64) as u64), 1..300),

@@ -1,4 +1,4 @@
-//! Reproducible randomness: one seed an experiment, one independent stream a component.
+//! Reproducible randomness: one seed per experiment, one independent stream per component.
 //!
 //! A component forks its stream by *name*, so that adding a flow or a link disturbs no other stream.
 //! The generator is xoshiro256++ (Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators",
@@ -19,7 +19,7 @@ fn splitmix64(state: &mut u64) -> u64 {
 }
 
 impl Rng {
-    /// The stream of `name` under the experiment's `seed`.
+    /// Returns the stream of `name` under the experiment's `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
         // FNV-1a over the name, then SplitMix64 over both: cheap, and equal on every platform.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -32,7 +32,7 @@ impl Rng {
         Rng { state }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -46,12 +46,12 @@ impl Rng {
         result
     }
 
-    /// Uniform in [0, 1), with 53 bits.
+    /// Draws uniformly from [0, 1), with 53 bits.
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Uniform in 0..n, without bias that matters (n far under 2^64); 0 when n is 0.
+    /// Draws uniformly from 0..n, without bias that matters (n far under 2^64); 0 when n is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
@@ -61,18 +61,19 @@ impl Rng {
         self.uniform() < p
     }
 
-    /// Exponential with the given mean.
+    /// Draws from the exponential distribution with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// Normal, with mean 0 and standard deviation 1 (Box and Muller, Annals of Mathematical Statistics 29, 1958).
+    /// Draws from the normal distribution with mean 0 and standard deviation 1 (Box and Muller, Annals of Mathematical Statistics 29,
+    /// 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.uniform())).sqrt();
         radius * libm::cos(std::f64::consts::TAU * self.uniform())
     }
 
-    /// Pareto of shape `alpha` (> 1) with the given mean.
+    /// Draws from the Pareto distribution of shape `alpha` (> 1) with the given mean.
     pub fn pareto(&mut self, alpha: f64, mean: f64) -> f64 {
         mean * (alpha - 1.0) / alpha * libm::pow(1.0 - self.uniform(), -1.0 / alpha)
     }

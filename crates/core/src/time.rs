@@ -18,35 +18,35 @@ pub struct Duration(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than every event: 213 days.
+    /// Time later than every event: 213 days.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The instant `ps` picoseconds after the start.
+    /// Returns the instant `ps` picoseconds after the start.
     pub const fn from_ps(ps: u64) -> Self {
         Time(ps)
     }
-    /// Picoseconds since the start.
+    /// Returns the picoseconds since the start.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Seconds since the start.
+    /// Returns the seconds since the start.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
-    /// The span from `earlier` to here; zero when `earlier` is later.
+    /// Returns the span from `earlier` to here; zero when `earlier` is later.
     pub const fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
-    /// `self + span`, or [`Time::MAX`] where that passes it.
+    /// Returns `self + span`, or [`Time::MAX`] if that passes it.
     pub const fn saturating_add(self, span: Duration) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero duration.
     pub const ZERO: Duration = Duration(0);
-    /// The longest span: 213 days.
+    /// Longest span: 213 days.
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// `ps` picoseconds.
@@ -70,23 +70,23 @@ impl Duration {
         // A cast of a float to an integer saturates, and makes NaN zero, on every platform.
         Duration((s * PS_PER_S as f64 + 0.5) as u64)
     }
-    /// Whole picoseconds.
+    /// Returns whole picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
-    /// Seconds.
+    /// Returns seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
-    /// `self - other`, or zero.
+    /// Returns `self - other`, or zero.
     pub const fn saturating_sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
     }
-    /// `self * factor`, or [`Duration::MAX`].
+    /// Returns `self * factor`, or [`Duration::MAX`].
     pub const fn saturating_mul(self, factor: u64) -> Duration {
         Duration(self.0.saturating_mul(factor))
     }
-    /// Whether this is no time at all.
+    /// Returns true if the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }

@@ -1,10 +1,10 @@
-//! Who may see whom: the modules of the core look in one direction only, and the crates of the workspace likewise.
+//! Dependencies between modules and crates: the modules of the core depend in one direction only, and so do the crates of the workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each crate with those of ours that it may name.
+/// Crates, each with our crates that it may name.
 const CRATES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("tcp", &["core"]),
@@ -21,10 +21,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("py", &["bpf", "capture", "core", "disk", "experiment", "model", "record", "script", "sim", "tcp", "testbed"]),
 ];
 
-/// Crates that run anywhere, in a browser as well: they know no file system, no processes and no network.
+/// Crates that run anywhere, in a browser as well: they have no access to files, processes or the network.
 const PURE: &[&str] = &["core", "tcp", "model", "record", "experiment", "sim"];
 
-/// Names that none of [`PURE`] may have outside of its tests. (`std::path` is names alone, but what it does with them asks the system.)
+/// Names that none of [`PURE`] may have outside of its tests. (`std::path` is about names alone, but some of its functions ask the system.)
 const SYSTEM: &[&str] = &[
     "std::env",
     "std::fs",
@@ -39,10 +39,10 @@ const SYSTEM: &[&str] = &[
     "getrandom",
 ];
 
-/// Each module of the record with those it may name.
+/// Modules of the record, each with those it may name.
 const RECORD: &[(&str, &[&str])] = &[("trace", &[]), ("recorder", &["trace"]), ("metric", &["trace"]), ("warning", &["metric", "trace"])];
 
-/// Each module of the core with those it may name.
+/// Modules of the core, each with those it may name.
 const CORE: &[(&str, &[&str])] = &[
     ("time", &[]),
     ("quantiles", &["time"]),
@@ -56,7 +56,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("atm", &["by_name", "packet", "params", "queue", "rng", "time", "units"]),
 ];
 
-/// What TCP may name of the core: nothing that is on its path.
+/// Modules of the core that TCP may name: nothing that is on its path.
 const CORE_FOR_TCP: &[&str] = &["by_name", "packet", "params", "quantiles", "rng", "time", "units"];
 
 fn files(path: &Path, into: &mut Vec<PathBuf>) {
@@ -69,7 +69,7 @@ fn files(path: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// What follows each `crate::` (or `longfat_sim::`, ...) in the sources at `path`.
+/// Returns what follows each `crate::` (or `longfat_sim::`, ...) in the sources at `path`.
 fn named(path: &Path, prefix: &str) -> Vec<(PathBuf, String)> {
     let mut sources = Vec::new();
     files(path, &mut sources);
@@ -87,7 +87,7 @@ fn named(path: &Path, prefix: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// True for a file compiled for tests alone. Tests may use crates of higher layers.
+/// Returns true for a file compiled for tests alone. Tests may use crates of higher layers.
 fn is_test(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs")
 }
@@ -166,12 +166,12 @@ fn modules_of_the_record_look_down_only() {
     }
 }
 
-/// The part of a source that is not its inline tests.
+/// Returns the part of a source that is not its inline tests.
 fn without_tests(text: &str) -> &str {
     text.split("mod tests {\n").next().unwrap()
 }
 
-/// The names after each `crate::` in `text`, also within braces.
+/// Returns the names after each `crate::` in `text`, also within braces.
 fn names_of_crate(text: &str) -> BTreeSet<String> {
     names_after("crate::", text)
 }
@@ -192,7 +192,7 @@ fn names_after(start: &str, text: &str) -> BTreeSet<String> {
                 '}' => depth -= 1,
                 _ => {}
             }
-            // What follows a comma within the outermost braces begins another path.
+            // A comma within the outermost braces begins another path.
             starts = depth == 1 && (c == '{' || (c == ' ' && rest[..i].trim_end().ends_with(',')));
             if depth == 0 && (i > 0 || !rest.starts_with('{')) {
                 break;
@@ -202,7 +202,7 @@ fn names_after(start: &str, text: &str) -> BTreeSet<String> {
     names
 }
 
-/// The modules at the top of a crate, each with those of its siblings that it names outside of tests.
+/// Returns the modules at the top of a crate, each with those of its siblings that it names outside of tests.
 fn siblings(of: &str) -> BTreeMap<String, BTreeSet<String>> {
     let (root, mut sources) = (source(of), Vec::new());
     files(&root, &mut sources);
@@ -213,7 +213,7 @@ fn siblings(of: &str) -> BTreeMap<String, BTreeSet<String>> {
         if parts.iter().any(|part| ["tests", "testing", "bin", "lib"].contains(&part.as_str())) {
             continue;
         }
-        // A link in a comment is no use of what it leads to.
+        // A link in a comment is no use of its target.
         let text: String =
             fs::read_to_string(&path).unwrap().split_inclusive('\n').filter(|line| !line.trim_start().starts_with("//")).collect();
         let names = named.entry(parts[0].clone()).or_default();
@@ -240,7 +240,7 @@ fn names_in_braces_are_found() {
 fn siblings_do_not_go_in_circles() {
     for (of, _) in CRATES {
         let mut left = siblings(of);
-        // Whoever names none of those that are left is in no circle.
+        // A module that names none of the rest is in no circle.
         while let Some(free) =
             left.iter().find(|(_, names)| names.iter().all(|name| !left.contains_key(name))).map(|(module, _)| module.clone())
         {

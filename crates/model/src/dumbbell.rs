@@ -16,32 +16,32 @@ use longfat_tcp::{TcpConfig, stack};
 
 use crate::{Experiment, Flow, Link, Measure, Network, Node, NodeKind, Ties};
 
-/// What can be chosen of a dumbbell; all packets are of at most 1500 bytes and links add no bytes to them.
+/// Options of a dumbbell. Packets have at most 1500 bytes, and links add no bytes to them.
 #[derive(Clone, Debug)]
 pub struct Dumbbell {
     /// Host pairs, one flow each, from left to right.
     pub pairs: usize,
     /// Flows of each pair.
     pub streams: usize,
-    /// From the start of one flow to that of the next.
+    /// Time from the start of one flow to that of the next.
     pub stagger: Duration,
-    /// Of the bottleneck.
+    /// Rate of the bottleneck.
     pub rate: Rate,
-    /// Propagation, there and back, edges included.
+    /// Round-trip propagation delay, edges included.
     pub rtt: Duration,
-    /// Of the link between each host and its router.
+    /// Rate of the link between each host and its router.
     pub edge_rate: Rate,
-    /// Propagation along one of these links.
+    /// Propagation delay of one of these links.
     pub edge_delay: Duration,
-    /// In front of the bottleneck, both ways.
+    /// Queue in front of the bottleneck, in both directions.
     pub queue: Choice,
-    /// On the bottleneck, both ways.
+    /// Loss on the bottleneck, in both directions.
     pub loss: Choice,
-    /// Of both ends of each flow.
+    /// TCP of both ends of each flow.
     pub tcp: TcpConfig,
-    /// What each flow carries.
+    /// Traffic of each flow.
     pub traffic: Traffic,
-    /// Of the run, unless flows with a volume end it before.
+    /// Duration of the run, unless flows with a volume end it before.
     pub duration: Duration,
 }
 

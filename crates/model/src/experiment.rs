@@ -16,28 +16,28 @@ use std::sync::Arc;
 /// One run of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// For people: it changes no number.
+    /// Title for people: it changes no number.
     pub title: String,
     /// Repeats differ only in this.
     pub seed: u64,
-    /// The order of what comes to a router at one instant.
+    /// Order of packets that arrive at a router at the same instant.
     pub ties: Ties,
-    /// Whether a departure from a queue comes after the arrivals at it of the same instant, instead of before them.
+    /// True if a departure from a queue comes after the arrivals of the same instant, instead of before them.
     pub departures_last: bool,
-    /// Where the flows run.
+    /// Network on which the flows run.
     pub network: Network,
-    /// The hosts of which anything is said; the others are infinitely fast.
+    /// Hosts with properties; all other hosts are infinitely fast.
     pub hosts: Vec<Host>,
     /// The routers whose ports share a memory.
     pub routers: Vec<Router>,
     /// Every flow, groups in the order of the file.
     pub flows: Vec<Flow>,
-    /// What is recorded.
+    /// Measurements to record.
     pub measure: Measure,
 }
 
 impl Experiment {
-    /// What each flow is called: its group, and its number in it from 1.
+    /// Returns the name of each flow: its group, and its number in it from 1.
     pub fn flow_names(&self) -> impl Iterator<Item = String> {
         let mut seen = BTreeMap::new();
         self.flows.iter().map(move |flow| {
@@ -47,8 +47,8 @@ impl Experiment {
         })
     }
 
-    /// When the measured span begins at the earliest: at the end of the warmup, or when the first flow that has a volume starts, or the
-    /// first of all where none has.
+    /// Returns when the measured span begins at the earliest: at the end of the warmup, or when the first flow with a volume starts, or the
+    /// first flow if none has a volume.
     pub fn span_start(&self) -> Duration {
         let volumes = self.flows.iter().filter(|flow| flow.traffic.volume().is_some()).map(|flow| flow.start).min();
         let first = volumes.or_else(|| self.flows.iter().map(|flow| flow.start).min());
@@ -56,13 +56,13 @@ impl Experiment {
     }
 }
 
-/// In what order packets are queued that arrive at a router at the same instant, by different links.
+/// Order in which packets are queued that arrive at a router at the same instant over different links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ties {
-    /// By the numbers of the links, the lowest first (Weigle and Feng 2001, section IV-D).
+    /// Order of link numbers, the lowest first (Weigle and Feng 2001, section IV-D).
     #[default]
     LinkOrder,
-    /// In a random order, drawn anew each time.
+    /// Random order, drawn anew each time.
     Random,
 }
 
@@ -73,53 +73,53 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// One-way links.
     pub links: Vec<Link>,
-    /// When what takes a link goes by another, in order of time.
+    /// Route changes, in order of time.
     pub moves: Vec<Move>,
 }
 
-/// From some time on packets that would take a link take another between the same two routers.
+/// Route change: from some time on, packets take another link between the same two routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// From when on: by when a packet comes to the router in front of the links.
+    /// Start of the change, compared with the time at which a packet arrives at the router in front of the links.
     pub at: Duration,
     /// The link of the route: an index into [`Network::links`].
     pub link: usize,
-    /// The one that is taken; the same, to go back.
+    /// Link that is taken instead; equal to `link` to go back.
     pub by: usize,
 }
 
-/// Where links meet.
+/// Node at which links meet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// As in the file.
+    /// Name as in the file.
     pub name: String,
-    /// What it does.
+    /// Kind of the node.
     pub kind: NodeKind,
 }
 
-/// What a node does.
+/// Kinds of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// It ends flows, and passes nothing on.
+    /// Ends flows, and does not forward packets.
     Host,
-    /// It passes packets on.
+    /// Forwards packets.
     Router,
-    /// It passes cells on.
+    /// Forwards cells.
     Switch {
-        /// How many.
+        /// Number of ports.
         ports: u64,
-        /// Whether cells wait at its inputs, and not at its outputs.
+        /// True if cells wait at its inputs; false if at its outputs.
         buffers_at_inputs: bool,
     },
 }
 
 impl Node {
-    /// Whether flows end here.
+    /// Returns true if flows end here.
     pub fn is_host(&self) -> bool {
         self.kind == NodeKind::Host
     }
 
-    /// Whether this is a switch.
+    /// Returns true if this is a switch.
     pub fn is_switch(&self) -> bool {
         matches!(self.kind, NodeKind::Switch { .. })
     }
@@ -128,13 +128,13 @@ impl Node {
 /// A one-way link with the queue in front of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// Unique, e.g. `ds3-1>` and `ds3-1<` for the two ways of the link `ds3-1`.
+    /// Unique name, e.g. `ds3-1>` and `ds3-1<` for the two directions of the link `ds3-1`.
     pub name: String,
     /// The node it starts at: an index into [`Network::nodes`].
     pub from: usize,
     /// The node it leads to.
     pub to: usize,
-    /// Rate of framed packets: what is left of the line rate after physical framing. The mean, or what is said to be usual, where it changes.
+    /// Rate of framed packets: the line rate less physical framing. The mean or nominal rate if it changes.
     pub rate: Rate,
     /// Propagation delay, the least where it changes.
     pub delay: Duration,
@@ -146,26 +146,27 @@ pub struct Link {
     pub min_frame: u32,
     /// Largest IP packet.
     pub mtu: u32,
-    /// Capacities in BDPs are already bytes. From a switch it stays empty, since packets are no longer packets there.
+    /// Queue in front of the link. Capacities in BDPs are already bytes. The queue of a link from a switch stays empty, since it carries
+    /// cells.
     pub queue: Choice,
-    /// From a switch: the policy of the output port in front of the link.
+    /// Policy of the output port in front of a link from a switch.
     pub discard: Option<Choice>,
-    /// What happens to packets on the line.
+    /// Loss model of the line.
     pub loss: Choice,
-    /// What of it changes over time, or is not the same for each packet.
+    /// Properties that change over time or from packet to packet.
     pub unsteady: Unsteady,
-    /// Where the trace of its rate is from, if that is a file.
+    /// File of the rate trace, if there is one.
     pub rate_file: Option<TraceFile>,
-    /// Where that of its delay is from.
+    /// File of the delay trace, if there is one.
     pub delay_file: Option<TraceFile>,
-    /// Hardware flow control: those who fill the queue are stopped in time.
+    /// Hardware flow control: the links that fill the queue are stopped in time.
     pub pause: Option<Pause>,
     /// The link whose utilization headlines the report.
     pub bottleneck: bool,
 }
 
 impl Link {
-    /// No more than so many bits a second for long. Of opportunities nothing can be said: many may come at once.
+    /// Returns the greatest sustained rate in bit/s; infinite for opportunities, of which many may come at once.
     pub fn greatest_bps(&self) -> f64 {
         match &self.unsteady.service {
             None => self.rate.as_bps() as f64,
@@ -190,19 +191,19 @@ impl Link {
     }
 }
 
-/// IEEE 802.3x flow control by the switch that a link comes from: what its queue holds decides when the links that fill it are told to stop.
+/// IEEE 802.3x flow control by the switch that a link comes from: its queue length decides when the links that fill it are told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// They are told to stop once it holds so many bytes or more (IP).
+    /// Queue length in IP bytes from which on the links are told to stop.
     pub on: u64,
-    /// They may go on once it holds so many or fewer.
+    /// Queue length in IP bytes down from which they may go on.
     pub off: u64,
-    /// For how long they are told to stop at most, in times of 512 bits at their rate.
+    /// Longest pause per PAUSE frame, in times of 512 bits at their rate.
     pub quanta: u64,
 }
 
 impl Pause {
-    /// What a PAUSE frame says to a link of this rate: the time of [`Pause::quanta`] (IEEE 802.3 annex 31B).
+    /// Returns the pause time at a link of this rate: that of [`Pause::quanta`] (IEEE 802.3 annex 31B).
     pub fn time(&self, rate: Rate) -> Duration {
         rate.transmit_time(64 * self.quanta)
     }
@@ -213,52 +214,52 @@ impl Pause {
 pub struct Router {
     /// Index into [`Network::nodes`].
     pub node: usize,
-    /// Of IP packets: how much there is.
+    /// Size of the memory, in bytes of IP packets.
     pub shared_buffer: u64,
-    /// How much of it each may take.
+    /// Sharing of the memory among the ports.
     pub sharing: Choice,
 }
 
-/// What a host does to the packets of its flows.
+/// Host properties that affect the packets of its flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
     /// Index into [`Network::nodes`].
     pub node: usize,
     /// The transmit queue in front of its links.
     pub nic: Option<Nic>,
-    /// Its processor.
+    /// Processor of the host.
     pub cpu: Option<Cpu>,
-    /// Each packet it sends is held for a random time, even between none and this.
+    /// Upper bound of the random time, uniform from zero, for which each sent packet is held.
     pub overhead: Option<Duration>,
-    /// Its memory for data of connections.
+    /// Memory for data of connections.
     pub memory: Option<Memory>,
     /// The leaky bucket in front of each of its links.
     pub shaper: Option<Shaper>,
-    /// What its interface takes at once.
+    /// Offload of its interface.
     pub offload: Option<Offload>,
-    /// How its interface interrupts, where it has no processor.
+    /// Interrupts of its interface, if it has no processor.
     pub interrupts: Option<Interrupts>,
 }
 
 impl Host {
-    /// A host of which nothing is said.
+    /// Returns a host without properties.
     pub fn new(node: usize) -> Self {
         Host { node, nic: None, cpu: None, overhead: None, memory: None, shaper: None, offload: None, interrupts: None }
     }
 }
 
-/// What a host has for what its connections have written and not got acknowledged, and received and not read: payload bytes.
+/// Memory of a host for payload that its connections have written and is not acknowledged, and that they have received and not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// How much there is.
+    /// Payload bytes in all.
     pub bytes: u64,
-    /// What each end of a connection has of it at least, to send and to receive; by default two segments.
+    /// Payload bytes that each end of a connection has at least, to send and to receive; by default two segments.
     pub least: Option<u64>,
 }
 
 impl Memory {
-    /// What this end of a connection has at least, to send, and as much to receive. One segment would wait for the delayed ACK of
-    /// the other end each time (RFC 9293 section 3.8.6.3: an ACK for every second).
+    /// Returns the bytes that this end of a connection has at least, to send, and as many to receive. One segment would wait for the
+    /// delayed ACK of the other end each time (RFC 9293 section 3.8.6.3: an ACK for every second).
     pub fn least(&self, tcp: &TcpConfig) -> u64 {
         self.least.unwrap_or(2 * u64::from(tcp.mss))
     }
@@ -267,57 +268,57 @@ impl Memory {
 /// The transmit queue in front of each link of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nic {
-    /// Packets.
+    /// Queue length, in packets.
     pub txqueuelen: u64,
-    /// What becomes of a segment that finds it full.
+    /// Reaction to a segment that finds the queue full.
     pub on_full: OnFull,
 }
 
-/// What becomes of a segment of TCP that finds the transmit queue full.
+/// Reactions to a TCP segment that finds the transmit queue full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {
-    /// It is not sent, TCP takes it as congestion, and tries again with the next ACK: Linux 2.4.
+    /// The segment is not sent. TCP takes this as congestion, and tries again with the next ACK: Linux 2.4.
     Stall,
-    /// It waits in the socket until there is room.
+    /// The segment waits in the socket until there is room.
     Wait,
-    /// It is lost.
+    /// The segment is lost.
     Drop,
 }
 
 /// A processor that serves the packets of its host one after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cpu {
-    /// Millions of cycles (1000 * 1000) a second.
+    /// Clock rate: millions of cycles (1000 * 1000) per second.
     pub mhz: u64,
-    /// To send a packet, and to receive one.
+    /// Cycles to send a packet.
     pub send: Cycles,
-    /// To receive a packet.
+    /// Cycles to receive a packet.
     pub receive: Cycles,
-    /// How it gets what comes.
+    /// Way in which arriving packets reach it.
     pub intake: Intake,
 }
 
-/// How packets come from the interface of a host to its processor.
+/// Path of packets from the interface of a host to its processor.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Intake {
     /// Packets that the receive ring of the interface holds (`ethtool -g`); `None`: all.
     pub rx_ring: Option<u64>,
-    /// How long the interface waits after a packet before it interrupts (`ethtool -C rx-usecs`).
+    /// Time that the interface waits after a packet before it interrupts (`ethtool -C rx-usecs`).
     pub rx_usecs: Duration,
-    /// It interrupts sooner once so many packets wait (`ethtool -C rx-frames`).
+    /// Waiting packets at which the interface interrupts sooner (`ethtool -C rx-frames`).
     pub rx_frames: Option<u64>,
     /// The queue into which an interrupt moves what is in the ring; `None`: the processor takes packets from the ring itself (NAPI).
     pub backlog: Option<Backlog>,
 }
 
-/// How packets come from the interface of a host to its TCP, where nothing is said of a processor.
+/// Path of packets from the interface of a host to its TCP, if the host has no processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interrupts {
     /// Packets that the receive ring holds (`ethtool -g`); `None`: all.
     pub rx_ring: Option<u64>,
-    /// How long the interface waits after a packet before it interrupts (`ethtool -C rx-usecs`).
+    /// Time that the interface waits after a packet before it interrupts (`ethtool -C rx-usecs`).
     pub rx_usecs: Duration,
-    /// It interrupts sooner once so many packets wait (`ethtool -C rx-frames`).
+    /// Waiting packets at which the interface interrupts sooner (`ethtool -C rx-frames`).
     pub rx_frames: Option<u64>,
     /// Payload bytes of the segments that come to TCP as one, at most; `None`: each comes by itself.
     pub gro_max_size: Option<u64>,
@@ -328,16 +329,16 @@ pub struct Interrupts {
 pub struct Backlog {
     /// Packets it holds.
     pub max: u64,
-    /// Once it was full, it takes nothing until it is empty: Linux 2.4. Otherwise it takes what it has room for.
+    /// True if a full queue takes no packets until it is empty (Linux 2.4); false if it takes packets whenever it has room.
     pub throttles: bool,
 }
 
-/// Cycles for each packet, and for each byte of it (IP).
+/// Cycles per packet, and per byte of it (IP).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cycles {
-    /// For each packet.
+    /// Cycles per packet.
     pub packet: u64,
-    /// For each byte of its IP packet.
+    /// Cycles per byte of the IP packet.
     pub byte: f64,
 }
 
@@ -355,17 +356,17 @@ pub struct Flow {
     pub sender: Arc<TcpConfig>,
     /// The TCP of the side that listens.
     pub receiver: Arc<TcpConfig>,
-    /// The codepoint of its packets, both ways.
+    /// Codepoint of its packets, in both directions.
     pub dscp: Dscp,
-    /// What it sends.
+    /// Traffic that it sends.
     pub traffic: Traffic,
-    /// When it connects.
+    /// Time at which it connects.
     pub start: Duration,
-    /// How the starts of its group were drawn, where they were.
+    /// Distribution of the starts of its group, if they were drawn.
     pub drawn: Option<Arc<Starts>>,
-    /// When the application stops writing, and closes; `None`: never.
+    /// Time at which the application stops writing and closes; `None`: never.
     pub stop: Option<Duration>,
-    /// Payload that the receiving application reads in a second; `None`: all, at once.
+    /// Payload that the receiving application reads per second; `None`: all, at once.
     pub read_rate: Option<Rate>,
     /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
     /// in the order of the flows.
@@ -373,31 +374,31 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Whether its whole life is measured, the warmup included: a volume is its own result.
+    /// Returns true if its whole life is measured, the warmup included: a volume is its own result.
     pub fn is_measured_whole(&self) -> bool {
         self.traffic.rank() == Rank::Volume
     }
 }
 
-/// When the senders of a group start: each at a time of its own after the gaps before it.
+/// Starts of the senders of a group: each at a time of its own after the gaps before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Starts {
-    /// From the first on.
+    /// Start of the first sender.
     pub start: When,
-    /// From one to the next.
+    /// Gap from one sender to the next.
     pub stagger: When,
 }
 
-/// A time as a file says it.
+/// Time as a file gives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
-    /// This one.
+    /// Fixed time.
     At(Duration),
-    /// One drawn for each sender, from the seed of the run.
+    /// Time drawn per sender, from the seed of the run.
     Random(Distribution),
 }
 
-/// What is recorded, and when the run ends: at `duration`, or once every flow that has a volume is done, if there is one.
+/// Measurements to record, and the end of the run: at `duration`, or once every flow that has a volume is done, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     /// The longest the run may last.
@@ -408,26 +409,26 @@ pub struct Measure {
     pub interval: Option<Duration>,
     /// Record each drop, mark, retransmission and window reduction as an event.
     pub events: bool,
-    /// Of which packets to record what happens to them.
+    /// Packets whose events are recorded.
     pub packets: Option<Watched>,
-    /// Record each sender as each ACK finds it.
+    /// Record the state of each sender at each ACK.
     pub acks: bool,
 }
 
 /// Packets that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// All of them, everywhere.
+    /// All packets, everywhere.
     All,
-    /// At this one-way link.
+    /// Packets at this one-way link.
     Link(usize),
-    /// At this node: where they are sent and delivered there, and at the links to and from it.
+    /// Packets at this node: sent and delivered there, and at the links to and from it.
     Node(usize),
-    /// Those of the flows from the first up to, and without, the second.
+    /// Packets of the flows from the first up to, and without, the second.
     Flows(usize, usize),
 }
 
 impl Watched {
-    /// Its name in experiment files, of all.
+    /// Name of [`Watched::All`] in experiment files.
     pub const ALL: &'static str = "all";
 }

@@ -1,4 +1,4 @@
-//! Links made of what an experiment says of them: what every backend runs over.
+//! Links of an experiment, made ready: every backend runs over them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::{Experiment, Flow, Network, Router};
 
 /// Links with their queues, and the memories that queues share.
 pub struct Made {
-    /// One for each of the experiment's, in order.
+    /// Links in the order of the experiment.
     pub links: Vec<Link>,
-    /// By node.
+    /// Shared memories by node.
     pub memories: BTreeMap<usize, Arc<SharedBuffer>>,
 }
 
-/// The links of `experiment`, idle.
+/// Returns the links of `experiment`, idle.
 ///
 /// # Panics
 ///
@@ -69,28 +69,28 @@ pub fn links(experiment: &Experiment) -> Made {
     Made { links: network.links.iter().enumerate().map(make).collect(), memories }
 }
 
-/// Whose packets those of `flow` are, on the way there; on the way back its hosts are the other way round.
+/// Returns the party of the packets of `flow` in the forward direction; in the reverse direction its hosts are swapped.
 #[must_use]
 pub fn party<'a>(network: &'a Network, flow: &'a Flow) -> Party<'a> {
     Party { group: &flow.group, hosts: [flow.from, flow.to].map(|node| network.nodes[node].name.as_str()) }
 }
 
-/// The memory of this router's ports.
+/// Returns the memory of this router's ports.
 fn memory(experiment: &Experiment, router: &Router) -> Arc<SharedBuffer> {
     let ports = experiment.network.links.iter().filter(|link| link.from == router.node).count() as u64;
     let sharing = (shared::named(router.sharing.kind).build)(&router.sharing.params);
     SharedBuffer::new(router.shared_buffer, ports, sharing)
 }
 
-/// Routes that move: which link is taken in place of another, and from when on.
+/// Route changes: which link is taken in place of another, and from when on.
 #[derive(Debug, Default)]
 pub struct Moves {
-    /// For each link that moves, in order of time.
+    /// Changes per link that moves, in order of time.
     steps: BTreeMap<u32, Vec<(Time, u32)>>,
 }
 
 impl Moves {
-    /// Those of `experiment`.
+    /// Returns the route changes of `experiment`.
     #[must_use]
     pub fn new(experiment: &Experiment) -> Self {
         let mut steps: BTreeMap<u32, Vec<(Time, u32)>> = BTreeMap::new();
@@ -100,21 +100,21 @@ impl Moves {
         Moves { steps }
     }
 
-    /// Whether none ever does.
+    /// Returns true if no route ever changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// What a packet that comes at `time` takes in place of `link`.
+    /// Returns the link that a packet arriving at `time` takes in place of `link`.
     #[must_use]
     pub fn at(&self, link: u32, time: Time) -> u32 {
         let steps = self.steps.get(&link).map_or(&[][..], Vec::as_slice);
         steps.iter().rev().find(|(from, _)| *from <= time).map_or(link, |step| step.1)
     }
 
-    /// Tells the queues in front of `path`, and of what is ever taken in place of its links, that packets whose cursor is `start` at the first of
-    /// them, and one more at each further one, are of `party`.
+    /// Tells the queues in front of `path`, and of the links ever taken in place of its links, whose packets come: those whose cursor is
+    /// `start` at the first link, and one more at each further link, are of `party`.
     pub fn tell(&self, links: &mut [Link], path: &[u32], start: u32, party: &Party<'_>) {
         for (&link, route) in path.iter().zip(start..) {
             links[link as usize].tell(route, party);
@@ -124,7 +124,7 @@ impl Moves {
         }
     }
 
-    /// All that is ever taken in place of `link`: itself first.
+    /// Returns all links that are ever taken in place of `link`, itself first.
     #[must_use]
     pub fn all(&self, link: u32) -> Vec<u32> {
         let mut all = vec![link];

@@ -5,22 +5,22 @@ use longfat_core::time::Duration;
 use longfat_core::units::text::TIME;
 use std::fmt;
 
-/// How a random time is distributed.
+/// Distribution of a random time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Even between the first, and without, the second.
+    /// Uniform from the first up to, and without, the second.
     Uniform(Duration, Duration),
-    /// With this mean: gaps of a Poisson process.
+    /// Exponential with this mean: gaps of a Poisson process.
     Exponential(Duration),
 }
 
-/// What a text must be.
+/// Valid texts of a distribution, for messages.
 pub const EXPECTED: &str = "\"uniform 0 s..1 s\" or \"exponential 1 s\"";
-/// The longest time that can be said, so that no sum of times overflows.
+/// Longest time that a text may have, so that no sum of times overflows.
 const MOST: Duration = Duration::from_secs(100_000);
 
 impl Distribution {
-    /// What `text` says. The error says what is wrong with it.
+    /// Returns the distribution that `text` describes. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let time = |text: &str| match TIME.parse(text.trim()).map(Duration::from_ps) {
             Ok(time) if time <= MOST => Ok(time),
@@ -43,7 +43,7 @@ impl Distribution {
         }
     }
 
-    /// One time.
+    /// Draws one time.
     pub fn draw(self, rng: &mut Rng) -> Duration {
         match self {
             Distribution::Uniform(from, to) => from + Duration::from_ps(rng.below((to - from).as_ps())),
@@ -51,7 +51,7 @@ impl Distribution {
         }
     }
 
-    /// What none is beyond, if there is such a time.
+    /// Returns the upper bound of the times, if there is one.
     pub fn most(self) -> Option<Duration> {
         match self {
             Distribution::Uniform(_, to) => Some(to),
@@ -60,7 +60,7 @@ impl Distribution {
     }
 }
 
-/// As in an experiment file; reads back as the same.
+/// Writes the text of an experiment file, which reads back as the same distribution.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = |time: &Duration| TIME.format(time.as_ps());

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::{Flow, Network};
 use longfat_core::time::Duration;
 
-/// A network, prepared for finding paths. Hosts end paths and never pass packets on.
+/// A network, prepared for finding paths. Hosts end paths and never forward packets.
 #[derive(Debug)]
 pub struct Routes<'a> {
     network: &'a Network,
-    /// For each node, its outgoing links that lead to a router.
+    /// Outgoing links of each node that lead to a router.
     to_routers: Vec<Vec<usize>>,
-    /// For each node, its incoming links.
+    /// Incoming links of each node.
     into: Vec<Vec<usize>>,
 }
 
@@ -30,14 +30,14 @@ impl<'a> Routes<'a> {
         Routes { network, to_routers, into }
     }
 
-    /// The links from node `from` to node `to`, in order; `None` when there is no way. From a node to itself: no links.
+    /// Returns the links from node `from` to node `to`, in order; `None` if there is no path. From a node to itself: no links.
     ///
     /// Costs one search over the routers, whatever the number of hosts.
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         if from == to {
             return Some(Vec::new());
         }
-        // By which link the search came to a node.
+        // Link by which the search came to each node.
         let mut reached_by = BTreeMap::new();
         let mut waiting = VecDeque::from([from]);
         while let Some(node) = waiting.pop_front() {
@@ -65,7 +65,7 @@ impl<'a> Routes<'a> {
         None
     }
 
-    /// For each link, its rank among the links into the same node: the port by which its packets come in.
+    /// Returns the rank of each link among the links into the same node: the port by which its packets come in.
     pub fn ports(&self) -> Vec<u16> {
         let mut ports = vec![0; self.network.links.len()];
         for links in &self.into {
@@ -76,8 +76,8 @@ impl<'a> Routes<'a> {
         ports
     }
 
-    /// For each link, the longest propagation round trip of the flows that cross it, one way or the other: what a queue
-    /// is told of its path. A link that no flow crosses has the longest of all.
+    /// Returns for each link the longest propagation round trip of the flows that cross it, in either direction: its queue is told this
+    /// round trip. A link that no flow crosses has the longest of all.
     pub fn round_trips(&self, flows: &[Flow]) -> Vec<Duration> {
         let links = &self.network.links;
         let mut longest = vec![Duration::ZERO; links.len()];
@@ -142,7 +142,7 @@ mod tests {
     fn the_fewest_links_and_then_the_first_ones() {
         let net = network("AxyzB", &[('A', 'x'), ('x', 'y'), ('x', 'z'), ('y', 'z'), ('z', 'B'), ('y', 'B')]);
         let routes = Routes::new(&net);
-        // By y: links 0, 1, 5; by z: links 0, 2, 4. Both are of three links; y is found first.
+        // Path by y: links 0, 1, 5; by z: links 0, 2, 4. Both have three links; y is found first.
         assert_eq!(routes.path(0, 4), Some(vec![0, 1, 5]));
         assert_eq!(routes.path(4, 0), None);
         assert_eq!(routes.path(0, 0), Some(vec![]));

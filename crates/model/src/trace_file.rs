@@ -5,7 +5,7 @@ use longfat_core::time::Duration;
 /// A file that a trace comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFile {
-    /// Where it was.
+    /// Path of the file.
     pub path: String,
     /// Digest of its contents, in hexadecimal.
     pub sha256: String,

@@ -1,4 +1,4 @@
-//! What a connection may live through, at random: as the core is told of it, and as the kernel tells a program.
+//! Random histories of a connection: as the core is told of them, and as the kernel tells a program.
 
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
@@ -6,7 +6,7 @@ use longfat_tcp::congestion::{AckSample, Congestion, CongestionControl, Congesti
 
 use crate::MSS;
 
-/// What the kernel would call a hook for.
+/// Event for which the kernel would call a hook.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// An ACK. Counts are of segments.
@@ -25,7 +25,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// As the core hears of it; a reduction leaves so many bytes more than the control says.
+    /// Gives the step to the core's `control`; a reduction leaves `more` bytes more than the control says.
     pub fn give(&self, control: &mut dyn CongestionControl, more: u64) {
         let mut reduce = |now, kind| {
             // Linux reckons a reduction from cwnd, and so does the core with its stack.
@@ -55,7 +55,7 @@ pub struct History {
     rng: Rng,
     now_us: u64,
     base_us: u64,
-    /// Segments that an ACK stands for, about.
+    /// Segments per ACK, on average.
     stretch: f64,
     queue_us: f64,
     rtt_min_us: u64,
@@ -64,7 +64,7 @@ pub struct History {
     round: u64,
     round_end: u32,
     recovery_left: u64,
-    /// What the last step was, where the next depends on it.
+    /// True if the last step was a timeout: the next step depends on it.
     timed_out: bool,
 }
 
@@ -125,7 +125,7 @@ impl History {
         let in_recovery = self.recovery_left > 0;
         self.recovery_left = self.recovery_left.saturating_sub(1);
         let acked = 1 + self.rng.exponential(self.stretch) as u32;
-        // Some arrives out of order.
+        // Some segments arrive out of order.
         let delivered = acked + if in_recovery { self.rng.below(3) as u32 } else { 0 };
         let out = self.rng.exponential(50.0 * self.stretch) as u32;
         self.una += acked;

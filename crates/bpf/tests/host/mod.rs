@@ -1,4 +1,4 @@
-//! A twin compiled for this machine, as a program of its own: whatever it does wrong is seen by the sanitizers, and harms nobody.
+//! A twin compiled for this machine, as a program of its own: the sanitizers see whatever it does wrong, and it harms nobody.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ fn line(step: &Step) -> String {
 }
 
 impl Host {
-    /// Of the very file that goes into the kernel.
+    /// Compiles the very file that goes into the kernel.
     pub fn compile(twin: &Twin) -> Self {
         let source = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("twin-{}", twin.name));
@@ -58,7 +58,7 @@ impl Host {
         Host(program)
     }
 
-    /// Its window in segments after each step.
+    /// Returns its window in segments after each step.
     pub fn live(&self, params: &Params, steps: &[Step]) -> Vec<f64> {
         let mut text: String = knobs(params).iter().map(|(name, value)| format!("knob {name} {value}\n")).collect();
         text += &format!("init 10 {}\n", (1_u64 << 30) / MSS);
@@ -66,7 +66,7 @@ impl Host {
         self.read(text)
     }
 
-    /// The same, for lines as the program reads them.
+    /// Returns its window in segments after each step, for lines as the program reads them.
     pub fn read(&self, text: String) -> Vec<f64> {
         let mut child = Command::new(&self.0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("just compiled");
         let mut input = child.stdin.take().expect("piped");

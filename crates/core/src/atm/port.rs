@@ -1,10 +1,11 @@
 //! An output port of a cell switch: cells come from several inputs, wait in one buffer, and leave one after the other.
 //!
-//! RF95 §2: an output-buffered switch. Its time is cut into slots of one cell time, that of its fastest line. In a slot, at most two cells come to
-//! the output, of different inputs; where more inputs have one, they are served in turn, and the others wait at their inputs. When two come and there is one place, each has an equal chance of it.
+//! RF95 §2 describes an output-buffered switch. Its time is cut into slots of one cell time, that of its fastest line. In a slot, at most
+//! two cells come to the output, from different inputs. If more inputs have a cell, they are served in turn, and the others wait at their
+//! inputs. If two cells come and there is one place, each has an equal chance of it.
 //!
-//! Nothing here happens by itself: [`Port::advance`] does what has happened up to a time, and the caller says the time.
-//! The buffer is first in, first out, so that the slot in which a cell leaves is known when it comes in: no cell is kept.
+//! [`Port::advance`] does all slots up to a time that the caller gives; nothing happens by itself. The buffer is first in, first out, so
+//! that the slot in which a cell leaves is known when it comes in: no cell is kept.
 
 mod buffers;
 mod channel;
@@ -30,40 +31,40 @@ use channel::{Channel, Occupancy};
 use coin::Coin;
 use input::Input;
 
-/// The most inputs of a port.
+/// Most inputs of a port.
 pub const MAX_INPUTS: usize = u64::BITS as usize;
 
-/// What a port is made with.
+/// Configuration of a port.
 pub struct PortConfig {
-    /// From one slot to the next.
+    /// Time from one slot to the next.
     pub slot_time: Duration,
-    /// Of the line behind the port; at least a slot.
+    /// Cell time of the line behind the port; at least a slot.
     pub cell_time: Duration,
-    /// Cells a buffer holds.
+    /// Cells that a buffer holds.
     pub buffer: u64,
-    /// Whether the buffers are at the inputs, one each, and not one at the output. No other switch may follow then.
+    /// True if each input has a buffer; false if the output has one buffer. With buffers at the inputs no other switch may follow.
     pub at_inputs: bool,
-    /// The cell time of the line into each input.
+    /// Cell time of the line into each input.
     pub inputs: Vec<Duration>,
-    /// How many channels cross it.
+    /// Channels that cross the port.
     pub channels: usize,
-    /// Whether another switch follows, and wants the cells.
+    /// True if another switch follows and needs the cells.
     pub is_before_switch: bool,
-    /// What is dropped where the buffer has lost a cell.
+    /// Cells dropped after the buffer has lost one.
     pub after_loss: AfterLoss,
-    /// Whether the policy is told how many cells each channel has in the buffer.
+    /// True if the policy is told how many cells each channel has in the buffer.
     pub accounts: bool,
-    /// The port's own stream.
+    /// Random stream of the port.
     pub rng: Rng,
 }
 
-/// The line behind a port, as what came so far keeps it busy. Times are in ps.
+/// The line behind a port, kept busy by the cells that came so far. Times are in ps.
 struct Line {
     cell_time: u64,
     /// Cells in the buffer that have not begun to leave before this slot ends, and when the first of them will.
     queued: u64,
     head: u64,
-    /// Until when it is busy, and since when without a pause.
+    /// Time until which it is busy, and time since which it has been busy without a pause.
     free: u64,
     busy_from: u64,
 }
@@ -74,39 +75,39 @@ pub struct Port {
     buffer: u64,
     is_before_switch: bool,
     after_loss: AfterLoss,
-    /// One for each buffer.
+    /// Policies, one for each buffer.
     discards: Vec<Box<dyn Discard + Send>>,
     inputs: Vec<Input>,
-    /// One for each input, or none: one buffer at the output.
+    /// Input buffers, one for each input; empty if the output has the buffer.
     buffers: Vec<InputBuffer>,
-    /// Cells in them, and the sum of the times since when they wait, in ps.
+    /// Cells in the input buffers, and the sum of the times since when they wait, in ps.
     waiting: u64,
     entered: u128,
     channels: Vec<Channel>,
-    /// The next slot to look at.
+    /// Next slot to do.
     slot: u64,
-    /// A bit for each input: it has a cell in that slot.
+    /// Inputs that have a cell in that slot, a bit for each.
     ready: u64,
-    /// A bit for each input: it has a run, of which cells are still to come to the output.
+    /// Inputs with a run of which cells are still to come to the output, a bit for each.
     coming: u64,
-    /// A bit for each input: an end of a frame may be to come there.
+    /// Inputs to which an end of a frame may still come, a bit for each.
     ending: u64,
-    /// When the first of the other inputs has one.
+    /// Time at which the first of the other inputs has a cell.
     next: u64,
-    /// The input served last.
+    /// Input that was served last.
     turn: u32,
     line: Line,
     coin: Coin,
-    /// One for each buffer, or none: the policy does not ask.
+    /// Accounts of channels, one for each buffer; empty if the policy needs none.
     occupancy: Vec<Occupancy>,
-    /// What it has counted.
+    /// Counters of the port.
     pub count: Count,
     outcomes: Vec<Outcome>,
     onward: Vec<Run>,
 }
 
 impl Port {
-    /// An empty port, with a policy for each of its buffers.
+    /// Returns an empty port, with a policy for each of its buffers.
     pub fn new(config: PortConfig, discards: Vec<Box<dyn Discard + Send>>) -> Self {
         assert!((1..=MAX_INPUTS).contains(&config.inputs.len()) && config.buffer > 0);
         assert!(!(config.at_inputs && config.is_before_switch));
@@ -139,7 +140,7 @@ impl Port {
         }
     }
 
-    /// `run` comes into `input`, behind what came there before, and not before the time up to which the port was advanced.
+    /// Adds `run` to `input`, behind what came there before, and not before the time up to which the port was advanced.
     pub fn arrive(&mut self, input: usize, run: Run) {
         self.ending |= 1 << input;
         if self.inputs[input].push(run) {
@@ -148,7 +149,7 @@ impl Port {
         }
     }
 
-    /// Does what has happened in the slots that began before `now`: what comes at a time is there in the slot that begins then.
+    /// Does the slots that began before `now`: a cell that comes at the time of a slot's beginning is in that slot.
     #[inline]
     pub fn advance(&mut self, now: Time) {
         let end = now.as_ps().div_ceil(self.slot_time);
@@ -177,7 +178,7 @@ impl Port {
         }
     }
 
-    /// Which inputs have a cell in this slot.
+    /// Returns the inputs that have a cell in this slot.
     fn look_at_inputs(&mut self) {
         let now = self.slot * self.slot_time;
         self.next = input::NEVER;
@@ -191,7 +192,7 @@ impl Port {
         }
     }
 
-    /// The cells that begin to leave before this slot ends are no longer in the buffer.
+    /// Takes from the buffer the cells that begin to leave before this slot ends.
     #[inline]
     fn send_cells(&mut self) {
         let end = self.slot_end();
@@ -209,7 +210,7 @@ impl Port {
         (self.slot + 1) * self.slot_time
     }
 
-    /// The cells of one slot: RF95 §2.
+    /// Passes the cells of one slot (RF95 §2).
     #[inline]
     fn pass_cells(&mut self) {
         let first = after(self.ready, self.turn);
@@ -226,7 +227,7 @@ impl Port {
         self.serve(second as usize);
     }
 
-    /// The next cell of `input` comes to the output.
+    /// Takes the next cell of `input` to the output.
     #[inline]
     fn serve(&mut self, input: usize) {
         let run = self.inputs[input].take();
@@ -239,7 +240,7 @@ impl Port {
         self.end_cell(input, &run, whole);
     }
 
-    /// The cell just taken from `run`, the head of `input`, is where it belongs.
+    /// Moves on in `run`, the head of `input`, whose cell has just been placed.
     #[inline]
     fn end_cell(&mut self, input: usize, run: &Run, whole: bool) {
         if run.cells == 0 {
@@ -255,7 +256,7 @@ impl Port {
         }
     }
 
-    /// The cell just taken from `run` comes into the buffer.
+    /// Puts the cell just taken from `run` into the buffer.
     #[inline]
     fn admit(&mut self, run: &Run, queued: u64, is_end: bool) {
         let start = self.line.free.max(self.slot_end());
@@ -278,7 +279,7 @@ impl Port {
         }
     }
 
-    /// No more cells of the packet of `run` will come into `input`.
+    /// Ends the packet of `run`: no more of its cells will come into `input`.
     fn end_packet(&mut self, input: usize, run: &Run, whole: bool) {
         let now = Time::from_ps(self.slot * self.slot_time);
         let Run { packet, route, .. } = *run;
@@ -291,7 +292,7 @@ impl Port {
         if let (true, Some(buffer)) = (whole, self.buffers.get_mut(input)) {
             return buffer.ends_with((packet, route, is_marked));
         }
-        // Taken for one with the rest of another frame, a packet may still be saved if the next switch drops that rest.
+        // A packet that was merged with the rest of another frame may still be saved if the next switch drops that rest.
         if whole || (self.is_before_switch && passed == run.of) {
             if let Some(last) = self.onward.last_mut() {
                 last.is_final = true;
@@ -310,7 +311,7 @@ impl Port {
         }
     }
 
-    /// So many cells of `run` go on to the next switch, the first of which has left at `leaves`.
+    /// Passes `cells` cells of `run` on to the next switch; the first of them leaves at `leaves`.
     fn pass_on(&mut self, run: &Run, leaves: u64, cells: u32, is_end: bool) {
         let is_marked = self.channels[run.channel as usize].is_marked || run.is_marked;
         if let Some(last) = self.onward.last_mut()
@@ -325,13 +326,13 @@ impl Port {
         self.onward.push(Run { cells, arrives: Time::from_ps(leaves), is_end, is_final: false, is_marked, ..*run });
     }
 
-    /// No more cells of the packet of `run`, which is not whole, go on.
+    /// Ends the packet of `run`, which is not whole, for the next switch.
     fn end_onward(&mut self, run: &Run) {
         let leaves = self.leaves();
         self.onward.push(Run { cells: 0, arrives: leaves, is_end: false, is_final: true, is_lost: true, ..*run });
     }
 
-    /// `input` has served its run: the next one, if there is one. A run of no cells takes no slot.
+    /// Moves `input` on to its next run, if there is one. A run of no cells takes no slot.
     fn step_behind(&mut self, input: usize) {
         while let Some(run) = self.inputs[input].step() {
             self.end_packet(input, &run, false);
@@ -340,13 +341,13 @@ impl Port {
         self.coming = if self.inputs[input].head().is_some() { self.coming | bit } else { self.coming & !bit };
     }
 
-    /// When the cell that came in last will have left, or has.
+    /// Returns the time at which the cell that came in last will have left, or has.
     fn leaves(&self) -> Time {
         Time::from_ps(self.line.free)
     }
 
-    /// The first time to which the port is to be advanced for anything to come of it: then the last cell of a frame may come to the output,
-    /// or, before another switch, any cell.
+    /// Returns the first time to which the port must be advanced for any result: then the last cell of a frame may come to the output, or,
+    /// before another switch, any cell.
     pub fn next_news(&mut self) -> Time {
         let slot = if !self.is_before_switch {
             let mut first = input::NEVER;
@@ -369,47 +370,47 @@ impl Port {
         } else {
             input::NEVER
         };
-        // A slot is done by whoever looks after it began.
+        // A slot is done by an advance to any time after it began.
         if slot == input::NEVER { Time::MAX } else { Time::from_ps(slot * self.slot_time + 1) }
     }
 
-    /// When the port is at the latest to be advanced, where nothing can come of it before `news`: what comes of it then leaves the line no
-    /// earlier than [`Port::lag`] after that. It leaves behind what is in the buffer, so that a port with a long queue need not be asked for
-    /// long; but never for longer than `patience`, since what has come waits as long.
+    /// Returns the latest time to which the port must be advanced if it has no result before `news`: its results then leave the line no
+    /// earlier than [`Port::lag`] after that. This lags behind the buffer, so that a port with a long queue need not be asked for long; but
+    /// never by more than `patience`, since the announced runs wait as long.
     #[inline]
     pub fn may_wait(&self, news: Time, patience: Duration) -> Time {
         let free = Time::from_ps((self.line.free + 1).saturating_sub(self.slot_time));
         news.max(free.min(news.saturating_add(patience)))
     }
 
-    /// The same as [`Port::next_news`], of a cell that is there at `at` and that the port has not been told of.
+    /// Returns the time of [`Port::next_news`] for a cell that arrives at `at` and that the port has not been told of yet.
     #[inline]
     pub fn news_at(&self, at: Time) -> Time {
         Time::from_ps(at.as_ps().next_multiple_of(self.slot_time) + 1)
     }
 
-    /// The least time from a cell's coming until it has left the line: a slot in which it crosses, and its own time there. What an advance has
-    /// not done yet leaves the line later than this after the time to which it was.
+    /// Returns the least time from the arrival of a cell until it has left the line: a slot in which it crosses, and its own time there.
+    /// Cells that an advance has not passed leave the line later than this after the time of the advance.
     pub fn lag(&self) -> Duration {
         Duration::from_ps(self.slot_time + self.line.cell_time - 1)
     }
 
-    /// What a cell takes on the line behind the port.
+    /// Returns the time that one cell takes on the line behind the port.
     pub fn cell_time(&self) -> Duration {
         Duration::from_ps(self.line.cell_time)
     }
 
-    /// What became of packets since the last call.
+    /// Returns the outcomes of packets since the last call.
     pub fn outcomes(&mut self) -> std::vec::Drain<'_, Outcome> {
         self.outcomes.drain(..)
     }
 
-    /// The cells for the next switch since the last call, each run as it leaves here.
+    /// Returns the cells for the next switch since the last call, each run as it leaves here.
     pub fn onward(&mut self) -> std::vec::Drain<'_, Run> {
         self.onward.drain(..)
     }
 
-    /// Packets that have not ended, each in the run that says so: (packet, route, whether it is lost).
+    /// Returns the packets that have not ended, each in its final run: (packet, route, whether it is lost).
     pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         let runs = self.inputs.iter().flat_map(Input::runs);
         let waiting = self.buffers.iter().flat_map(InputBuffer::unfinished);
@@ -417,7 +418,7 @@ impl Port {
     }
 }
 
-/// The first of `inputs` after `turn`, in a circle.
+/// Returns the first of `inputs` after `turn`, in a circle.
 #[inline]
 fn after(inputs: u64, turn: u32) -> u32 {
     let ahead = inputs & !(u64::MAX >> (63 - turn));

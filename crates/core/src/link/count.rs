@@ -1,10 +1,10 @@
-//! What a link counts.
+//! Counters of a link.
 
 use crate::packet::{PacketId, Packets};
 use crate::queue::{DropReason, QueueLog};
 use crate::time::Time;
 
-/// What one link has counted so far. Packets, unless a field says otherwise.
+/// Counters of one link so far. Packets, unless a field says otherwise.
 #[derive(Debug, Default)]
 pub struct Count {
     /// Packets that came to the queue.
@@ -31,22 +31,22 @@ pub struct Count {
     pub drops: [u64; DropReason::ALL.len()],
     /// Packets marked CE.
     pub marks: u64,
-    /// Packets and bytes in the queue. Kept here, since asking the queue would cost two calls a packet. The audit compares both.
+    /// Packets in the queue. The count is kept here, since asking the queue would cost two calls per packet. The audit compares both.
     pub backlog: u64,
     /// IP bytes in the queue.
     pub backlog_bytes: u64,
-    /// The most packets there were in the queue.
+    /// Most packets that were in the queue.
     pub backlog_max: u64,
-    /// The most bytes there were in the queue.
+    /// Most bytes that were in the queue.
     pub backlog_bytes_max: u64,
-    /// Sums over the packets that waited of (when they left the queue - when they came), in ps and byte ps. Of a packet that still waits
-    /// only the second term is in, so the sums wrap. [`Count::waited`] sets them right.
+    /// Sums over the packets that waited of (when they left the queue - when they came), in ps and byte ps. A packet that still waits has
+    /// only the second term in, so the sums wrap. [`Count::waited`] corrects them.
     waited: u128,
     waited_bytes: u128,
 }
 
 impl Count {
-    /// A packet of `len` bytes came into the queue at `now`.
+    /// Counts a packet of `len` bytes that came into the queue at `now`.
     #[inline]
     pub fn enter(&mut self, now: Time, len: u32) {
         self.backlog = self.backlog.wrapping_add(1);
@@ -55,7 +55,8 @@ impl Count {
         self.waited_bytes = self.waited_bytes.wrapping_sub(u128::from(now.as_ps()) * u128::from(len));
     }
 
-    /// A packet of `len` bytes left the queue at `now`. (A packet that a queue drops while it passes through leaves before it enters.)
+    /// Counts a packet of `len` bytes that left the queue at `now`. (A packet that a queue drops while it passes through leaves before it
+    /// enters.)
     #[inline]
     pub fn leave(&mut self, now: Time, len: u32) {
         self.backlog = self.backlog.wrapping_sub(1);
@@ -67,7 +68,7 @@ impl Count {
     /// Notes the backlog after an arrival.
     #[inline]
     pub fn note_backlog(&mut self) {
-        // One by one: both maxima at once would be loaded as one, and wait for the stores of the two backlogs.
+        // The maxima are updated one by one: both at once would be loaded as one, and wait for the stores of the two backlogs.
         if self.backlog > self.backlog_max {
             self.backlog_max = self.backlog;
         }
@@ -76,13 +77,13 @@ impl Count {
         }
     }
 
-    /// The integrals over time, up to `now`, of the packets and of the bytes queued, in packet ps and byte ps.
+    /// Returns the integrals over time, up to `now`, of the packets and of the bytes queued, in packet ps and byte ps.
     pub fn waited(&self, now: Time) -> (u128, u128) {
         let now = u128::from(now.as_ps());
         (self.waited.wrapping_add(now * u128::from(self.backlog)), self.waited_bytes.wrapping_add(now * u128::from(self.backlog_bytes)))
     }
 
-    /// Packets that the queue dropped.
+    /// Returns the packets that the queue dropped.
     pub fn queue_drops(&self) -> u64 {
         DropReason::ALL.iter().zip(self.drops).filter(|(reason, _)| is_of_queue(**reason)).map(|(_, n)| n).sum()
     }
@@ -92,7 +93,7 @@ fn is_of_queue(reason: DropReason) -> bool {
     matches!(reason, DropReason::Overflow | DropReason::Early | DropReason::TooBig | DropReason::AckFilter)
 }
 
-/// Counts what a queue does to a packet, and passes it on to the driver's log.
+/// Log that counts drops and marks, and passes them on to the driver's log.
 pub(super) struct Counted<'a> {
     pub count: &'a mut Count,
     pub log: &'a mut dyn QueueLog,

@@ -1,4 +1,4 @@
-//! What a kind of link adds to an IP packet, and what is left of its line rate: one row a kind in [`REGISTRY`].
+//! Bytes that each kind of link adds to an IP packet, and the share of its line rate that is left: one row per kind in [`REGISTRY`].
 
 use crate::atm::aal5;
 use crate::by_name;
@@ -7,25 +7,25 @@ use crate::units::Rate;
 /// One kind of link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Framing {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
     /// Rate of framed packets: the line rate less physical framing. `None`: the user gives it.
     pub rate: Option<Rate>,
     /// Link-layer bytes sent with each IP packet, gaps included.
     pub overhead: u32,
-    /// The least a packet takes with its overhead; shorter ones are padded to it.
+    /// Least framed bytes of a packet; shorter ones are padded to it.
     pub min_frame: u32,
-    /// The largest IP packet unless the user says otherwise.
+    /// Largest IP packet unless the user says otherwise.
     pub mtu: u32,
-    /// Whether packets are carried as AAL5 frames of cells; the overhead is in the frame then.
+    /// True if packets are carried as AAL5 frames of cells; the overhead is in the frame then.
     pub cells: bool,
 }
 
-/// Bytes the line is busy with for an IP packet of `ip_len` bytes: framed, or in cells.
+/// Returns the bytes that the line carries for an IP packet of `ip_len` bytes: framed, or in cells.
 #[inline]
 pub const fn wire_len(ip_len: u32, overhead: u32, min_frame: u32, cells: bool) -> u32 {
     let framed = ip_len + overhead;
@@ -119,7 +119,7 @@ by_name!(Framing, "link type");
 /// RFC 1662 §3.1: address, control, protocol (2), FCS (2) and the flag between frames. Stuffing, which depends on the
 /// data, is left out.
 const PPP_FCS16: u32 = 7;
-/// RFC 2615 §2 and §3: the same with a 32-bit FCS.
+/// PPP with a 32-bit FCS (RFC 2615 §2 and §3).
 const PPP_FCS32: u32 = 9;
 
 /// IEEE 802.3 clauses 3 and 4: preamble and delimiter 8, header 14, FCS 4, gap 12; 46 bytes of payload at least, 1500 at most.

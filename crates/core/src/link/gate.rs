@@ -1,5 +1,5 @@
-//! When a transmitter may begin a frame that it could send at once: what the other end of its line says (PAUSE), and how far apart its
-//! own packets have to be (shaping).
+//! Times at which a transmitter may begin a frame: the other end of its line may stop it (PAUSE), and its own packets may have to keep
+//! apart (shaping).
 
 use std::collections::VecDeque;
 
@@ -7,25 +7,25 @@ use crate::time::{Duration, Time};
 use crate::units::Rate;
 
 /// A leaky bucket in front of a transmitter. After each packet the line rests until the packet would have ended at `rate`; but up to
-/// `burst` bytes of what it did not use before may go at once.
+/// `burst` unused bytes of earlier time may go at once.
 ///
-/// In other words (the virtual scheduling of ITU-T I.371's generic cell rate algorithm, with packets of any length): a packet of L bytes
-/// may begin at t if TAT - burst / rate <= t; then TAT = max(TAT, t) + L / rate.
+/// The virtual scheduling of ITU-T I.371's generic cell rate algorithm, with packets of any length, is equivalent: a packet of L bytes may
+/// begin at t if TAT - burst / rate <= t; then TAT = max(TAT, t) + L / rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaper {
-    /// Of IP packets.
+    /// Rate of IP packets.
     pub rate: Rate,
-    /// IP bytes.
+    /// Burst in IP bytes.
     pub burst: u64,
 }
 
-/// What holds a transmitter back.
+/// Gate of a transmitter: PAUSE frames and a shaper hold it back.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// What each of those who may stop it has said.
+    /// PAUSE frames of each sender that may stop the transmitter.
     pauses: Vec<Pauses>,
     shaper: Option<Shaper>,
-    /// The theoretical arrival time of the next packet, and how much earlier it may begin.
+    /// Theoretical arrival time of the next packet, and the time by which it may begin earlier.
     due: Time,
     tolerance: Duration,
 }
@@ -34,7 +34,7 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct Pauses {
     until: Time,
-    /// Those that have not yet come: when each does, and for how long it stops the transmitter. In order of time.
+    /// PAUSE frames still to arrive, in order of time: when each does, and for how long it stops the transmitter.
     coming: VecDeque<(Time, Duration)>,
 }
 
@@ -44,21 +44,21 @@ impl Gate {
         Gate { shaper: Some(shaper), tolerance, ..Gate::default() }
     }
 
-    /// One more who may stop the transmitter: its number.
+    /// Adds a sender that may stop the transmitter, and returns its number.
     pub fn heed(&mut self) -> usize {
         self.pauses.push(Pauses::default());
         self.pauses.len() - 1
     }
 
-    /// A PAUSE frame of `sender` comes at `at`. It stops the transmitter until `time` later, whatever its last one said; zero lets it go on
-    /// at once (IEEE 802.3 annex 31B). A frame that it is sending then is sent to its end.
+    /// Records a PAUSE frame of `sender` that comes at `at`. It stops the transmitter until `time` later, whatever its last one said; zero
+    /// lets it go on at once (IEEE 802.3 annex 31B). A frame in transmission is sent to its end.
     pub fn pause(&mut self, sender: usize, at: Time, time: Duration) {
         let coming = &mut self.pauses[sender].coming;
         assert!(coming.back().is_none_or(|last| last.0 <= at), "PAUSE frames come in order");
         coming.push_back((at, time));
     }
 
-    /// The first time from `from` on at which a packet may begin.
+    /// Returns the first time from `from` on at which a packet may begin.
     pub fn opens(&self, from: Time) -> Time {
         let bucket = Time::from_ps(self.due.as_ps().saturating_sub(self.tolerance.as_ps()));
         let mut opens = from.max(bucket);
@@ -71,25 +71,25 @@ impl Gate {
         }
     }
 
-    /// A packet of `len` bytes begins at `start`.
+    /// Records that a packet of `len` bytes begins at `start`.
     pub fn begins(&mut self, start: Time, len: u32) {
         if let Some(shaper) = self.shaper {
             self.due = self.due.max(start) + shaper.rate.transmit_time(len.into());
         }
     }
 
-    /// Everything before has been done: what has come up to and including `now` is in force.
+    /// Applies the PAUSE frames that have come up to and including `now`; everything before has been done.
     pub fn take_in(&mut self, now: Time) {
         self.pauses.iter_mut().for_each(|pauses| pauses.take_in(now));
     }
 }
 
 impl Pauses {
-    /// The first time from `from` on at which they let a packet begin.
+    /// Returns the first time from `from` on at which they let a packet begin.
     fn over(&self, from: Time) -> Time {
         let mut over = from.max(self.until);
         for &(at, time) in &self.coming {
-            // What comes at the very instant comes before the packet begins.
+            // A PAUSE frame that arrives at the instant at which the packet begins stops that packet.
             if at > over {
                 break;
             }
@@ -108,31 +108,31 @@ impl Pauses {
     }
 }
 
-/// What a queue has to hold for the switch it is in to stop those who fill it.
+/// Queue lengths at which a switch stops and restarts the links that feed the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseAt {
-    /// Stop, once it holds so many IP bytes or more.
+    /// Length in IP bytes from which on the links are stopped.
     pub on: u64,
-    /// Go on, once it holds so many or fewer.
+    /// Length in IP bytes down from which they go on.
     pub off: u64,
-    /// While it holds more than `off`, the others are stopped anew after this time: before what they were told has run out.
+    /// Time after which the links are stopped anew while the queue holds more than `off`: before their last PAUSE has run out.
     pub refresh: Duration,
 }
 
-/// What the switch tells those who fill a queue.
+/// PAUSE frame that the switch sends to the links that feed a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// When.
+    /// Time of the frame.
     pub at: Time,
-    /// Whether to stop, or to go on.
+    /// True to stop, false to go on.
     pub stop: bool,
 }
 
-/// Watches a queue, and says when to stop and when to go on.
+/// Watches a queue, and decides when to stop and when to go on.
 #[derive(Debug)]
 pub(super) struct Watch {
     config: PauseAt,
-    /// When to stop them anew; [`Time::MAX`] while they may send.
+    /// Time at which to stop the links anew; [`Time::MAX`] while they may send.
     pub refresh: Time,
     told: VecDeque<Told>,
 }
@@ -142,7 +142,7 @@ impl Watch {
         Watch { config, refresh: Time::MAX, told: VecDeque::new() }
     }
 
-    /// The queue holds `backlog` bytes since `now`.
+    /// Takes note that the queue holds `backlog` bytes since `now`.
     pub fn note(&mut self, now: Time, backlog: u64) {
         let is_stopped = self.refresh != Time::MAX;
         if !is_stopped && backlog >= self.config.on {
@@ -153,7 +153,7 @@ impl Watch {
         }
     }
 
-    /// Stops the others at `now`, for the first time or anew.
+    /// Stops the links at `now`, for the first time or anew.
     pub fn stop(&mut self, now: Time) {
         self.refresh = now + self.config.refresh;
         self.told.push_back(Told { at: now, stop: true });

@@ -1,12 +1,12 @@
-//! Grants: a line on which a sender gets time by asking for it, as the upstream of a cable modem (DOCSIS).
+//! Grants: a line on which a sender must ask for time, as the upstream of a cable modem (DOCSIS).
 //!
-//! Time comes in intervals. In each there is one instant at which the modem may ask: on the burst that it was granted there, or, where it was
-//! granted none, at some instant of the interval that everyone may use. It asks for all that waits and was not asked for. What is asked for is
-//! granted, as one burst at the beginning of an interval, as soon as the request can have been heard and the burst announced; what does not
-//! fit into an interval follows in the next. A token bucket bounds what is granted over a long time. Within a burst the line sends, at its rate, what is there: packets may begin in one burst and
-//! end in another.
+//! Time comes in intervals. In each there is one instant at which the modem may ask: on the burst that it was granted there, or else at
+//! some instant of the interval that everyone may use. It asks for all packets that wait and were not asked for. A request is granted, as
+//! one burst at the beginning of an interval, as soon as the request can have been heard and the burst announced; the part that does not
+//! fit into an interval follows in the next. A token bucket bounds the grants over a long time. Within a burst the line sends waiting
+//! packets at its rate: packets may begin in one burst and end in another.
 //!
-//! Here all is measured in the time that it takes on the line, in picoseconds.
+//! All amounts here are times on the line, in picoseconds.
 
 use std::collections::VecDeque;
 
@@ -78,41 +78,41 @@ fn sustained(params: &Params) -> Rate {
     params.rate(if params.is_auto("sustained") { "rate" } else { "sustained" })
 }
 
-/// How time is asked for and granted.
+/// Configuration of requests and grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestGrant {
-    /// Within a burst, of framed packets.
+    /// Rate of framed packets within a burst.
     pub rate: Rate,
-    /// Over a long time, not more than `rate`.
+    /// Rate over a long time, not more than `rate`.
     pub sustained: Rate,
-    /// Framed bytes that may be granted at once, or what `sustained` is in an interval if that is more.
+    /// Framed bytes that may be granted at once, or those of `sustained` in an interval if these are more.
     pub burst: u64,
-    /// Grants are announced so often.
+    /// Interval in which grants are announced.
     pub interval: Duration,
-    /// From a request to the first interval in which it can be granted.
+    /// Time from a request to the first interval in which it can be granted.
     pub lead: Duration,
 }
 
-/// The transmitter that has it.
+/// State of a transmitter with grants.
 #[derive(Clone)]
 pub(super) struct Grants {
     config: RequestGrant,
     outages: Outages,
     rng: Rng,
-    /// Tokens of line time: what comes with each interval, the most there may be, and what is left.
+    /// Tokens of line time: those that come with each interval, the most there may be, and those left.
     each: u64,
     most: u64,
     tokens: u64,
-    /// The interval that it is in, what of it was granted, when it may ask in it, and whether that is over.
+    /// Current interval, the time granted in it, the time at which the modem may ask in it, and whether that is over.
     number: u64,
     granted: u64,
     asks: Time,
     has_asked: bool,
-    /// What was asked for and not granted yet, and the first interval in which that can be.
+    /// Requests not granted yet: the first interval in which each can be granted, and the time on the line that it asks for.
     asked: VecDeque<(u64, u64)>,
-    /// What waits in the queue.
+    /// Time on the line of the packets that wait in the queue.
     waits: u64,
-    /// Of the packet in the transmitter: what is left of it before this interval, and since when it is there.
+    /// Time that the packet in the transmitter still needed before this interval, and the instant at which it came there.
     left: u64,
     since: Time,
 }
@@ -142,27 +142,27 @@ impl Grants {
         grants
     }
 
-    /// So many bytes take so long.
+    /// Returns the time on the line of `bytes` bytes, in ps.
     fn work(&self, bytes: u64) -> u64 {
         bits_time(bytes * 8, self.config.rate.as_bps()).as_ps()
     }
 
-    /// The queue holds so many framed bytes since `now`. Times never run backwards.
+    /// Takes note that the queue holds `bytes` framed bytes since `now`. Times never run backwards.
     pub fn note(&mut self, now: Time, bytes: u64) {
         self.advance(now);
         self.waits = self.work(bytes);
     }
 
-    /// When a packet of so many framed bytes has left that the transmitter takes at `start`, so many being left in the queue.
+    /// Returns when a packet of `bytes` framed bytes has left that the transmitter takes at `start`; `in_queue` bytes stay in the queue.
     pub fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
-        // What comes at the very instant of a request is too late for it; what leaves the queue then was there.
+        // Packets that arrive at the instant of a request are too late for it. Packets that leave the queue then are in it.
         self.advance(start);
         debug_assert!(self.end().is_none_or(|end| end <= start), "it is free");
         (self.left, self.since, self.waits) = (self.work(bytes.into()), start, self.work(in_queue));
         if let Some(end) = self.end() {
             return end;
         }
-        // When this packet has left does not depend on what comes after it: that is granted later.
+        // Later packets do not change the departure of this packet: they are granted later.
         let mut ahead = self.clone();
         loop {
             ahead.ask();
@@ -173,12 +173,12 @@ impl Grants {
         }
     }
 
-    /// The least time for a byte.
+    /// Returns the least time for a byte.
     pub fn least(&self) -> Duration {
         Duration::from_ps(self.work(1))
     }
 
-    /// When the packet in the transmitter has left, if that is in this burst.
+    /// Returns when the packet in the transmitter has left, if that is in this burst.
     fn end(&self) -> Option<Time> {
         if self.left == 0 {
             return Some(self.since);
@@ -199,7 +199,7 @@ impl Grants {
         self.begins().max(self.since)
     }
 
-    /// Does what has happened up to and including `now`.
+    /// Does everything up to and including `now`.
     fn advance(&mut self, now: Time) {
         loop {
             if !self.has_asked {
@@ -213,7 +213,7 @@ impl Grants {
             }
             self.leave();
             if self.left == 0 && self.waits == 0 && self.granted == 0 && self.asked.is_empty() {
-                // Nothing happens until it has something to ask for.
+                // Nothing happens until it has a packet to ask for.
                 let is_in = now.as_ps() / self.config.interval.as_ps();
                 if is_in > self.number {
                     self.enter(is_in);
@@ -235,7 +235,7 @@ impl Grants {
         }
     }
 
-    /// This interval is over.
+    /// Ends this interval.
     fn leave(&mut self) {
         let can = self.burst_ends().as_ps().saturating_sub(self.sends_from().as_ps());
         self.left -= self.left.min(can);
@@ -261,7 +261,7 @@ impl Grants {
             }
         }
         self.tokens -= self.granted;
-        // On the burst; or else at some instant, as likely as any other.
+        // The request goes on the burst, or else at an instant drawn uniformly.
         self.asks = if self.granted > 0 { begins } else { begins + Duration::from_ps(self.rng.below(interval)) };
     }
 

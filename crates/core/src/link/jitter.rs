@@ -1,28 +1,28 @@
-//! Jitter: a random time that each packet takes longer than the least.
+//! Jitter: a random extra delay of each packet.
 
 use crate::rng::Rng;
 use crate::time::Duration;
 
-/// A random time that each packet takes longer.
+/// A random extra delay per packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
-    /// How it is distributed.
+    /// Distribution of the delay.
     pub spread: Spread,
-    /// The probability that a packet takes as much longer as the one before: the correlation of the times of two in a row.
+    /// Probability that a packet has the same extra delay as the one before: the correlation of two in a row.
     pub correlation: f64,
-    /// Whether packets keep their order: one that would overtake another arrives at the same time.
+    /// True if packets keep their order: one that would overtake another arrives at the same time.
     pub in_order: bool,
 }
 
-/// How a random time is distributed. None is negative.
+/// Distribution of a random delay. No delay is negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spread {
-    /// Any from none to this is as likely.
+    /// Uniform from zero to this.
     Uniform(Duration),
-    /// Normal with this standard deviation, cut off at [`CUT`] of them to either side. The mean is [`CUT`] deviations.
+    /// Normal with this standard deviation, cut off at [`CUT`] deviations to either side. The mean is [`CUT`] deviations.
     Normal(Duration),
-    /// Pareto of shape 3 with this standard deviation, moved so that the least is none, and cut off [`CUT`] deviations above its mean. The cut
-    /// leaves a mean of 0.521 and a standard deviation of 0.643 times what is said.
+    /// Pareto of shape 3 with this standard deviation, moved so that the least is zero, and cut off [`CUT`] deviations above its mean. The
+    /// cut leaves a mean of 0.521 and a standard deviation of 0.643 times the given one.
     Pareto(Duration),
 }
 
@@ -30,12 +30,12 @@ pub enum Spread {
 pub const CUT: f64 = 4.0;
 /// Shape of the Pareto distribution: the least whole number with a variance.
 const SHAPE: f64 = 3.0;
-/// The mean of a Pareto distribution of shape a, from its least value m on, is m / (a - 1), and its deviation m / (a - 1) * sqrt(a / (a - 2)).
-/// So for a = 3 the mean is 1 / sqrt(3) deviations.
+/// Mean of the Pareto distribution, in deviations. The mean of shape a, from its least value m on, exceeds m by m / (a - 1), and its
+/// deviation is m / (a - 1) * sqrt(a / (a - 2)). So for a = 3 it is 1 / sqrt(3) deviations.
 pub const PARETO_MEAN: f64 = 0.577_350_269_189_625_8;
 
 impl Spread {
-    /// One such time.
+    /// Draws one delay.
     pub fn draw(&self, rng: &mut Rng) -> Duration {
         let times = |deviation: Duration, deviations: f64| Duration::from_ps((deviations * deviation.as_ps() as f64) as u64);
         match *self {
@@ -50,7 +50,7 @@ impl Spread {
     }
 }
 
-/// What `draw` gives, in deviations from the mean, once that is within the cut.
+/// Draws deviations from the mean until one is within the cut, and returns it.
 fn within(mut draw: impl FnMut() -> f64) -> f64 {
     loop {
         let drawn = draw();
@@ -64,7 +64,7 @@ fn within(mut draw: impl FnMut() -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Mean, standard deviation, least and most of many draws, in ms.
+    /// Returns mean, standard deviation, least and most of many draws, in ms.
     fn drawn(spread: Spread) -> [f64; 4] {
         let mut rng = Rng::named(1, "jitter");
         let all: Vec<f64> = (0..200_000).map(|_| spread.draw(&mut rng).as_secs_f64() * 1e3).collect();

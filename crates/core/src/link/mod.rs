@@ -1,9 +1,8 @@
-//! Links: what physical framing leaves of the line rate ([`framing`]), what the line does to packets ([`loss`]), and the one-way link
-//! itself ([`Link`]), with the queue in front of it, what holds its transmitter back ([`Shaper`], [`PauseAt`]), and what changes of it over
-//! time or from packet to packet ([`Unsteady`]).
+//! Links: physical framing ([`framing`]), losses on the line ([`loss`]), and the one-way link itself ([`Link`]), with the queue in front of
+//! it, the gate of its transmitter ([`Shaper`], [`PauseAt`]), and its changes over time or from packet to packet ([`Unsteady`]).
 //!
-//! A link knows nothing of who drives it. The simulator hands it packets in virtual time and collects what it has sent. A driver in
-//! real time can do the same.
+//! A link does not know its driver. The simulator hands it packets in virtual time and collects those that it has sent. A driver in real
+//! time can do the same.
 
 mod count;
 pub mod course;

@@ -1,10 +1,9 @@
 //! A one-way link: a queue, a transmitter and a wire.
 //!
-//! Departures from the queue are *lazy* and exact. The transmitter is busy until a known time. Whoever touches the link later first does
-//! what has happened meanwhile: whenever the transmitter fell idle and packets waited, the next one left the queue at just that time. A
-//! packet that starts at `s` is stamped with its arrival at the far end, `s + transmit time + delay`, and is the driver's from then on
-//! ([`Link::take_sent`]). (A switch takes a packet cell by cell, from the first cell on. On a link to a switch the arrival is that of the
-//! first cell.)
+//! Departures from the queue are *lazy* and exact. The transmitter is busy until a known time. The next call first does everything since
+//! the last one: whenever the transmitter fell idle and packets waited, the next one left the queue at just that time. A packet that starts
+//! at `s` is stamped with its arrival at the far end, `s + transmit time + delay`, and is the driver's from then on ([`Link::take_sent`]).
+//! (A switch takes a packet cell by cell, from the first cell on. On a link to a switch the arrival is that of the first cell.)
 //!
 //! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
 
@@ -28,10 +27,10 @@ use held::Held;
 use transmit::Framed;
 use waits::Waits;
 
-/// What a link is made with.
+/// Configuration of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkConfig {
-    /// Of framed packets.
+    /// Rate of framed packets.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
@@ -45,7 +44,7 @@ pub struct LinkConfig {
     pub to_switch: bool,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
-    /// The port by which its packets enter the next node.
+    /// Port by which its packets enter the next node.
     pub port: u16,
     /// Departures from its queue come after the arrivals of the same instant.
     pub departs_last: bool,
@@ -54,42 +53,42 @@ pub struct LinkConfig {
 /// One link.
 pub struct Link {
     busy_until: Time,
-    /// What the last packet took on the line: nearly every packet has the length of the one before it.
+    /// Time of the last packet on the line: nearly every packet has the length of the one before it.
     last: Framed,
     config: LinkConfig,
     cell_time: Duration,
-    /// Whether the queue acts on a clock of its own, and whether it may hold packets back. (Then there is a gate.)
+    /// True if the queue acts on a clock of its own (`clocked`), or may hold packets back (`shapes`; then there is a gate).
     clocked: bool,
     shapes: bool,
-    /// A packet of up to so many bytes that finds the line idle goes out without a question to the queue.
+    /// Size in bytes up to which a packet that finds the line idle goes out without a question to the queue.
     passes: u32,
     queue: Box<dyn Queue + Send>,
-    /// `None`: a packet begins as soon as the line is free.
+    /// Gate of the transmitter. `None`: a packet begins as soon as the line is free.
     gate: Option<Box<Gate>>,
-    /// `None`: whoever fills the queue is not told.
+    /// Watch on the queue. `None`: the links that fill the queue are not stopped.
     watch: Option<Box<Watch>>,
-    /// `None`: whatever is on the wire, only the queue says what it takes.
+    /// Bound on packets in queue and wire together. `None`: only the queue has a limit.
     held: Option<Box<Held>>,
-    /// `None`: nobody asks how long packets wait.
+    /// Recorded waits. `None`: waits are not recorded.
     waits: Option<Box<Waits>>,
-    /// Whether each packet arrives, and after the same delay: there is neither `loss` nor `travel`.
+    /// True if every packet arrives, each after the same delay: there is neither `loss` nor `travel`.
     is_perfect: bool,
     loss: Option<Box<dyn Loss + Send>>,
     travel: Option<Box<Travel>>,
-    /// `None`: a constant rate.
+    /// Transmitter whose rate changes. `None`: a constant rate.
     transmitter: Option<Box<Transmitter>>,
-    /// So many of the next packets arrive whatever they are.
+    /// Number of next packets that arrive whatever they are.
     spared: u32,
-    /// Sent, and not yet taken by the driver.
+    /// Packets sent, and not yet taken by the driver.
     sent: Line,
-    /// On the wire, and lost before the far end.
+    /// Packets on the wire that will be lost before the far end.
     doomed: Line,
-    /// What it has counted.
+    /// Counters of the link.
     pub count: Count,
 }
 
 impl Link {
-    /// An idle link with `queue` in front of it and `loss` on it.
+    /// Returns an idle link with `queue` in front of it and `loss` on it.
     pub fn new(config: LinkConfig, queue: Box<dyn Queue + Send>, loss: Option<Box<dyn Loss + Send>>) -> Self {
         let (clocked, shapes) = (queue.poll_timeout().is_some(), queue.shapes());
         Link {
@@ -116,7 +115,7 @@ impl Link {
         }
     }
 
-    /// It changes over time, or is not the same for each packet. Before anything is sent; not where there are cells.
+    /// Makes the link change over time or from packet to packet. Must be called before anything is sent, and not on a link with cells.
     pub fn change(&mut self, unsteady: &Unsteady, rng: impl Fn(&str) -> Rng) {
         assert!(!self.config.cells, "cells go at one rate");
         self.transmitter = unsteady.transmitter(self.config.rate, rng("rate")).map(Box::new);
@@ -130,45 +129,46 @@ impl Link {
         }
     }
 
-    /// Its packets go no faster than this. Before anything is sent.
+    /// Shapes the packets of the link. Must be called before anything is sent.
     pub fn shape(&mut self, shaper: Shaper) {
         self.gate = Some(Box::new(Gate::shaped(shaper)));
         self.passes = 0;
     }
 
-    /// One more sender of PAUSE frames is listened to: its number. Before anything is sent, and after [`Link::shape`] if that is called.
+    /// Adds a sender of PAUSE frames, and returns its number. Must be called before anything is sent, and after [`Link::shape`] if that is
+    /// called.
     pub fn heed_pauses(&mut self) -> usize {
         self.passes = 0;
         self.gate.get_or_insert_default().heed()
     }
 
-    /// A PAUSE frame of `sender` comes to the transmitter at `at`, which is not yet past: nothing begins until `time` later, or until its
-    /// next one says something else. They come in order of time.
+    /// Records a PAUSE frame of `sender` that comes to the transmitter at `at`, which is not yet past: nothing begins until `time` later,
+    /// or until the next frame of the sender says something else. They come in order of time.
     pub fn pause(&mut self, sender: usize, at: Time, time: Duration) {
         self.gate.as_mut().expect("the link heeds PAUSE frames").pause(sender, at, time);
         self.count.pauses += 1;
     }
 
-    /// Who fills its queue is to be told when to stop and when to go on.
+    /// Watches the queue, to stop the links that fill it, and let them go on.
     pub fn watch(&mut self, config: PauseAt) {
         self.watch = Some(Box::new(Watch::new(config)));
     }
 
-    /// Packets that come to the queue with this [`Packet::route`](crate::packet::Packet::route) are of `party` ([`Queue::tell`]).
+    /// Tells the queue that packets with this [`Packet::route`](crate::packet::Packet::route) are of `party` ([`Queue::tell`]).
     pub fn tell(&mut self, route: u32, party: &Party<'_>) {
         self.queue.tell(route, party);
     }
 
-    /// The next thing to tell those who fill its queue, in order of time.
+    /// Returns the next PAUSE frame for the links that fill its queue, in order of time.
     pub fn take_told(&mut self) -> Option<Told> {
         self.watch.as_mut()?.take_told()
     }
 
-    /// The packet `id` comes to the queue. `log` is told of drops and marks.
+    /// Adds the packet `id` to the queue. `log` is told of drops and marks.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         let len = packets[id].ip_len();
-        // One branch for all three: where flows are paced, whether the line is idle is anybody's guess.
+        // One branch tests all three: with paced flows, an idle line is hard to predict.
         if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.passes) {
             self.count.packets_in += 1;
             self.transmit(now, id, len, packets);
@@ -177,7 +177,7 @@ impl Link {
         }
     }
 
-    /// The same where the queue has a say.
+    /// Takes a packet as [`Link::offer`] does, where the queue has a say.
     #[inline(never)]
     fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
         self.advance_before(now, packets, log);
@@ -200,7 +200,7 @@ impl Link {
             }
         } else {
             if counted.count.backlog == 0 {
-                // It found the line free, and something holds the transmitter back: nothing can begin any more before now.
+                // The packet found the line free, and something holds the transmitter back: nothing can begin any more before now.
                 self.busy_until = self.busy_until.max(now);
             }
             counted.count.enter(now, len);
@@ -214,27 +214,27 @@ impl Link {
                 self.note_queue(now);
             }
             if self.shapes && self.next_departure() <= now {
-                // The line is free, and this may go though nothing else might.
+                // The line is free, and this packet may go though no other might.
                 self.depart(now, packets, log);
             }
         }
     }
 
-    /// Whether queue and wire together hold as much as they may. What arrives at the far end at this instant leaves before or after, as
-    /// departures from the queue do.
+    /// Returns true if queue and wire together hold as much as they may. A packet that arrives at the far end at this instant leaves before
+    /// or after, as departures from the queue do.
     fn is_full(&mut self, now: Time) -> bool {
         let gone = Time::from_ps(now.as_ps().saturating_sub(u64::from(self.config.departs_last)));
         self.held.as_mut().is_some_and(|held| held.is_full(gone, self.count.backlog))
     }
 
-    /// Does what has happened at the queue before an arrival at `now`.
+    /// Does everything at the queue before an arrival at `now`.
     #[inline]
     pub fn advance_before(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         let lag = u64::from(self.config.departs_last);
         self.advance(Time::from_ps(now.as_ps().saturating_sub(lag)), packets, log);
     }
 
-    /// Does what has happened at the queue up to and including `now`.
+    /// Does everything at the queue up to and including `now`.
     #[inline]
     pub fn advance(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         if self.clocked | self.gate.is_some() | self.watch.is_some() {
@@ -245,8 +245,8 @@ impl Link {
         }
     }
 
-    /// The same for a queue with a clock, a transmitter that is held back, or a queue that is watched: what happens in order of time,
-    /// departures first.
+    /// Advances event by event in order of time, departures first: for a queue with a clock, a transmitter that is held back, or a queue
+    /// that is watched.
     #[cold]
     fn advance_by_events(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         loop {
@@ -270,7 +270,7 @@ impl Link {
         }
     }
 
-    /// The transmitter is free, and takes the next packet at `start`.
+    /// Starts the next packet at `start`: the transmitter is free.
     #[inline]
     fn depart(&mut self, start: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         match self.queue.dequeue(start, packets, &mut Counted { count: &mut self.count, log }) {
@@ -289,7 +289,7 @@ impl Link {
                 self.begin(start, id, len, packets);
             }
             None => {
-                // It dropped all that it had, or all that might have gone now.
+                // The queue dropped all that it had, or all that might have gone now.
                 assert!(self.count.backlog == 0 || self.shapes, "a queue held packets back from an idle link");
                 if let Some(watch) = &mut self.watch {
                     watch.note(start, self.count.backlog_bytes);
@@ -298,7 +298,7 @@ impl Link {
         }
     }
 
-    /// The transmitter takes a packet that had to ask.
+    /// Starts the transmission of a packet that had to ask.
     #[inline]
     fn begin(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
         if let Some(gate) = &mut self.gate {
@@ -307,43 +307,43 @@ impl Link {
         self.transmit(start, id, len, packets);
     }
 
-    /// The next packet that has been sent and will arrive. Its stamp says when, and its route is that of the hop after this link. Packets
-    /// come in the order in which they arrive.
+    /// Returns the next packet that has been sent and will arrive. Its stamp is the time of arrival, and its route is that of the hop after
+    /// this link. Packets come in the order in which they arrive.
     #[inline]
     pub fn take_sent(&mut self, packets: &Packets) -> Option<PacketId> {
         self.sent.pop(packets)
     }
 
-    /// All packets that [`Link::take_sent`] would give.
+    /// Returns all packets that [`Link::take_sent`] would give.
     #[inline]
     pub fn sent(&mut self) -> &mut Line {
         &mut self.sent
     }
 
-    /// The port by which what it carries enters the next node.
+    /// Returns the port by which its packets enter the next node.
     pub fn port(&self) -> u16 {
         self.config.port
     }
 
-    /// The time a cell takes to the far end once it has left.
+    /// Returns the time from the departure of a cell until it is at the far end.
     pub fn delay(&self) -> Duration {
         self.config.delay
     }
 
-    /// When the next packet leaves the queue; [`Time::MAX`] while it is empty.
+    /// Returns when the next packet leaves the queue; [`Time::MAX`] while it is empty.
     #[inline]
     fn next_departure(&self) -> Time {
         if self.count.backlog > 0 { self.next_start() } else { Time::MAX }
     }
 
-    /// The first time from `from` on at which a packet may begin.
+    /// Returns the first time from `from` on at which a packet may begin.
     #[inline]
     fn opens(&self, from: Time) -> Time {
         let from = from.max(self.busy_until);
         self.gate.as_ref().map_or(from, |gate| self.lets_pass(gate, from))
     }
 
-    /// The same where something holds the transmitter back: the gate, or the queue.
+    /// Returns when the transmitter may send, where the gate or the queue holds it back.
     fn lets_pass(&self, gate: &Gate, from: Time) -> Time {
         let mut opens = gate.opens(from);
         if !self.shapes || self.count.backlog == 0 {
@@ -358,14 +358,14 @@ impl Link {
         }
     }
 
-    /// The first time at which [`Link::advance_before`] has something to do; [`Time::MAX`] while the queue is empty.
+    /// Returns the first time at which [`Link::advance_before`] has something to do; [`Time::MAX`] while the queue is empty.
     #[inline]
     pub fn departs(&self) -> Time {
         let refresh = self.watch.as_ref().map_or(Time::MAX, |watch| watch.refresh);
         self.next_departure().min(refresh).saturating_add(Duration::from_ps(u64::from(self.config.departs_last)))
     }
 
-    /// The first time at which [`Link::advance_before`] or [`Link::settle`] has.
+    /// Returns the first time at which [`Link::advance_before`] or [`Link::settle`] has something to do.
     #[inline]
     pub fn due(&self) -> Time {
         let departs = self.departs();
@@ -375,22 +375,22 @@ impl Link {
         }
     }
 
-    /// When the transmitter may begin another packet, or might have.
+    /// Returns when the transmitter may begin another packet, or might have.
     pub fn next_start(&self) -> Time {
         self.opens(self.busy_until)
     }
 
-    /// Time spent transmitting up to `now`.
+    /// Returns the time spent transmitting up to `now`.
     pub fn busy(&self, now: Time) -> Duration {
         Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
     }
 
-    /// The packets on the wire, the one in transmission included.
+    /// Returns the packets on the wire, the one in transmission included.
     pub fn in_flight(&self) -> u64 {
         self.count.transmitted + self.count.duplicated - self.count.delivered - self.count.lost
     }
 
-    /// The packets on the wire that the driver has not taken: those sent since it last asked, and those that will be lost.
+    /// Returns the packets on the wire that the driver has not taken: those sent since it last asked, and those that will be lost.
     pub fn keeps(&self) -> u64 {
         let under_way = self.travel.as_ref().map_or(0, |travel| travel.len());
         (self.sent.len() + self.doomed.len() + under_way) as u64
@@ -411,7 +411,7 @@ impl Link {
         }
     }
 
-    /// Packets and bytes held, as the queue itself says.
+    /// Returns the packets and bytes held, as the queue itself counts them.
     pub fn queue_holds(&self) -> (u64, u64) {
         (self.queue.held(Measure::Packets), self.queue.held(Measure::Bytes))
     }

@@ -1,4 +1,4 @@
-//! When a transmitter whose rate changes is done with a packet.
+//! Transmission times of a transmitter whose rate changes.
 
 use std::sync::Arc;
 
@@ -9,30 +9,30 @@ use crate::params::{Choice, ParamSpec, Params};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What a line carries over time.
+/// Capacity of a line over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
-    /// Bits a second.
+    /// Bits per second.
     Rate(Course),
-    /// So many bytes at once, at certain times.
+    /// Opportunities: certain times at which the line carries a number of bytes at once.
     Opportunities(Opportunities),
-    /// Time on the line for which its sender must ask: an entry of [`REGISTRY`].
+    /// Granted time: the sender must ask for time on the line. An entry of [`REGISTRY`].
     Granted(Choice),
 }
 
 /// One way to be granted time on a line.
 pub struct GrantedKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
-    /// How time is asked for and granted.
+    /// Returns the configuration of requests and grants.
     pub build: fn(&Params) -> RequestGrant,
 }
 
@@ -47,8 +47,8 @@ fn granted(by: &Choice) -> RequestGrant {
 /// Instants at which 1500 bytes can leave, in the form of mahimahi's traces (mm-link(1)): milliseconds in order of time, one for each
 /// opportunity. After the last one they begin anew.
 ///
-/// Bytes are counted: several packets may share an opportunity, and a packet may take several. What no waiting packet takes at that instant
-/// is wasted.
+/// Bytes are counted: several packets may share an opportunity, and a packet may take several. Bytes that no waiting packet takes at that
+/// instant are wasted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunities(pub Arc<[u32]>);
 
@@ -56,12 +56,12 @@ pub struct Opportunities(pub Arc<[u32]>);
 pub const OPPORTUNITY: u32 = 1500;
 
 impl Opportunities {
-    /// After so long they begin anew: at the last one.
+    /// Returns the period after which they begin anew: the last one.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.0.last().copied().unwrap_or(0).into())
     }
 
-    /// One sentence for the user unless they are in order of time, and take some.
+    /// Checks that they are in order of time, and that the period is not zero. The error is one sentence for the user.
     pub fn check(&self) -> Result<(), String> {
         if let Some(pair) = self.0.windows(2).find(|pair| pair[1] < pair[0]) {
             return Err(format!("time runs backwards: {} ms comes after {} ms", pair[1], pair[0]));
@@ -69,13 +69,13 @@ impl Opportunities {
         if self.period().is_zero() { Err("there is no opportunity after 0 ms".to_owned()) } else { Ok(()) }
     }
 
-    /// Bits a second over one period.
+    /// Returns the bits per second over one period.
     pub fn mean(&self) -> u64 {
         let bits = self.0.len() as u64 * u64::from(OPPORTUNITY) * 8;
         bits * 1000 / u64::from(self.0.last().copied().unwrap_or(1).max(1))
     }
 
-    /// Bits a second in the millisecond that has the most of them.
+    /// Returns the bits per second in the millisecond that has the most of them.
     pub fn greatest(&self) -> u64 {
         let most = self.0.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or(0);
         most as u64 * u64::from(OPPORTUNITY) * 8 * 1000
@@ -83,17 +83,17 @@ impl Opportunities {
 }
 
 impl Service {
-    /// The mean rate over a long time, in bits a second.
+    /// Returns the mean rate over a long time, in bits per second.
     pub fn mean(&self) -> u64 {
         match self {
             Service::Rate(course) => course.mean(),
             Service::Opportunities(opportunities) => opportunities.mean(),
-            // A sender that always has something to send is granted all of it.
+            // A sender that always has packets to send is granted all of it.
             Service::Granted(by) => granted(by).sustained.as_bps(),
         }
     }
 
-    /// The highest rate that it ever has, in bits a second.
+    /// Returns the highest rate that it ever has, in bits per second.
     pub fn greatest(&self) -> u64 {
         match self {
             Service::Rate(course) => course.greatest(),
@@ -102,7 +102,7 @@ impl Service {
         }
     }
 
-    /// One sentence for the user unless it makes sense.
+    /// Checks that it makes sense. The error is one sentence for the user.
     pub fn check(&self) -> Result<(), String> {
         let course = match self {
             Service::Opportunities(opportunities) => return opportunities.check(),
@@ -113,7 +113,7 @@ impl Service {
         if course.mean() == 0 { Err("in the end the rate is 0 for ever".to_owned()) } else { Ok(()) }
     }
 
-    /// The transmitter that has it, but for `outages`.
+    /// Returns the transmitter that has it, interrupted by `outages`.
     pub(super) fn transmitter(&self, outages: Outages, rng: Rng) -> Transmitter {
         match self {
             Service::Rate(course) => {
@@ -130,7 +130,7 @@ impl Service {
         }
     }
 
-    /// A constant rate, to be interrupted.
+    /// Returns a constant rate, to be interrupted.
     pub(super) fn constant(bps: u64) -> Self {
         Service::Rate(Course::Steps(Steps::constant(bps)))
     }
@@ -146,17 +146,18 @@ pub(super) enum Transmitter {
 /// Opportunities one after the other.
 pub(super) struct Turns {
     times: Arc<[u32]>,
-    /// The one that comes, and when its period began.
+    /// Next opportunity, and the time at which its period began.
     next: usize,
     start: Time,
-    /// The bytes left of the last one, and when the packet ended that took the others.
+    /// Bytes left of the last opportunity, and the time at which the packet ended that took the others.
     left: u32,
     end: Time,
     outages: Outages,
 }
 
 impl Transmitter {
-    /// When a packet of so many framed bytes has left that begins at `start`, so many bytes being left in the queue. Starts never run backwards.
+    /// Returns when a packet of `bytes` framed bytes has left that begins at `start`; `in_queue` bytes stay in the queue. Starts never run
+    /// backwards.
     pub fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
         match self {
             Transmitter::Rate { rate, .. } => sent_at(rate, start, u64::from(bytes) * 8),
@@ -165,14 +166,14 @@ impl Transmitter {
         }
     }
 
-    /// The queue holds so many framed bytes since `now`.
+    /// Takes note that the queue holds `bytes` framed bytes since `now`.
     pub fn note(&mut self, now: Time, in_queue: u64) {
         if let Transmitter::Granted(grants) = self {
             grants.note(now, in_queue);
         }
     }
 
-    /// The least time for a byte.
+    /// Returns the least time for a byte.
     pub fn least(&self) -> Duration {
         match self {
             Transmitter::Rate { least, .. } => *least,
@@ -185,13 +186,13 @@ impl Transmitter {
 /// Picoseconds in a second.
 const SECOND: u128 = 1_000_000_000_000;
 
-/// To the nearest picosecond.
+/// Rounds to the nearest picosecond.
 pub(super) fn bits_time(bits: u64, bps: u64) -> Duration {
     let (need, bps) = (u128::from(bits) * SECOND, u128::from(bps.max(1)));
     Duration::from_ps(((need + bps / 2) / bps) as u64)
 }
 
-/// When so many bits have left: the rate, summed over time from `start` on, is then so many.
+/// Returns when `bits` bits have left: the rate, summed over time from `start` on, is then as many.
 fn sent_at(rate: &mut Current, start: Time, bits: u64) -> Time {
     let (mut at, mut need) = (start, u128::from(bits) * SECOND);
     loop {
@@ -202,7 +203,7 @@ fn sent_at(rate: &mut Current, start: Time, bits: u64) -> Time {
             return at + Duration::from_ps(((need + bps / 2) / bps.max(1)) as u64);
         }
         if piece.until == Time::MAX {
-            // Of 213 days it cannot be sent.
+            // The packet cannot be sent within 213 days.
             return Time::MAX;
         }
         need -= can;
@@ -212,7 +213,7 @@ fn sent_at(rate: &mut Current, start: Time, bits: u64) -> Time {
 
 impl Turns {
     fn sends(&mut self, start: Time, bytes: u32) -> Time {
-        // What waits for the end of a packet has what is left of that opportunity, and the others of that instant.
+        // A packet that waits for the end of another gets the rest of that opportunity, and the other opportunities of that instant.
         let goes_on = start == self.end;
         let (mut at, mut need) = (start, bytes);
         if !goes_on {
@@ -222,7 +223,7 @@ impl Turns {
             let taken = self.left.min(need);
             (self.left, need) = (self.left - taken, need - taken);
             if need == 0 {
-                // Those that share an opportunity leave one after the other: nothing takes no time.
+                // Packets that share an opportunity leave one after the other: no packet takes zero time.
                 self.end = at.max(start + Duration::from_ps(1));
                 return self.end;
             }
@@ -234,7 +235,7 @@ impl Turns {
         }
     }
 
-    /// The instant of the next opportunity.
+    /// Returns the instant of the next opportunity.
     fn take(&mut self) -> Time {
         let at = self.start + Duration::from_millis(self.times[self.next].into());
         self.next += 1;

@@ -1,4 +1,4 @@
-//! The way from the transmitter to the far end where it is not the same for each packet: a delay that changes, jitter, packets held back or
+//! Passage from the transmitter to the far end that differs from packet to packet: a delay that changes, jitter, packets held back or
 //! carried twice.
 
 use std::collections::BTreeMap;
@@ -9,46 +9,46 @@ use crate::packet::PacketId;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What may happen to a packet on its passage.
+/// Impairments of a packet on its passage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passage {
-    /// The propagation delay over time: for each packet as it is when it leaves the transmitter. `None`: always that of the link.
+    /// Propagation delay over time: a packet has the delay of the time at which it leaves the transmitter. `None`: the delay of the link.
     pub delay: Option<Course>,
-    /// A random time on top.
+    /// Random extra delay.
     pub jitter: Option<Jitter>,
-    /// Some packets come later than they should, and others overtake them.
+    /// Reordering: some packets are held back, and others overtake them.
     pub reorder: Option<Reorder>,
-    /// The probability that a packet comes twice.
+    /// Probability that a packet comes twice.
     pub duplicate: f64,
-    /// Blocks of time are repeated where they failed.
+    /// Hybrid ARQ: blocks of time are repeated if they failed.
     pub harq: Option<Harq>,
 }
 
-/// Hybrid ARQ below a layer that delivers in order, as of LTE: what is sent within a block of time arrives at its end, all or nothing. A block that
-/// failed is sent again one round trip later, while others go on; what arrived meanwhile waits for it.
+/// Hybrid ARQ below a layer that delivers in order, as of LTE: packets sent within a block of time arrive at its end, all or nothing. A
+/// block that failed is retransmitted one round trip later, while others go on; packets that arrived meanwhile wait for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Harq {
-    /// The probability that a block fails, each time that it is sent.
+    /// Probability that a block fails, each time that it is sent.
     pub probability: f64,
-    /// From a block to its repetition.
+    /// Time from a block to its retransmission.
     pub round_trip: Duration,
-    /// The length of a block.
+    /// Length of a block.
     pub block: Duration,
-    /// It is sent again so often at most; then it has arrived.
+    /// Most retransmissions of a block; after these it has arrived.
     pub most: u64,
 }
 
-/// Some packets are held back.
+/// Reordering: some packets are held back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
-    /// Of a packet.
+    /// Probability per packet.
     pub probability: f64,
-    /// For how long.
+    /// Time for which a packet is held back.
     pub by: Duration,
 }
 
 impl Passage {
-    /// Whether nothing happens on it.
+    /// Returns true if nothing happens to packets on the passage.
     pub fn is_plain(&self) -> bool {
         *self == Passage::default()
     }
@@ -56,7 +56,7 @@ impl Passage {
 
 /// Packets on such a passage.
 pub(super) struct Travel {
-    /// The least delay.
+    /// Least delay.
     least: Duration,
     delay: Option<Current>,
     jitter: Option<Jitter>,
@@ -64,13 +64,13 @@ pub(super) struct Travel {
     duplicate: f64,
     harq: Option<Blocks>,
     rng: Rng,
-    /// The jitter of the last packet.
+    /// Jitter of the last packet.
     last_jitter: Duration,
-    /// When the last packet that was not held back arrives.
+    /// Time at which the last packet that was not held back arrives.
     last: Time,
-    /// How many there have been.
+    /// Packets so far.
     number: u64,
-    /// In the order in which they arrive; of one instant, in that in which they were sent.
+    /// Packets in the order in which they arrive; at one instant, in the order in which they were sent.
     under_way: BTreeMap<(Time, u64), OnWay>,
 }
 
@@ -78,13 +78,13 @@ pub(super) struct Travel {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnWay {
     pub id: PacketId,
-    /// Never arrives.
+    /// True if it never arrives.
     pub is_lost: bool,
     pub comes_twice: bool,
 }
 
 impl Travel {
-    /// With at least the delay `least`; what is drawn is drawn from `rng`.
+    /// Returns an empty passage with at least the delay `least`; random values are drawn from `rng`.
     pub fn new(passage: &Passage, least: Duration, course: Rng, rng: Rng) -> Self {
         Travel {
             least,
@@ -101,7 +101,7 @@ impl Travel {
         }
     }
 
-    /// The packet `id` leaves the transmitter at `sent`, which took it at `began`. When it arrives.
+    /// Puts the packet `id`, which the transmitter took at `began` and sent at `sent`, on its passage. Returns when it arrives.
     pub fn take(&mut self, began: Time, sent: Time, id: PacketId, is_lost: bool) -> Time {
         let delay = self.delay.as_mut().map_or(self.least, |delay| Duration::from_ps(delay.at(sent).value));
         let through = self.harq.as_mut().map_or(sent, |harq| harq.through(began, sent, &mut self.rng));
@@ -115,7 +115,7 @@ impl Travel {
             keeps_order = in_order;
         }
         if self.reorder.is_some_and(|reorder| self.rng.chance(reorder.probability)) {
-            // The others do not wait for it.
+            // The others do not wait for a packet that is held back.
             at += self.reorder.map_or(Duration::ZERO, |reorder| reorder.by);
         } else {
             if keeps_order {
@@ -129,19 +129,19 @@ impl Travel {
         at
     }
 
-    /// The next one that arrives, or would, at or before `until`; and when that is.
+    /// Returns the next packet that arrives, or would, at or before `until`, and when that is.
     pub fn next(&mut self, until: Time) -> Option<(Time, OnWay)> {
         let first = self.under_way.first_entry().filter(|first| first.key().0 <= until)?;
         let ((at, _), packet) = first.remove_entry();
         Some((at, packet))
     }
 
-    /// When the next one arrives.
+    /// Returns when the next packet arrives.
     pub fn first(&self) -> Time {
         self.under_way.first_key_value().map_or(Time::MAX, |((at, _), _)| *at)
     }
 
-    /// How many are under way.
+    /// Returns how many packets are under way.
     pub fn len(&self) -> usize {
         self.under_way.len()
     }
@@ -150,7 +150,7 @@ impl Travel {
 /// Blocks of time, one after the other.
 struct Blocks {
     harq: Harq,
-    /// The first one whose fate is not known, and when all before have arrived.
+    /// First block whose fate is not known, and the time when all before have arrived.
     next: u64,
     through: Time,
 }
@@ -160,11 +160,11 @@ impl Blocks {
         Blocks { harq, next: 0, through: Time::ZERO }
     }
 
-    /// When a packet that was sent from `began` up to `sent` has arrived, and all before it.
+    /// Returns when a packet that was sent from `began` up to `sent` has arrived, and all before it.
     fn through(&mut self, began: Time, sent: Time, rng: &mut Rng) -> Time {
         let Harq { probability, round_trip, block, most } = self.harq;
         let number = |at: Time| at.as_ps() / block.as_ps();
-        // What is sent up to the very end of a block is in it.
+        // A packet sent up to the very end of a block is in that block.
         let last = number(Time::from_ps(sent.as_ps().saturating_sub(1)));
         // Blocks so far back that they have arrived, however often they failed, matter no more.
         let before = (round_trip.as_ps() * most).div_ceil(block.as_ps());

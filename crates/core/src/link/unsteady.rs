@@ -1,4 +1,4 @@
-//! Changes of a link over time or from packet to packet, and what else is seldom said of one.
+//! Changes of a link over time or from packet to packet, and its rarely used properties.
 
 use super::course::{Course, Outages};
 use super::service::{Service, Transmitter};
@@ -6,26 +6,26 @@ use super::travel::Passage;
 use crate::rng::Rng;
 use crate::units::Rate;
 
-/// What of a link is not constant. By default, everything is.
+/// Parts of a link that are not constant. By default, everything is constant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unsteady {
-    /// What it carries over time. `None`: its rate.
+    /// Capacity over time. `None`: its rate.
     pub service: Option<Service>,
-    /// When it carries nothing. What is being sent then goes on afterwards, and packets wait in the queue.
+    /// Times at which it carries nothing. A transmission then goes on afterwards, and packets wait in the queue.
     pub outages: Outages,
-    /// What happens to packets on their way.
+    /// Impairments of packets on their way.
     pub passage: Passage,
-    /// Packets that it has at most at once: in its queue, in transmission and on the wire. `None`: no bound but the queue's own.
+    /// Most packets that it has at once: in its queue, in transmission and on the wire. `None`: no bound but the queue's own.
     pub limit_in_delay: Option<u64>,
 }
 
 impl Unsteady {
-    /// Whether all is constant.
+    /// Returns true if all is constant.
     pub fn is_steady(&self) -> bool {
         *self == Unsteady::default()
     }
 
-    /// Whether any of it is drawn.
+    /// Returns true if any part is random.
     pub fn is_random(&self) -> bool {
         let Passage { delay, jitter, reorder, duplicate, harq } = &self.passage;
         let is_drawn = |course: &Course| matches!(course, Course::Drawn { by, .. } if by.kind != "sine");
@@ -37,7 +37,7 @@ impl Unsteady {
         is_rate_drawn || harq.is_some() || delay.as_ref().is_some_and(is_drawn) || jitter.is_some() || reorder.is_some() || *duplicate > 0.0
     }
 
-    /// The transmitter of a link whose rate is `rate` where nothing else is said; `None`: that rate, always.
+    /// Returns the transmitter of a link with the rate `rate`; `None`: that rate, always.
     pub(super) fn transmitter(&self, rate: Rate, rng: Rng) -> Option<Transmitter> {
         if self.service.is_none() && self.outages == Outages::default() {
             return None;

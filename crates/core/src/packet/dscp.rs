@@ -1,10 +1,10 @@
 //! Differentiated services codepoints: the names that `ip` and `tc` know, from the RFCs that assign them.
 
-/// A codepoint: the upper six bits of what was the type of service (RFC 2474 section 3), 0 to 63.
+/// A codepoint: the upper six bits of the former type of service (RFC 2474 section 3), 0 to 63.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Dscp(u8);
 
-/// Each name with its codepoint. Where a codepoint has two names, the first is the one that is written.
+/// Names, each with its codepoint. If a codepoint has two names, the first is the one that is written.
 const NAMES: &[(&str, u8)] = &[
     // RFC 2474 section 4.2.2: class selectors, the precedences of old; CS0 is the default.
     ("CS0", 0),
@@ -34,35 +34,35 @@ const NAMES: &[(&str, u8)] = &[
     ("VOICE-ADMIT", 44),
     // RFC 8622 section 4: lower effort.
     ("LE", 1),
-    // What `ip` and `tc` call CS0.
+    // Name of CS0 in `ip` and `tc`.
     ("DEFAULT", 0),
 ];
 
 impl Dscp {
     /// No particular treatment.
     pub const DEFAULT: Dscp = Dscp(0);
-    /// How many there are.
+    /// Number of codepoints.
     pub const COUNT: u8 = 64;
 
-    /// The codepoint with this number; `None` over 63.
+    /// Returns the codepoint with this number; `None` over 63.
     pub const fn new(number: u8) -> Option<Self> {
         if number < Dscp::COUNT { Some(Dscp(number)) } else { None }
     }
-    /// The one with this name, in capitals or not, or with this number.
+    /// Returns the codepoint with this name, in capitals or not, or with this number.
     pub fn parse(text: &str) -> Option<Self> {
         let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, number)| Dscp(*number));
         named.or_else(|| text.parse().ok().and_then(Dscp::new))
     }
-    /// Its number, 0 to 63.
+    /// Returns its number, 0 to 63.
     #[inline]
     pub const fn number(self) -> u8 {
         self.0
     }
-    /// Its name, or else its number.
+    /// Returns its name, or else its number.
     pub fn name(self) -> String {
         NAMES.iter().find(|(_, number)| *number == self.0).map_or_else(|| self.0.to_string(), |(name, _)| (*name).to_owned())
     }
-    /// Every name there is, as it is written.
+    /// Returns every name, as it is written.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(name, _)| *name)
     }
@@ -73,33 +73,33 @@ impl Dscp {
 pub struct Dscps(u64);
 
 impl Dscps {
-    /// Those of a list of names and numbers, with blanks or commas between; the first that there is not, where there is one.
+    /// Reads a list of names and numbers with blanks or commas between. The error is the first word that is no codepoint.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split([' ', ',']).filter(|word| !word.is_empty());
         words.map(|word| Dscp::parse(word).ok_or_else(|| word.to_owned())).collect()
     }
-    /// Whether none is in it.
+    /// Returns true if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// Whether `dscp` is in it.
+    /// Returns true if `dscp` is in the set.
     #[inline]
     pub const fn has(self, dscp: Dscp) -> bool {
         self.0 >> dscp.0 & 1 != 0
     }
-    /// Those in both.
+    /// Returns the codepoints in both sets.
     pub const fn and(self, other: Dscps) -> Dscps {
         Dscps(self.0 & other.0)
     }
-    /// Those in one of them.
+    /// Returns the codepoints in either set.
     pub const fn or(self, other: Dscps) -> Dscps {
         Dscps(self.0 | other.0)
     }
-    /// Those in it, by number.
+    /// Returns the codepoints in the set, by number.
     pub fn iter(self) -> impl Iterator<Item = Dscp> {
         (0..Dscp::COUNT).map(Dscp).filter(move |dscp| self.has(*dscp))
     }
-    /// Their names, with blanks between.
+    /// Returns their names, with blanks between.
     pub fn names(self) -> String {
         self.iter().map(Dscp::name).collect::<Vec<_>>().join(" ")
     }

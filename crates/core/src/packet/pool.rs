@@ -1,16 +1,16 @@
-//! Where packets are kept: each in a slot of its own from when it is sent until it is received or dropped. What queues
-//! and wires hold is the number of the slot, so a packet is written once, however many hops it makes.
+//! Storage of packets: each has a slot of its own from when it is sent until it is received or dropped. Queues and wires hold the number of
+//! the slot, so a packet is written once, however many hops it makes.
 
 use std::ops::{Index, IndexMut};
 
 use super::{Packet, Segment};
 
-/// The number of a packet's slot.
+/// Number of a packet's slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketId(u32);
 
 impl PacketId {
-    /// What a packet in no line, or the last of one, has behind it.
+    /// Successor of a packet in no line, and of the last packet of a line.
     pub(super) const NONE: PacketId = PacketId(u32::MAX);
 }
 
@@ -20,31 +20,30 @@ impl Default for PacketId {
     }
 }
 
-/// All packets of a network. What they take at the peak is what the most packets at one time took: 24 bytes each, and 48 for the
-/// segment; and up to 1/128 more.
+/// All packets of a network. Their memory is that of the most packets at one time: 24 bytes each, and 48 for the segment; and up to 1/128
+/// more.
 ///
-/// Slots come in pages of 64, and a packet gets the first free slot of the current page or, when that is full, of the next
-/// page with one. So packets sent one after the other lie one after the other, whatever became of those before them: with
-/// the slot freed last instead, a window of 10 Gb/s and 100 ms was soon scattered over its 10 MB, and cost a third more
-/// time in caches missed.
+/// Slots come in pages of 64, and a packet gets the first free slot of the current page or, when that is full, of the next page with one.
+/// So packets sent one after the other lie one after the other, whatever happened to those before them. If the slot freed last were taken
+/// instead, a window of 10 Gb/s and 100 ms would soon be scattered over its 10 MB, and cost a third more time in cache misses.
 ///
-/// What the two ends of a flow send has pages of its own. What goes one way through the same queues leaves about in the order in which
-/// it came, so that each round through the pages finds them free from end to end; were they shared, the acknowledgments, which do not
-/// wait where data does, would leave gaps, the next ones would be put into these, and after some rounds no two packets sent one after
-/// the other would lie in one page.
+/// Each direction of a flow has pages of its own. Packets of one direction through the same queues leave about in the order in which they
+/// came, so that each round through the pages finds them free from end to end. With shared pages the acknowledgments, which do not wait
+/// where data does, would leave gaps. The next packets would fill these gaps, and after some rounds no two packets sent one after the other
+/// would lie in one page.
 #[derive(Debug, Default)]
 pub struct Packets {
     slots: Vec<Packet>,
-    /// What the packet in each slot carries.
+    /// Segment of the packet in each slot.
     segments: Vec<Segment>,
-    /// A bit for each slot, 64 to a page: whether it is free.
+    /// Free slots: a bit for each, 64 to a page.
     free: Vec<u64>,
-    /// For each page which round it is in, and the next page of that.
+    /// Round of each page, and the next page of that round.
     places: Vec<(Way, u32)>,
     rounds: [Round; 2],
 }
 
-/// Who sends a packet: the first end of a flow, or the one that answers.
+/// Direction of a packet: from the first end of a flow, or from the one that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// From the end that connects.
@@ -56,9 +55,9 @@ pub enum Way {
 /// Pages in a circle.
 #[derive(Debug, Default)]
 struct Round {
-    /// The current one.
+    /// Current page.
     page: usize,
-    /// Slots in all of them, and how many of these are taken.
+    /// Slots in all of them, and those taken.
     slots: usize,
     len: usize,
 }
@@ -69,7 +68,7 @@ const FIRST: usize = 8192;
 const PAGE: usize = u64::BITS as usize;
 
 impl Packets {
-    /// None yet.
+    /// Returns an empty pool.
     pub fn new() -> Self {
         Packets::default()
     }
@@ -89,11 +88,11 @@ impl Packets {
         self.insert(way, self[id], *self.segment(id))
     }
 
-    /// The slot of the next packet, which may be written there before it is kept. What is there now means nothing.
+    /// Returns the slot of the next packet, which may be written there before it is kept. Its content until then means nothing.
     #[inline]
     pub fn vacant(&mut self, way: Way) -> PacketId {
         let round = &self.rounds[way as usize];
-        // So many slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
+        // Enough slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
         if round.len + round.len / 128 >= round.slots {
             self.grow(way);
         }
@@ -104,7 +103,7 @@ impl Packets {
         PacketId((round.page * PAGE) as u32 + self.free[round.page].trailing_zeros())
     }
 
-    /// Keeps what has been written to the slot `id`, which is vacant.
+    /// Keeps the packet written to the slot `id`, which is vacant.
     #[inline]
     pub fn keep(&mut self, id: PacketId) {
         let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
@@ -113,13 +112,13 @@ impl Packets {
         self.rounds[self.places[page].0 as usize].len += 1;
     }
 
-    /// What the packet `id` carries.
+    /// Returns the segment of the packet `id`.
     #[inline]
     pub fn segment(&self, id: PacketId) -> &Segment {
         &self.segments[id.0 as usize]
     }
 
-    /// The same, to be written.
+    /// Returns the segment of the packet `id` for writing.
     #[inline]
     pub fn segment_mut(&mut self, id: PacketId) -> &mut Segment {
         &mut self.segments[id.0 as usize]
@@ -131,8 +130,8 @@ impl Packets {
         let slots = self.slots.len() + PAGE;
         assert!(u32::try_from(slots).is_ok(), "more packets in a network than 32 bits can number");
         if slots > self.slots.capacity() {
-            // By an eighth, not to the double: large blocks grow where they are, and what is not yet used is not yet memory. Large from
-            // the start, too: smaller ones would leave a hole behind with each step.
+            // Storage grows by an eighth, not to the double: large blocks grow where they are, and unused parts are not yet memory. It is
+            // large from the start, too: smaller blocks would leave a hole behind with each step.
             let more = if self.slots.is_empty() { FIRST } else { (slots / 8).max(PAGE) };
             self.slots.reserve_exact(more);
             self.segments.reserve_exact(more);
@@ -141,7 +140,7 @@ impl Packets {
         self.segments.resize(slots, Segment::default());
         let (page, round) = (self.free.len(), &mut self.rounds[way as usize]);
         self.free.push(u64::MAX);
-        // Behind the current one, so that the round stays in the order of age.
+        // The new page comes behind the current one, so that the round stays in the order of age.
         let before = if round.slots > 0 { round.page } else { page };
         self.places.push((way, page as u32));
         let next = std::mem::replace(&mut self.places[before].1, page as u32);
@@ -150,7 +149,7 @@ impl Packets {
         round.page = page;
     }
 
-    /// Lets go of the packet `id`, which is in no line any more.
+    /// Frees the slot of the packet `id`, which is in no line any more.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
@@ -159,12 +158,12 @@ impl Packets {
         self.rounds[self.places[page].0 as usize].len -= 1;
     }
 
-    /// How many are kept.
+    /// Returns how many packets are kept.
     pub fn len(&self) -> usize {
         self.rounds[0].len + self.rounds[1].len
     }
 
-    /// Whether none is kept.
+    /// Returns true if no packet is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -185,8 +184,8 @@ impl IndexMut<PacketId> for Packets {
     }
 }
 
-/// Packets in a line, first in first out. It has no memory of its own, however long it grows: each packet says
-/// which is behind it. So a packet is in one line at a time, and a line is always used with the same [`Packets`].
+/// Packets in a line, first in first out. It has no memory of its own, however long it grows: each packet has the number of the one behind
+/// it. So a packet is in one line at a time, and a line is always used with the same [`Packets`].
 #[derive(Debug)]
 pub struct Line {
     first: PacketId,
@@ -195,9 +194,9 @@ pub struct Line {
 }
 
 impl Line {
-    /// An empty line.
+    /// Returns an empty line.
     pub const fn new() -> Self {
-        // Of an empty line, `first` and `last` mean nothing.
+        // `first` and `last` of an empty line mean nothing.
         Line { first: PacketId(0), last: PacketId(0), len: 0 }
     }
 
@@ -249,30 +248,30 @@ impl Line {
         Some(id)
     }
 
-    /// The first packet.
+    /// Returns the first packet.
     #[inline]
     pub const fn first(&self) -> Option<PacketId> {
         if self.len == 0 { None } else { Some(self.first) }
     }
 
-    /// The packet behind `id`, which is in this line.
+    /// Returns the packet behind `id`, which is in this line.
     #[inline]
     pub fn after(&self, id: PacketId, packets: &Packets) -> Option<PacketId> {
         if id == self.last { None } else { Some(packets[id].behind) }
     }
 
-    /// The packets, first to last.
+    /// Returns the packets, first to last.
     pub fn iter(&self, packets: &Packets) -> impl Iterator<Item = PacketId> {
         std::iter::successors(self.first(), |id| Some(packets[*id].behind)).take(self.len())
     }
 
-    /// How many there are.
+    /// Returns how many packets there are.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// Returns true if the line is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -306,7 +305,7 @@ mod tests {
         let first: Vec<_> = (0..1000).map(|seq| add(&mut packets, seq, Way::There).0).collect();
         assert!(first.is_sorted());
         assert_eq!(packets.slots.len(), 1024, "1/128 more, in whole pages");
-        // Every third leaves; whatever the order, those that come take their slots in order, but for the current page.
+        // Every third packet leaves; in any order, arrivals take their slots in order, but for the current page.
         (0..1000).rev().filter(|i| i % 3 == 0).for_each(|i| packets.remove(PacketId(first[i])));
         let again: Vec<_> = (0..300).map(|seq| add(&mut packets, seq, Way::There).0).collect();
         let start = again.iter().position(|&id| id == 0).unwrap();
@@ -314,8 +313,8 @@ mod tests {
         assert_eq!((packets.len(), packets.slots.len()), (966, 1024));
     }
 
-    /// What leaves in the order in which it came finds its slots in order for ever, though of what goes the other way more or less
-    /// is under way: 1000 packets of data and 300 acknowledgments, in a pool with hardly more slots.
+    /// Packets that leave in the order in which they came find their slots in order for ever, though the number under way in the other
+    /// direction varies: 1000 packets of data and 300 acknowledgments, in a pool with hardly more slots.
     #[test]
     fn what_leaves_in_order_stays_in_order() {
         let mut packets = Packets::new();
@@ -361,7 +360,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lines that share their packets are as many plain queues.
+        /// Lines that share their packets behave as so many plain queues.
         #[test]
         fn lines_are_queues(steps in prop::collection::vec((0..4_usize, any::<bool>(), 0..4_usize, 0..8_u8), 1..500)) {
             let mut packets = Packets::new();

@@ -16,7 +16,7 @@ use crate::packet::{Dscp, Dscps};
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
 
-/// What a parameter may be, and within which bounds (inclusive).
+/// Type of a parameter, with its bounds (inclusive).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A size in bytes: `"2 KiB"`.
@@ -28,7 +28,7 @@ pub enum Kind {
     },
     /// A count with its unit word: `"60 packets"`, `"224 buffers"`, or a bare integer where `unit` is empty.
     Count {
-        /// Its word, in the plural; empty where it has none.
+        /// Unit word, in the plural; empty if it has none.
         unit: &'static str,
         /// The least.
         min: u64,
@@ -66,7 +66,7 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A differentiated services codepoint: `"EF"`, `"AF41"`, `46`.
     Dscp,
-    /// One or more of them: `"AF41 AF42"`.
+    /// One or more codepoints: `"AF41 AF42"`.
     Dscps,
     /// One or more names of groups of flows, or of hosts: a text, or an array of them.
     Names(Named),
@@ -76,7 +76,7 @@ pub enum Kind {
     Tables(Keys),
 }
 
-/// What names are of.
+/// Things that a list of names refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// Groups of flows.
@@ -88,57 +88,57 @@ pub enum Named {
 /// The value of a parameter; the variant follows its [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of [`Kind::Bytes`].
+    /// Value of [`Kind::Bytes`].
     Bytes(u64),
-    /// Of [`Kind::Count`] or [`Kind::Portion`].
+    /// Value of [`Kind::Count`] or [`Kind::Portion`].
     Count(u64),
-    /// Of [`Kind::Capacity`] or [`Kind::Window`].
+    /// Value of [`Kind::Capacity`] or [`Kind::Window`].
     Capacity(Capacity),
-    /// Of [`Kind::Duration`].
+    /// Value of [`Kind::Duration`].
     Duration(Duration),
-    /// Of [`Kind::Rate`].
+    /// Value of [`Kind::Rate`].
     Rate(Rate),
-    /// Of [`Kind::Number`] or [`Kind::Portion`].
+    /// Value of [`Kind::Number`] or [`Kind::Portion`].
     Number(f64),
-    /// Of [`Kind::Bool`].
+    /// Value of [`Kind::Bool`].
     Bool(bool),
-    /// Of [`Kind::Choice`].
+    /// Value of [`Kind::Choice`].
     Choice(&'static str),
-    /// Of [`Kind::Dscp`].
+    /// Value of [`Kind::Dscp`].
     Dscp(Dscp),
-    /// Of [`Kind::Dscps`].
+    /// Value of [`Kind::Dscps`].
     Dscps(Dscps),
-    /// Of [`Kind::Names`].
+    /// Value of [`Kind::Names`].
     Names(Kept<Vec<String>>),
-    /// Of [`Kind::Queue`].
+    /// Value of [`Kind::Queue`].
     Queue(Kept<Choice>),
-    /// Of [`Kind::Tables`].
+    /// Value of [`Kind::Tables`].
     Tables(Kept<Vec<Params>>),
-    /// Not given, and no default: the thing that owns the parameter decides (its doc says how).
+    /// No value given, and no default: the owner of the parameter decides (its doc says how).
     Auto,
 }
 
 /// One parameter of a registry entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParamSpec {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
-    /// What its value may be.
+    /// Type and bounds of its value.
     pub kind: Kind,
-    /// `None`: the user must give it. `Some(Value::Auto)`: optional, decided by its owner.
+    /// Default. `None`: the user must give it. `Some(Value::Auto)`: optional, decided by its owner.
     pub default: Option<Value>,
-    /// What it means, in one line.
+    /// Meaning, in one line.
     pub doc: &'static str,
 }
 
-/// Why parameters cannot be what they are: which of them, one sentence for the user, and what would be right.
+/// Refusal of parameters: which of them, one sentence for the user, and a description of a valid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The name of the parameter.
     pub param: &'static str,
-    /// What is wrong, for the user.
+    /// Error for the user.
     pub sentence: String,
-    /// What would be right.
+    /// Description of a valid value.
     pub expected: String,
 }
 
@@ -147,12 +147,12 @@ pub struct Refusal {
 pub struct Choice {
     /// The name of the entry.
     pub kind: &'static str,
-    /// What it is given.
+    /// Parameters of the entry.
     pub params: Params,
 }
 
 impl Choice {
-    /// With other values of these parameters.
+    /// Returns the choice with other values of these parameters.
     pub fn with(mut self, changes: &[(&'static str, Value)]) -> Self {
         for (name, value) in changes {
             self.params.set(name, *value);
@@ -166,11 +166,11 @@ impl Choice {
 pub struct Params(pub Vec<(&'static str, Value)>);
 
 impl Params {
-    /// The defaults of `specs`; a parameter with no default is left out.
+    /// Returns the defaults of `specs`; a parameter with no default is left out.
     pub fn defaults(specs: &[ParamSpec]) -> Self {
         Params(specs.iter().filter_map(|s| s.default.map(|v| (s.name, v))).collect())
     }
-    /// The value of `name`. Panics when the registry entry has no such parameter: a defect of the program.
+    /// Returns the value of `name`. Panics when the registry entry has no such parameter: a defect of the program.
     pub fn get(&self, name: &str) -> Value {
         match self.0.iter().find(|(n, _)| *n == name) {
             Some((_, v)) => *v,
@@ -184,49 +184,49 @@ impl Params {
             None => self.0.push((name, value)),
         }
     }
-    /// A byte size or a count, as an integer.
+    /// Returns a byte size or a count, as an integer.
     pub fn integer(&self, name: &str) -> u64 {
         match self.get(name) {
             Value::Bytes(n) | Value::Count(n) => n,
             other => panic!("{name} is {other:?}, not an integer"),
         }
     }
-    /// A plain number.
+    /// Returns a plain number.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Number(x) => x,
             other => panic!("{name} is {other:?}, not a number"),
         }
     }
-    /// A span of time.
+    /// Returns a span of time.
     pub fn duration(&self, name: &str) -> Duration {
         match self.get(name) {
             Value::Duration(d) => d,
             other => panic!("{name} is {other:?}, not a duration"),
         }
     }
-    /// A rate.
+    /// Returns a rate.
     pub fn rate(&self, name: &str) -> Rate {
         match self.get(name) {
             Value::Rate(rate) => rate,
             other => panic!("{name} is {other:?}, not a rate"),
         }
     }
-    /// A flag.
+    /// Returns a flag.
     pub fn boolean(&self, name: &str) -> bool {
         match self.get(name) {
             Value::Bool(b) => b,
             other => panic!("{name} is {other:?}, not a boolean"),
         }
     }
-    /// A word.
+    /// Returns a word.
     pub fn choice(&self, name: &str) -> &'static str {
         match self.get(name) {
             Value::Choice(c) => c,
             other => panic!("{name} is {other:?}, not a choice"),
         }
     }
-    /// A TCP window, for segments of `mss` payload bytes; `None` where it was left to its owner.
+    /// Returns a TCP window, for segments of `mss` payload bytes; `None` if it was left to its owner.
     pub fn window(&self, name: &str, mss: u64) -> Option<u64> {
         match self.get(name) {
             Value::Auto => None,
@@ -235,14 +235,14 @@ impl Params {
             other => panic!("{name} is {other:?}, not a window"),
         }
     }
-    /// A queue capacity.
+    /// Returns a queue capacity.
     pub fn capacity(&self, name: &str) -> Capacity {
         match self.get(name) {
             Value::Capacity(c) => c,
             other => panic!("{name} is {other:?}, not a capacity"),
         }
     }
-    /// A set of codepoints; `None` where it was left to its owner.
+    /// Returns a set of codepoints; `None` if it was left to its owner.
     pub fn dscps(&self, name: &str) -> Option<Dscps> {
         match self.get(name) {
             Value::Auto => None,
@@ -250,7 +250,7 @@ impl Params {
             other => panic!("{name} is {other:?}, not codepoints"),
         }
     }
-    /// Names; `None` where they were left to their owner.
+    /// Returns names; `None` if they were left to their owner.
     pub fn names(&self, name: &str) -> Option<&'static [String]> {
         match self.get(name) {
             Value::Auto => None,
@@ -258,7 +258,7 @@ impl Params {
             other => panic!("{name} is {other:?}, not names"),
         }
     }
-    /// A queue; `None` where it was left to its owner.
+    /// Returns a queue; `None` if it was left to its owner.
     pub fn queue(&self, name: &str) -> Option<Kept<Choice>> {
         match self.get(name) {
             Value::Auto => None,
@@ -266,7 +266,7 @@ impl Params {
             other => panic!("{name} is {other:?}, not a queue"),
         }
     }
-    /// The tables of an array; none where they were left to their owner.
+    /// Returns the tables of an array; none if they were left to their owner.
     pub fn tables(&self, name: &str) -> &'static [Params] {
         match self.get(name) {
             Value::Auto => &[],
@@ -274,7 +274,7 @@ impl Params {
             other => panic!("{name} is {other:?}, not tables"),
         }
     }
-    /// Whether `name` was left to its owner.
+    /// Returns true if `name` was left to its owner.
     pub fn is_auto(&self, name: &str) -> bool {
         self.get(name) == Value::Auto
     }

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
-/// The keys that a table may have: a static, by whose place they are known. They may lead to tables of the same keys.
+/// Keys that a table may have: a static, identified by its address. They may lead to tables of the same keys.
 #[derive(Clone, Copy)]
 pub struct Keys(pub &'static [ParamSpec]);
 
@@ -22,8 +22,8 @@ impl Debug for Keys {
     }
 }
 
-/// A value of any size that is as easy to copy as a number. Equal ones are the same one, and each stays for good: there are as many as
-/// experiments say different things.
+/// A value of any size that is as easy to copy as a number. Equal values are kept once, and each stays for good: there are as many as
+/// experiments have different values.
 #[derive(PartialEq, Debug)]
 pub struct Kept<T: 'static>(&'static T);
 
@@ -43,13 +43,13 @@ impl<T> Deref for Kept<T> {
 }
 
 impl<T> Kept<Vec<T>> {
-    /// The tables, or the names.
+    /// Returns the tables, or the names.
     pub fn all(self) -> &'static [T] {
         self.0
     }
 }
 
-/// What is kept, by how it reads.
+/// Kept values by their `Debug` text.
 type All<T> = Mutex<BTreeMap<String, &'static T>>;
 
 fn keep<T: Debug>(value: T, all: &All<T>) -> Kept<T> {

@@ -1,22 +1,23 @@
-//! Registries: what there is of a kind, by name. A module has its entries in `REGISTRY`, each with its `name`.
+//! Registries: entries of a kind, by name. A module has its entries in `REGISTRY`, each with its `name`.
 
-/// Beside a `REGISTRY` of `$entry`: the names in it, and how one is found. `$what` is what messages call an entry. Comes with the test of
-/// what all registries promise.
+/// Adds to a `REGISTRY` of `$entry` the list of its names and the look-up by name. `$what` names an entry in messages. A test checks the
+/// promises of all registries.
 ///
-/// `with params`: and an entry chosen by its name, with the defaults of its parameters. `and MORE`: what the registry has not is looked for there.
+/// `with params` adds `choice`: an entry by name, with the defaults of its parameters. `and MORE` looks for names there that the registry
+/// does not have.
 #[macro_export]
 macro_rules! by_name {
     ($entry:ty, $what:literal, with params $(, and $more:path)?) => {
         $crate::by_name!($entry, $what $(, and $more)?);
 
-        /// The entry called `name`, with the defaults of its parameters.
+        /// Returns the entry `name`, with the defaults of its parameters.
         pub fn choice(name: &str) -> $crate::params::Choice {
             let entry = named(name);
             $crate::params::Choice { kind: entry.name, params: $crate::params::Params::defaults(entry.params) }
         }
     };
     ($entry:ty, $what:literal $(, and $more:path)?) => {
-        /// The names in [`REGISTRY`].
+        /// Names in [`REGISTRY`].
         pub const NAMES: &[&str] = &{
             let mut names = [""; REGISTRY.len()];
             let mut i = 0;
@@ -27,14 +28,14 @@ macro_rules! by_name {
             names
         };
 
-        /// The entry called `name`.
+        /// Returns the entry `name`, if there is one.
         pub fn find(name: &str) -> Option<&'static $entry> {
             let found = REGISTRY.iter().find(|entry| entry.name == name);
             $(let found = found.or_else(|| $more(name));)?
             found
         }
 
-        /// The entry called `name`, where there must be one: whoever chose it took it from here.
+        /// Returns the entry `name`, which must exist. Panics if it does not.
         pub fn named(name: &str) -> &'static $entry {
             find(name).unwrap_or_else(|| panic!(concat!("no ", $what, " is called {}"), name))
         }
@@ -50,7 +51,7 @@ macro_rules! by_name {
     };
 }
 
-/// What is named says what it is and where it is from, each in one line. For the tests of registries, in whatever crate they are.
+/// Asserts that a named entry has a summary and a source of one line each. For the tests of registries, in whatever crate they are.
 pub fn check_entry(name: &str, summary: &str, source: &str) {
     for line in [summary, source] {
         assert!(!line.is_empty() && !line.contains('\n') && !line.ends_with('.'), "{name}: {line:?}");

@@ -5,7 +5,7 @@ use crate::units::text::{RATE, SIZE, TIME};
 use serde_json::{Value as Json, json};
 
 impl Kind {
-    /// The schema (2020-12) of values of this kind, as a file holds them.
+    /// Returns the schema (2020-12) of values of this kind, as a file holds them.
     pub fn schema(&self) -> Json {
         match self {
             Kind::Bytes { .. } => json!({ "type": "string", "pattern": SIZE.pattern(), "examples": [SIZE.example] }),
@@ -43,7 +43,7 @@ impl Kind {
             }
             Kind::Names(_) => json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }] }),
             Kind::Queue => json!({ "$ref": "#/$defs/queue" }),
-            // Who knows how tables are written says what is in them.
+            // The owner of the tables describes their content.
             Kind::Tables(_) => json!({ "type": "array", "items": { "type": "object" }, "minItems": 1 }),
         }
     }

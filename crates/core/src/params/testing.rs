@@ -1,4 +1,4 @@
-//! For the conformance tests of the registries: parameters at random.
+//! Random parameters for the conformance tests of the registries.
 
 use super::{Kept, Kind, ParamSpec, Params, Value};
 use crate::packet::Dscp;
@@ -7,7 +7,7 @@ use crate::units::{Capacity, Rate};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A value of `kind`, more often small than large, so that limits are met.
+/// Returns a value of `kind`, more often small than large, so that limits are met.
 pub fn any_value(kind: Kind) -> BoxedStrategy<Value> {
     let small = |min: u64, max: u64| min..=max.min(min + 40);
     match kind {
@@ -33,7 +33,7 @@ pub fn any_value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Names(_) => prop::collection::vec(select(vec!["a", "b", "c"]).prop_map(str::to_owned), 1..3)
             .prop_map(|names| Value::Names(Kept::from(names)))
             .boxed(),
-        // What holds other entries is made by the tests of its registry.
+        // Values that hold other entries are made by the tests of their registry.
         Kind::Queue | Kind::Tables(_) => Just(Value::Auto).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
     }

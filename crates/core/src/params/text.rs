@@ -1,4 +1,4 @@
-//! Reading a [`Value`] of a [`Kind`] from what a file says, and writing it back.
+//! Reads a [`Value`] of a [`Kind`] from the text of a file, and writes it back.
 
 use super::{Kept, Kind, Named, ParamSpec, Value};
 use crate::packet::{Dscp, Dscps};
@@ -6,16 +6,16 @@ use crate::time::Duration;
 use crate::units::text::{QuantityError, RATE, SIZE, TIME, scale, split};
 use crate::units::{Capacity, Rate};
 
-/// The most bits a second a link may have: 100 Tbit/s. Keeps products of rate and time within 64 bits of bytes.
+/// Highest rate of a link in bit/s: 100 Tbit/s. It keeps products of rate and time within 64 bits of bytes.
 const MAX_RATE: u64 = Rate::MOST.as_bps();
 /// Bounds of a capacity: 1 TiB, 10^9 packets, 1000 BDP.
 const MAX_BYTES: u64 = 1 << 40;
 const MAX_PACKETS: u64 = 1_000_000_000;
-/// The largest window: 2^16 - 1, scaled by 2^14 (RFC 7323 §2.3), rounded up.
+/// Largest window: 2^16 - 1, scaled by 2^14 (RFC 7323 §2.3), rounded up.
 const MAX_WINDOW: u64 = 1 << 30;
 const MAX_BDP: f64 = 1000.0;
 
-/// A value as a file holds it, before anything is known of what it should be.
+/// A value as a file holds it, before its kind is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal<'a> {
     /// A string.
@@ -26,34 +26,34 @@ pub enum Literal<'a> {
     Float(f64),
     /// `true` or `false`.
     Bool(bool),
-    /// An array, a table, a date: what it is called.
+    /// Another type, such as an array, a table or a date: its name.
     Other(&'static str),
 }
 
-/// Why a literal is not a value of the kind.
+/// Mismatch of a literal and a kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {
-    /// What would be right.
+    /// Description of a valid value.
     pub expected: String,
-    /// What is wrong with what there is.
+    /// Reason for the mismatch.
     pub why: Why,
 }
 
-/// What is wrong with a literal.
+/// Reasons why a literal does not fit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Why {
-    /// A number where a word is wanted, and the like.
+    /// Wrong type: a number where a word is wanted, and the like.
     OtherType,
-    /// A word that is none of those there are.
+    /// Unknown word.
     NoSuchWord,
-    /// Too little, or too much.
+    /// Too small, or too large.
     OutOfRange,
-    /// It is no quantity of the kind: a sentence.
+    /// No quantity of the kind: a sentence.
     Quantity(String),
 }
 
 impl Mismatch {
-    /// What is wrong with the parameter `name`, for which there is what `found` says.
+    /// Returns the error for the parameter `name`, for which `found` describes the literal.
     pub fn message(&self, name: &str, found: &str) -> String {
         match &self.why {
             Why::OtherType => format!("`{name}` must be {}", self.expected),
@@ -65,7 +65,7 @@ impl Mismatch {
 }
 
 impl ParamSpec {
-    /// Like [`Kind::read`], and `"auto"` where the owner of the parameter may decide.
+    /// Reads like [`Kind::read`], and `"auto"` if the owner of the parameter may decide.
     pub fn read(&self, literal: Literal<'_>) -> Result<Value, Mismatch> {
         if self.default == Some(Value::Auto) && literal == Literal::Text("auto") {
             return Ok(Value::Auto);
@@ -75,7 +75,7 @@ impl ParamSpec {
 }
 
 impl Kind {
-    /// The value that `literal` stands for.
+    /// Returns the value that `literal` stands for.
     pub fn read(&self, literal: Literal<'_>) -> Result<Value, Mismatch> {
         let mismatch = |why: Why| Mismatch { expected: self.expectation(), why };
         let quantity = |e: QuantityError| mismatch(Why::Quantity(e.to_string()));
@@ -133,7 +133,7 @@ impl Kind {
         }
     }
 
-    /// What this kind takes, as words for a message.
+    /// Returns a description of the values that this kind takes, for a message.
     pub fn expectation(&self) -> String {
         match self {
             Kind::Bytes { min, max } => {
@@ -174,7 +174,7 @@ impl Kind {
         }
     }
 
-    /// `value` as a file would hold it. `None` for [`Value::Auto`]; queues and tables are written by who knows what is in them.
+    /// Returns `value` as a file would hold it. `None` for [`Value::Auto`]; the owners of queues and tables write these.
     pub fn write(&self, value: Value) -> Option<serde_json::Value> {
         Some(match value {
             Value::Bytes(n) => SIZE.format(n).into(),
@@ -193,7 +193,7 @@ impl Kind {
             Value::Choice(c) => c.into(),
             Value::Dscp(dscp) => dscp.name().into(),
             Value::Dscps(set) => set.names().into(),
-            // A list, so that a name that is also a word, such as "auto", stays a name.
+            // Names are a list, so that a name that is also a word, such as "auto", stays a name.
             Value::Names(names) => names.all().into(),
             Value::Queue(_) | Value::Tables(_) => unreachable!("what holds parameters of its own is not written as one value"),
             Value::Auto => return None,
@@ -201,12 +201,12 @@ impl Kind {
     }
 }
 
-/// `usual` where it is within bounds, else a bound.
+/// Returns `usual` if it is within bounds, else a bound.
 fn example(usual: u64, min: u64, max: u64, format: impl Fn(u64) -> String) -> String {
     format(usual.clamp(min, max))
 }
 
-/// Zero has no sign: 0.0 and -0.0 are the same run.
+/// Removes the sign of zero: 0.0 and -0.0 are the same run.
 fn unsigned(x: f64) -> f64 {
     x + 0.0
 }
@@ -227,7 +227,7 @@ fn quoted(words: &[&str]) -> String {
     words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// `"60 packets"`; one of them is `"1 packet"`.
+/// Reads `"60 packets"`, or `"1 packet"` for one.
 fn read_count(text: &str, unit: &'static str) -> Result<u64, QuantityError> {
     let (number, word) = split(text)?;
     if word.is_empty() {

@@ -1,36 +1,36 @@
-//! A token bucket, in exact arithmetic: what `policer`, `tbf` and `htb` share.
+//! A token bucket, in exact arithmetic, shared by `policer`, `tbf` and `htb`.
 
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
-/// A token lets a byte pass. It is counted in bits times picoseconds of a second, so that no time is too short to fill some.
+/// Tokens per byte. A token is counted in bits times picoseconds of a second, so that no time is too short to fill some.
 const TOKEN: i128 = 8 * 1_000_000_000_000;
 
-/// Tokens come at a rate, up to as many as the bucket holds.
+/// A bucket that fills at a rate, up to its size.
 #[derive(Debug)]
 pub struct Bucket {
     rate: Rate,
-    /// Of [`TOKEN`]s, as `tokens`.
+    /// Capacity in [`TOKEN`]s, as `tokens`.
     size: i128,
-    /// Less than nothing where more was taken than there was.
+    /// Tokens in the bucket; negative if more was taken than there was.
     tokens: i128,
-    /// Until when `tokens` has been filled.
+    /// Time up to which `tokens` has been filled.
     filled: Time,
 }
 
 impl Bucket {
-    /// A full one of `size` bytes.
+    /// Returns a full bucket of `size` bytes.
     pub fn full(rate: Rate, size: u64) -> Self {
         let size = i128::from(size) * TOKEN;
         Bucket { rate, size, tokens: size, filled: Time::ZERO }
     }
-    /// What has come up to `now` is there.
+    /// Adds the tokens that have come up to `now`.
     pub fn fill(&mut self, now: Time) {
         let since = i128::from(now.since(self.filled).as_ps());
         self.tokens = (self.tokens + since * i128::from(self.rate.as_bps())).min(self.size);
         self.filled = now;
     }
-    /// Whether there are tokens for `len` bytes.
+    /// Returns true if there are tokens for `len` bytes.
     pub fn has(&self, len: u32) -> bool {
         self.tokens >= i128::from(len) * TOKEN
     }
@@ -38,7 +38,7 @@ impl Bucket {
     pub fn take(&mut self, len: u32) {
         self.tokens -= i128::from(len) * TOKEN;
     }
-    /// The first time from `from` on at which there are tokens for `len` bytes, which the bucket can hold.
+    /// Returns the first time from `from` on at which there are tokens for `len` bytes, which the bucket can hold.
     pub fn opens(&self, from: Time, len: u32) -> Time {
         let missing = (i128::from(len) * TOKEN - self.tokens).max(0) as u128;
         if missing == 0 {

@@ -1,6 +1,6 @@
 //! `buffer_pool`: the RS/960 interface card of ANSNET (Villamizar and Song 1994, section 4.2 and Table 1).
 //!
-//! What the paper leaves open, and how each other reading is had by parameters: `docs/queues/buffer_pool.md`.
+//! Readings that the paper leaves open are set by parameters: `docs/queues/buffer_pool.md`.
 
 use super::pool::{self, Place, Pool, Shape};
 use super::{DropReason, Measure, Queue, QueueKind, QueueLog, discard};

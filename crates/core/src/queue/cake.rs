@@ -1,7 +1,7 @@
-//! `cake`: a shaper, tins by codepoint, a line for each flow with fairness between hosts, each line under CoDel and BLUE.
+//! `cake`: a shaper, tins by codepoint, and a queue per flow with fairness between hosts, each under CoDel and BLUE.
 //!
-//! From what is written of it: tc-cake(8), the wiki of bufferbloat.net, BLUE, RFC 8289 and 8290. Where these are silent there are choices;
-//! docs/queues/cake.md lists them.
+//! The sources are tc-cake(8), the wiki of bufferbloat.net, BLUE, and RFC 8289 and 8290. Where these are silent, docs/queues/cake.md lists
+//! our choices.
 
 mod ack_filter;
 mod cobalt;
@@ -100,7 +100,7 @@ pub const KIND: QueueKind = QueueKind {
     build: |params, context| Box::new(Cake::new(params, context)),
 };
 
-/// The rate of the shaper, if it has one.
+/// Returns the rate of the shaper, if it has one.
 fn shaped(params: &Params) -> Option<Rate> {
     (!params.is_auto("rate")).then(|| params.rate("rate"))
 }
@@ -114,15 +114,15 @@ fn limit(params: &Params, context: &QueueContext) -> Limit {
     Limit { measure: Measure::Bytes, max: bytes.max(10 * u64::from(context.mtu)) }
 }
 
-/// CoDel's parameters for a tin that is meant for `rate`. bufferbloat.net: the target is no less than one and a half packets take, and the interval no
-/// less than eight targets.
+/// Returns CoDel's parameters for a tin with the threshold `rate`. bufferbloat.net: the target is at least the time of one and a half
+/// packets, and the interval at least eight targets.
 fn codel(rate: Rate, rtt: Duration, mtu: u32) -> CodelConfig {
     let target = Duration::from_ps(rtt.as_ps() / 20).max(rate.transmit_time(u64::from(mtu) * 3 / 2));
     CodelConfig { target, interval: rtt.max(target.saturating_mul(8)), ecn: true, ce_threshold: None, mtu }
 }
 
-/// Bytes that a line may send in its turn, where one line has the tin for itself. The example of tc-cake(8) has 300 at 6.25 Mb/s, 762 at 25 and 1514 at 100:
-/// what the rate of the tin sends in 1/4096 s, within bounds.
+/// Returns the bytes that a flow queue may send in its turn, where it has the tin for itself. The example of tc-cake(8) has 300 at 6.25
+/// Mb/s, 762 at 25 and 1514 at 100: the bytes that the tin's rate sends in 1/4096 s, within bounds.
 fn quantum(rate: Rate, mtu: u32) -> u32 {
     let bytes = rate.as_bps() / 8 / 4096;
     bytes.clamp(u64::from(mtu.min(300)), u64::from(mtu)) as u32
@@ -133,29 +133,29 @@ fn quantum(rate: Rate, mtu: u32) -> u32 {
 struct Tin {
     lines: Lines,
     codel: CodelConfig,
-    /// What it would have sent at the rate that it is meant for.
+    /// Schedule of the tin at its threshold rate.
     schedule: Schedule,
-    /// What its turn is, in sixteenths of a byte, as long as it is not ahead of that, and else.
+    /// Quantum in sixteenths of a byte: the first while the tin is not ahead of its schedule, the second otherwise.
     turns: [i64; 2],
-    /// What is left of its turn.
+    /// Credit left of its turn.
     credit: i64,
 }
 
 struct Cake {
     limit: Limit,
     wire: Wire,
-    /// CoDel's interval where packets are short, and how long BLUE waits for what a change does.
+    /// CoDel's interval for short packets, and the time that BLUE waits for the effect of a change.
     rtt: Duration,
-    /// Of the shaper, with whether a train of packets is under way.
+    /// Schedule of the shaper, and true if a train of packets is under way.
     shaper: Option<(Schedule, bool)>,
     tin_of: [u8; Dscp::COUNT as usize],
     tins: Vec<Tin>,
-    /// Which tins hold something: a bit for each.
+    /// Tins that hold a packet: a bit for each.
     full: u32,
-    /// Which have lines that wait for a turn, also such as hold nothing any more.
+    /// Tins with flow queues that wait for a turn, empty ones included.
     awake: u32,
     wash: bool,
-    /// How many redundant ACKs of a flow stay; `None`: all.
+    /// Redundant ACKs per flow that stay; `None`: all.
     spare_acks: Option<usize>,
     isolation: Isolation,
     rng: Rng,
@@ -204,8 +204,8 @@ impl Cake {
         }
     }
 
-    /// Nothing is held, so the link found every line empty: when it asked for a packet, at `asked`, or later, when the shaper let go. Does nothing as long
-    /// as the shaper has not.
+    /// Tells the flow queues that the link found them empty: when it asked for a packet, at `asked`, or later, when the shaper let go. Does
+    /// nothing as long as the shaper has not.
     fn rest(&mut self, mut asked: Time, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         if let Some((schedule, train)) = &mut self.shaper
             && *train
@@ -221,7 +221,7 @@ impl Cake {
         }
     }
 
-    /// The next packet of this tin. `None` if it holds nothing any more.
+    /// Returns the next packet of this tin; `None` if it holds nothing any more.
     #[inline]
     fn take(&mut self, tin: usize, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
         let Cake { tins, rng, wire, rtt, bytes, packets: count, .. } = self;
@@ -248,7 +248,7 @@ impl Cake {
         taken
     }
 
-    /// The tin that sends at `at`: of those with something left of their turn the one that comes first.
+    /// Returns the tin that sends at `at`: the first of those with credit left of their turn.
     #[inline]
     fn choose(&mut self, at: Time) -> usize {
         if self.full.is_power_of_two() {
@@ -268,7 +268,7 @@ impl Cake {
         }
     }
 
-    /// A packet of `len` bytes of this tin goes at `at`; `alone` if no other has anything.
+    /// Accounts for a packet of `len` bytes of this tin that goes at `at`; `alone` if no other tin holds a packet.
     #[inline]
     fn charge(&mut self, tin: usize, alone: bool, len: u32, at: Time) {
         let bytes = self.wire.bytes(len);
@@ -288,7 +288,7 @@ impl Cake {
         }
     }
 
-    /// The longest line loses its first packet.
+    /// Drops the first packet of the longest flow queue.
     #[cold]
     fn shorten(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         let fattest = self.tins.iter().enumerate().filter_map(|(tin, of)| of.lines.fattest().map(|(line, bytes)| (bytes, tin, line)));

@@ -1,14 +1,14 @@
-//! Which class of a queue a packet is of: what every queue with classes shares.
+//! Classes of packets: the classifier that every queue with classes uses.
 //!
-//! A class says what it takes: codepoints, ECN fields, a share of the flows, flows of a group, packets of a host. Of those that do, the first takes a packet. One class says
-//! nothing, and takes what is left.
+//! A class selects packets: by codepoint, ECN field, a share of the flows, flows of a group, packets of a host. The first class that
+//! matches takes a packet. One class has no selector, and takes the rest.
 
 use super::flows::mix;
 use super::{Party, QueueContext};
 use crate::packet::{Dscps, Ecn, Packet};
 use crate::params::{Kind, Named, ParamSpec, Params, Value};
 
-/// What a class takes, for the table of its parameters.
+/// Key of a class for codepoints, in the table of its parameters.
 pub(super) const DSCP: ParamSpec =
     ParamSpec { name: "dscp", kind: Kind::Dscps, default: Some(Value::Auto), doc: "the codepoints that it takes. When not given: all" };
 pub(super) const ECN: ParamSpec = ParamSpec {
@@ -23,14 +23,14 @@ pub(super) const HASH: ParamSpec = ParamSpec {
     default: Some(Value::Auto),
     doc: "the share of the flows that it takes, each flow whole, by a hash. When not given: all",
 };
-/// The key of a class for groups of flows.
+/// Key of a class for groups of flows.
 pub const GROUP: ParamSpec = ParamSpec {
     name: "group",
     kind: Kind::Names(Named::Groups),
     default: Some(Value::Auto),
     doc: "the flows that it takes, by the `name` of the `[[flow]]`, both ways. When not given: all",
 };
-/// The key of a class for hosts.
+/// Key of a class for hosts.
 pub const HOST: ParamSpec = ParamSpec {
     name: "host",
     kind: Kind::Names(Named::Hosts),
@@ -38,7 +38,7 @@ pub const HOST: ParamSpec = ParamSpec {
     doc: "the hosts whose packets it takes: what they send and what is sent to them. When not given: all",
 };
 
-/// What tables of classes are called.
+/// Name of the tables of classes.
 pub(super) const CLASS: &str = "class";
 
 /// A set of ECN fields.
@@ -46,7 +46,7 @@ pub(super) const CLASS: &str = "class";
 pub struct Ecns(u8);
 
 impl Ecns {
-    /// Scalable traffic (RFC 9331 section 5.1): ECT(1), and CE, which may have been that.
+    /// Scalable traffic (RFC 9331 section 5.1): ECT(1), and CE, which may have been ECT(1).
     pub const L4S: Ecns = Ecns(1 << Ecn::Ect1 as u8 | 1 << Ecn::Ce as u8);
 
     fn named(word: &str) -> Self {
@@ -58,19 +58,19 @@ impl Ecns {
             _ => Ecns::L4S,
         }
     }
-    /// Whether `ecn` is in it.
+    /// Returns true if `ecn` is in the set.
     #[inline]
     pub const fn has(self, ecn: Ecn) -> bool {
         self.0 >> ecn as u8 & 1 != 0
     }
 }
 
-/// What one class takes, of those it takes anything of: all that each part allows.
+/// Filter of one class among the packets of its parties: a packet must match every part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rule {
     dscp: Option<Dscps>,
     ecn: Option<Ecns>,
-    /// Hashes of flows under the first; the second is the key, so that each class takes a share of its own.
+    /// Bound below which hashes of flows are taken; the second number is the key, so that each class takes a share of its own.
     hash: Option<(u64, u64)>,
 }
 
@@ -80,7 +80,7 @@ impl Rule {
         Rule {
             dscp: class.dscps(DSCP.name),
             ecn: given(ECN.name).map(|name| Ecns::named(class.choice(name))),
-            // Of 2^64 as many as it says; the whole is one less, which no test will find.
+            // A share of 2^64 hashes; the whole is one less than 2^64, which no test will find.
             hash: given(HASH.name).map(|name| ((class.number(name) * 18_446_744_073_709_551_616.0) as u64, key)),
         }
     }
@@ -95,7 +95,7 @@ impl Rule {
     }
 }
 
-/// Whose packets one class takes: of each list that it has, one name must be theirs.
+/// Parties whose packets one class takes: one name of each list that it has must match.
 #[derive(Clone, Copy, Debug, Default)]
 struct Whose {
     groups: Option<&'static [String]>,
@@ -115,18 +115,18 @@ impl Whose {
     }
 }
 
-/// How much of what is of a party a class takes.
+/// Share of a party's packets that a class takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Share {
-    /// Nothing.
+    /// No packets.
     None,
-    /// That with some codepoints, ECN fields or hashes.
+    /// Packets with some codepoints, ECN fields or hashes.
     Some,
-    /// All.
+    /// All packets.
     All,
 }
 
-/// How much the class with these parameters takes of what is of `party`, if nobody before it takes any.
+/// Returns the share of `party`'s packets that the class with these parameters takes, if no class before it takes any.
 pub fn share(class: &Params, party: &Party<'_>) -> Share {
     match (Whose::new(class).takes(party), Rule::new(class, 0).takes_all()) {
         (false, _) => Share::None,
@@ -135,21 +135,21 @@ pub fn share(class: &Params, party: &Party<'_>) -> Share {
     }
 }
 
-/// Tells the classes of one queue apart.
+/// Classifier of the packets of one queue.
 #[derive(Debug)]
 pub struct Classifier {
-    /// Each with the number of its class.
+    /// Rules, each with the number of its class.
     rules: Vec<(Whose, Rule, usize)>,
-    /// The class of what no rule takes.
+    /// Class of the packets that no rule takes.
     rest: usize,
-    /// For each set of parties that the same rules are for, these rules. First: of whom nothing is known.
+    /// Sheets: the rules that apply to a set of parties. The first sheet is for unknown parties.
     sheets: Vec<Vec<(Rule, usize)>>,
-    /// The sheet of each route, as far as that is known; empty where no class goes by it.
+    /// Sheet of each route, as far as that is known; empty if no class selects by party.
     sheet_of: Vec<u32>,
 }
 
 impl Classifier {
-    /// Of the tables `classes`, which [`check`] let pass.
+    /// Returns the classifier of the tables `classes`, which [`check`] let pass.
     pub fn new(classes: &[Params], context: &QueueContext) -> Self {
         let mut rng = context.rng.clone();
         let rules = classes.iter().map(|class| (Whose::new(class), Rule::new(class, rng.next_u64()))).zip(0..);
@@ -158,7 +158,7 @@ impl Classifier {
         let unknown = rules.iter().filter(|(whose, ..)| whose.takes_all()).map(|&(_, rule, class)| (rule, class)).collect();
         Classifier { rules, rest: all.first().map_or(0, |(.., class)| *class), sheets: vec![unknown], sheet_of: Vec::new() }
     }
-    /// Packets with this route are of `party`.
+    /// Records that packets with this route are of `party`.
     pub fn tell(&mut self, route: u32, party: &Party<'_>) {
         if self.rules.iter().all(|(whose, ..)| whose.takes_all()) {
             return;
@@ -176,7 +176,7 @@ impl Classifier {
         }
         self.sheet_of[place] = number as u32;
     }
-    /// The number of the class of `packet`.
+    /// Returns the number of the class of `packet`.
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
         let sheet = self.sheet_of.get(packet.route as usize).map_or(0, |sheet| *sheet as usize);
@@ -184,7 +184,7 @@ impl Classifier {
     }
 }
 
-/// One sentence for the user unless each class can get a packet, and each packet has a class.
+/// Checks that each class can get a packet, and that each packet has a class. The error is one sentence for the user.
 pub(super) fn check(classes: &[Params]) -> Result<(), String> {
     let mut rest = None;
     let mut taken = Dscps::default();
@@ -300,7 +300,7 @@ mod tests {
             "the first has it, and all that it says must hold"
         );
         assert_eq!([7, 3, 5, 9, 2, 8].map(|route| number("EF", route)), [0, 0, 3, 5, 0, 0]);
-        // Of whom nothing is known, and beyond all that is known.
+        // Routes of which nothing is known, and routes beyond all that are known.
         assert_eq!([number("CS0", 6), number("EF", 6), number("CS0", 100), number("EF", 100)], [4, 5, 4, 5]);
         assert!(classifier.sheets.len() <= parties.len() + 1);
     }

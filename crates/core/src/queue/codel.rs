@@ -1,4 +1,4 @@
-//! `codel`: one line that drops or marks as packets leave, once the time they waited has stood over a target (RFC 8289).
+//! `codel`: one queue that drops or marks departing packets, once the delay has stayed over a target (RFC 8289).
 
 mod control;
 
@@ -9,7 +9,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 pub(super) use control::{Codel, CodelConfig, Waiting};
 
-/// Packets that it holds at least where nothing is said: the default of tc-codel(8).
+/// Least default limit in packets: the default of tc-codel(8).
 const LIMIT_PACKETS: u64 = 1000;
 
 pub(super) const TARGET: ParamSpec = ParamSpec {
@@ -34,7 +34,7 @@ pub(super) const CE_THRESHOLD: ParamSpec = ParamSpec {
     doc: "ECN-capable packets that waited longer than this are all marked, with `ecn` or without. When not given: none is for that",
 };
 
-/// Whether ECN-capable packets are marked; `default` as `tc` has it, for `fq_codel` RFC 8290 §5.2.6 too.
+/// Parameter that marks ECN-capable packets; `default` is that of `tc`, and for `fq_codel` also that of RFC 8290 §5.2.6.
 pub(super) const fn ecn(default: bool) -> ParamSpec {
     ParamSpec {
         name: "ecn",
@@ -72,7 +72,7 @@ fn limit(params: &Params, context: &QueueContext) -> Limit {
     roomy_limit_of(params, context, LIMIT_PACKETS)
 }
 
-/// What [`TARGET`], [`INTERVAL`], [`ecn`] and [`CE_THRESHOLD`] say.
+/// Returns the configuration from [`TARGET`], [`INTERVAL`], [`ecn`] and [`CE_THRESHOLD`].
 pub(super) fn config_of(params: &Params, context: &QueueContext) -> CodelConfig {
     CodelConfig {
         target: params.duration(TARGET.name),
@@ -83,7 +83,8 @@ pub(super) fn config_of(params: &Params, context: &QueueContext) -> CodelConfig 
     }
 }
 
-/// RFC 8289 §4.5: the target is a part of the interval, a twentieth to a tenth. To refuse only what is no part of it is our choice.
+/// Checks RFC 8289 §4.5: the target is a part of the interval, a twentieth to a tenth. It is our choice to refuse only a target of a whole
+/// interval or more.
 pub(super) fn check_times(params: &Params) -> Result<(), String> {
     let ms = |name| params.duration(name).as_secs_f64() * 1e3;
     let (target, interval) = (ms(TARGET.name), ms(INTERVAL.name));
@@ -109,7 +110,7 @@ impl Queue for CodelQueue {
         let mut waiting = Waiting { line: self.fifo.backlog(), elsewhere: 0 };
         self.control.dequeue(&self.config, now, &mut waiting, packets, log)
     }
-    // What left the queue empty has ended the dropping state, and one packet alone begins none. Nor has it waited at all.
+    // A packet that left the queue empty has ended the dropping state, and one packet alone begins none. It has not waited either.
     fn passes(&self) -> u32 {
         self.fifo.largest()
     }

@@ -1,4 +1,4 @@
-//! `droptail`: one line; what does not fit is dropped on arrival.
+//! `droptail`: one queue that drops arrivals that do not fit.
 
 use super::fifo::{Fifo, LIMIT, Measure, limit_of};
 use super::{DropReason, Queue, QueueKind, QueueLog, discard};

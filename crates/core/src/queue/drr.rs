@@ -1,4 +1,4 @@
-//! `drr`: flows in lines of their own, served by deficit round robin (Shreedhar and Varghese 1996), without any control of the wait.
+//! `drr`: a queue per flow, served by deficit round robin (Shreedhar and Varghese 1996), without any control of the delay.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ struct Line {
     held: Backlog,
     /// IP bytes that it may still send in its turn.
     deficit: u64,
-    /// Whether its turn has begun.
+    /// True if its turn has begun.
     has_turn: bool,
 }
 
@@ -42,21 +42,21 @@ struct Drr {
     limit: Limit,
     quantum: u64,
     lines: Vec<Line>,
-    /// The lines that hold packets, in order of turns.
+    /// Flow queues that hold packets, in order of turns.
     active: VecDeque<u32>,
     packets: u64,
     bytes: u64,
 }
 
 impl Drr {
-    /// Takes the first packet of a line.
+    /// Takes the first packet of a flow queue.
     fn pop(&mut self, number: u32, packets: &Packets) -> Option<PacketId> {
         let line = &mut self.lines[number as usize];
         let id = line.held.pop(packets)?;
         self.packets -= 1;
         self.bytes -= u64::from(packets[id].ip_len());
         if line.held.is_empty() {
-            // What is left of its deficit is lost: a line does not save up while it has nothing to send.
+            // The rest of its deficit is lost: a flow queue does not save up while it has nothing to send.
             (line.deficit, line.has_turn) = (0, false);
             if self.active.front() == Some(&number) {
                 self.active.pop_front();
@@ -67,7 +67,7 @@ impl Drr {
         Some(id)
     }
 
-    /// The line that holds the most bytes, the first of such lines.
+    /// Returns the flow queue that holds the most bytes, the first of such queues.
     fn longest(&self) -> Option<u32> {
         self.active.iter().rev().copied().max_by_key(|number| self.lines[*number as usize].held.bytes())
     }
@@ -87,7 +87,7 @@ impl Queue for Drr {
         self.packets += 1;
         self.bytes += u64::from(packets[id].ip_len());
         line.held.push(id, packets);
-        // Section III: where there is no room, the line that takes the most of it gives way.
+        // Section III: an arrival without room makes the longest flow queue drop.
         while self.held(self.limit.measure) > self.limit.max {
             let Some(dropped) = self.longest().and_then(|number| self.pop(number, packets)) else { break };
             discard(now, dropped, DropReason::Overflow, packets, log);
@@ -106,7 +106,7 @@ impl Queue for Drr {
                 line.deficit -= len;
                 return self.pop(number, packets);
             }
-            // Its first packet is larger than what it may send: it keeps that for its next turn.
+            // Its first packet is larger than its deficit, which it keeps for its next turn.
             line.has_turn = false;
             self.active.rotate_left(1);
         }
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(rig.depart(9), [201, 102]);
     }
 
-    /// A line that empties loses what is left of its deficit.
+    /// A flow queue that becomes empty loses the rest of its deficit.
     #[test]
     fn nothing_is_saved_up_by_an_empty_line() {
         let mut rig = Rig::new(&[("quantum", Value::Bytes(1000))]);

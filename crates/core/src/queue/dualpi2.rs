@@ -1,4 +1,4 @@
-//! `dualpi2`: two coupled lines, one short for L4S and one for all others (RFC 9332, appendix A).
+//! `dualpi2`: two coupled queues, a short one for L4S and one for all other packets (RFC 9332, appendix A).
 
 mod control;
 
@@ -10,7 +10,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 use control::{Coupled, CoupledConfig, Recur};
 
-/// Packets that it holds at least where nothing is said: the default of tc-dualpi2(8).
+/// Least default limit in packets: the default of tc-dualpi2(8).
 const LIMIT_PACKETS: u64 = 10_000;
 const LONG: Duration = Duration::from_secs(10);
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(10), max: LONG };
@@ -92,7 +92,7 @@ pub const KIND: QueueKind = QueueKind {
     check,
     build: |params, context| {
         let config = config_of(params);
-        // In thousandths: exact, and as fine as anybody says it.
+        // Shares are in thousandths: exact, and fine enough for any user.
         let classic = (params.number("classic_protection") * 1000.0 + 0.5) as u64;
         Box::new(DualPi2 {
             limit: limit(params, &context),
@@ -154,28 +154,28 @@ struct DualPi2 {
     recur_classic: Recur,
 }
 
-/// The L4S line comes first, but while both have packets the classic one gets its share of the bytes.
+/// Scheduler: the L4S queue comes first, but while both have packets the classic queue gets its share of the bytes.
 #[derive(Debug)]
 struct Scheduler {
-    /// The shares, in thousandths.
+    /// Shares, in thousandths.
     classic: u64,
     l4s: u64,
-    /// What the classic line is owed, in thousandths of a byte.
+    /// Service owed to the classic queue, in thousandths of a byte.
     owed: u64,
 }
 
 impl Scheduler {
-    /// Whether the first packet of the classic line is next, of `len` bytes; `l4s` if the other line has one.
+    /// Returns true if the first packet of the classic queue is next, of `len` bytes; `l4s` if the L4S queue has one.
     #[inline]
     fn classic_is_next(&mut self, len: Option<u32>, l4s: bool) -> bool {
         let Some(len) = len.filter(|_| l4s) else {
-            // Nobody waits for the other.
+            // Neither queue waits for the other.
             self.owed = 0;
             return !l4s;
         };
         self.owed >= u64::from(len) * self.l4s
     }
-    /// A packet of `len` bytes is sent while both lines had one.
+    /// Accounts for a packet of `len` bytes that is sent while both queues had one.
     #[inline]
     fn sent(&mut self, is_classic: bool, len: u32) {
         if is_classic {
@@ -187,30 +187,30 @@ impl Scheduler {
 }
 
 impl DualPi2 {
-    /// What the first packet of `line` has waited.
+    /// Returns how long the first packet of `line` has waited.
     fn wait(line: &Backlog, now: Time, packets: &Packets) -> Duration {
         line.first().map_or(Duration::ZERO, |id| now.since(packets[id].stamp))
     }
 
-    /// Does what was due up to `now`: nothing that it depends on changes unless a packet comes or goes.
+    /// Does the updates due up to `now`: their inputs change only when a packet comes or goes.
     #[inline]
     fn catch_up(&mut self, now: Time, packets: &Packets) {
         if self.control.next_update <= now {
             let (l4s, classic) = (&self.l4s, &self.classic);
-            // RFC 9332 appendix A.2, figure 8: of both lines, the longer wait.
+            // RFC 9332 appendix A.2, figure 8: the longer wait of the two queues.
             let qdelay = |at| DualPi2::wait(l4s, at, packets).max(DualPi2::wait(classic, at, packets));
             self.control.update_until(&self.config, now, l4s.is_empty() && classic.is_empty(), qdelay);
         }
     }
 
-    /// RFC 9332 appendix A.2, figure 7: what becomes of the L4S packet `id`: whether it goes out.
+    /// Marks or drops the L4S packet `id` if its chance says so (RFC 9332 appendix A.2, figure 7). Returns true if it goes out.
     #[inline]
     fn send_l4s(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         if self.control.is_overloaded(&self.config) && self.recur_l4s.hits(self.control.p_classic()) {
             discard(now, id, DropReason::Early, packets, log);
             return false;
         }
-        // It counts itself, as the RFC's text does: with a threshold of 1, the last packet of a line is alone.
+        // The packet counts itself, as in the RFC's text: with a threshold of 1, the last packet of a queue is alone.
         let alone = self.l4s.packets() < self.config.th_len;
         let native = if alone { 0.0 } else { self.config.ramp(now.since(packets[id].stamp)) };
         if self.recur_l4s.hits(native.max(self.control.p_coupled(&self.config))) {
@@ -219,7 +219,7 @@ impl DualPi2 {
         true
     }
 
-    /// The same of the classic packet `id`.
+    /// Marks or drops the classic packet `id` if its chance says so. Returns true if it goes out.
     #[inline]
     fn send_classic(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         if self.recur_classic.hits(self.control.p_classic()) && (self.control.is_overloaded(&self.config) || !mark(now, id, packets, log)) {

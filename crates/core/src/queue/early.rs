@@ -1,10 +1,10 @@
-//! Random early detection: the average queue, and which arrivals are to carry the news of congestion.
+//! Random early detection: the average queue, and the arrivals that signal congestion.
 //!
 //! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1(4), 1993,
 //! called FJ93 below; `gentle` is S. Floyd, "Recommendation on using the gentle_ variant of RED", 2000; the adaptation
 //! of max_p is S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED", 2001, called FGS01.
 //!
-//! It holds no packets: the queue that uses it says how much is held, in the unit in which the thresholds are.
+//! It holds no packets: the queue that uses it reports its length, in the unit of the thresholds.
 
 use super::{DropReason, QueueLog, discard, mark};
 use crate::packet::{PacketId, Packets};
@@ -12,30 +12,31 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
-/// What to do with an arrival.
+/// Decision on an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Let it in.
     Accept,
-    /// It is to signal congestion: mark it if it can be marked, else drop it.
+    /// Signal congestion: mark the packet if it can be marked, else drop it.
     Signal,
-    /// The same where the average is over the upper threshold, and RFC 3168 §7 would drop it whether or not it could be marked.
+    /// Signal congestion while the average is over the upper threshold: RFC 3168 §7 would drop the packet whether or not it could be
+    /// marked.
     Severe,
 }
 
-/// What is made of a verdict.
+/// Reaction to a verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marking {
     /// ECN-capable packets are marked, not dropped.
     pub ecn: bool,
-    /// Over the upper threshold they are dropped all the same.
+    /// ECN-capable packets are dropped over the upper threshold.
     pub harddrop: bool,
-    /// What would have been marked, and cannot be, is let in.
+    /// Packets that would be marked but cannot be are let in.
     pub nodrop: bool,
 }
 
 impl Verdict {
-    /// Carries the verdict out as `marking` says; whether the packet `id` may be held.
+    /// Carries the verdict out as `marking` says. Returns true if the packet `id` may be held.
     pub fn apply(self, now: Time, id: PacketId, marking: Marking, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         let marks = match self {
             Verdict::Accept => return true,
@@ -51,10 +52,10 @@ impl Verdict {
     }
 }
 
-/// The constants of one instance.
+/// Constants of one instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedConfig {
-    /// Thresholds on the average, in the unit in which the queue is measured.
+    /// Lower threshold on the average, in the unit in which the queue is measured.
     pub min_threshold: f64,
     /// The upper threshold on the average, in the unit in which the queue is measured.
     pub max_threshold: f64,
@@ -76,21 +77,21 @@ pub struct RedConfig {
     pub rate: Rate,
 }
 
-/// FGS01, the algorithm's figure: max_p adapts so often, additively up and multiplicatively down, within these bounds.
+/// Interval, steps and bounds of the adaptation of max_p, additively up and multiplicatively down (FGS01, the algorithm's figure).
 const INTERVAL: Duration = Duration::from_millis(500);
 const MAX_P_LOW: f64 = 0.01;
 const MAX_P_HIGH: f64 = 0.5;
 const DECREASE: f64 = 0.9;
 
-/// The state of the algorithm.
+/// State of the algorithm.
 #[derive(Debug)]
 pub struct Red {
     config: RedConfig,
     max_p: f64,
     average: f64,
-    /// Arrivals since the last signal while the average was between the thresholds; -1 when it last was below.
+    /// Arrivals since the last signal while the average was between the thresholds; -1 if the average was last below them.
     count: i64,
-    /// While the queue is empty: from when on the line has nothing to send, or until when that is accounted for.
+    /// Time from which on the line has nothing to send while the queue is empty, or up to which that is accounted for.
     silent_from: Time,
     small_time_ps: f64,
     adapt_at: Time,
@@ -98,7 +99,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty queue's.
+    /// Returns the state of an empty queue.
     pub fn new(config: RedConfig, rng: Rng) -> Self {
         Red {
             max_p: config.max_p,
@@ -113,16 +114,16 @@ impl Red {
         }
     }
 
-    /// The average queue, in the unit of the thresholds.
+    /// Returns the average queue, in the unit of the thresholds.
     pub fn average(&self) -> f64 {
         self.average
     }
-    /// `max_p` as adapted.
+    /// Returns `max_p` as adapted.
     pub fn max_p(&self) -> f64 {
         self.max_p
     }
 
-    /// A packet of `ip_len` bytes arrives while `held` is queued.
+    /// Judges the arrival of a packet of `ip_len` bytes while `held` is queued.
     pub fn arrival(&mut self, now: Time, held: u64, ip_len: u32) -> Verdict {
         if self.config.adaptive {
             self.adapt(now);
@@ -131,41 +132,41 @@ impl Red {
         self.decide(ip_len)
     }
 
-    /// The same where another keeps the average of the queue.
+    /// Judges an arrival where another keeps the average of the queue.
     pub(super) fn judge(&mut self, average: f64, ip_len: u32) -> Verdict {
         self.average = average;
         self.decide(ip_len)
     }
 
-    /// A packet of `ip_len` bytes starts its transmission and leaves the queue empty.
+    /// Records that a packet of `ip_len` bytes starts its transmission and leaves the queue empty.
     ///
     /// FJ93 Fig. 2 notes the time when the queue becomes empty; the line is not idle before that packet is out.
     pub fn emptied(&mut self, now: Time, ip_len: u32) {
         self.silent_from = now + self.config.rate.transmit_time(u64::from(ip_len));
     }
 
-    /// The line falls silent at `at`, or did, for a queue that knows so beforehand.
+    /// Records that the line falls silent at `at`, or did, for a queue that knows so beforehand.
     pub fn silent_from(&mut self, at: Time) {
-        // Not back to a silence of which a part is accounted for.
+        // The time does not go back to a silence of which a part is accounted for.
         self.silent_from = self.silent_from.max(at);
     }
 
-    /// FJ93 §4 and Fig. 2: the average is an exponentially weighted one, and during silence it falls as if `m` small
-    /// packets had met an empty queue.
+    /// Updates the average (FJ93 §4 and Fig. 2): an exponentially weighted one. During silence it falls as if `m` small packets had met an
+    /// empty queue.
     pub(super) fn sample(&mut self, now: Time, held: f64) {
         let wq = self.config.wq;
         if held > 0.0 || now <= self.silent_from {
-            // Also when the queue is empty but the line still sends: an ordinary sample, of nothing.
+            // The queue may be empty while the line still sends: then this is an ordinary sample, of zero.
             self.average += wq * (held - self.average);
         } else {
             let m = now.since(self.silent_from).as_ps() as f64 / self.small_time_ps;
             self.average *= libm::pow(1.0 - wq, m);
-            // Should this arrival be dropped, the silence goes on, and this part of it must not count twice.
+            // The silence goes on if this arrival is dropped, and this part of it must not count twice.
             self.silent_from = now;
         }
     }
 
-    /// FJ93 Fig. 2, with the spacing of §7: `count` makes the distance between signals uniform instead of geometric.
+    /// Decides by FJ93 Fig. 2, with the spacing of §7: `count` makes the distance between signals uniform instead of geometric.
     fn decide(&mut self, ip_len: u32) -> Verdict {
         let RedConfig { min_threshold, max_threshold, gentle, scale_by_size, wait, .. } = self.config;
         let average = self.average;
@@ -201,8 +202,8 @@ impl Red {
         if below_max { Verdict::Signal } else { Verdict::Severe }
     }
 
-    /// FGS01: keep the average in the middle fifth between the thresholds. Done at the first arrival after each interval: the average changes at arrivals only, so it is the
-    /// same as on time.
+    /// Adapts `max_p` to keep the average in the middle fifth between the thresholds (FGS01). It is done at the first arrival after each
+    /// interval: the average changes at arrivals only, so the result is the same as on time.
     fn adapt(&mut self, now: Time) {
         let RedConfig { min_threshold, max_threshold, .. } = self.config;
         let span = max_threshold - min_threshold;

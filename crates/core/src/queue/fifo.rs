@@ -1,4 +1,4 @@
-//! First in, first out, with an account of what is held: what every queue of one line shares.
+//! First in, first out, with an account of the packets held: shared by every queue with a single FIFO.
 
 use super::{DropReason, QueueContext, QueueLog, discard};
 use crate::packet::{Line, Packet, PacketId, Packets};
@@ -6,7 +6,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 use crate::units::Capacity;
 
-/// In what a queue counts what it holds.
+/// Unit in which a queue counts its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Measure {
     /// IP bytes.
@@ -16,7 +16,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Of so many packets, of so many bytes together.
+    /// Returns `packets` or `bytes`, whichever is counted.
     #[inline]
     pub const fn of(self, packets: u64, bytes: u64) -> u64 {
         match self {
@@ -24,7 +24,7 @@ impl Measure {
             Measure::Packets => packets,
         }
     }
-    /// What a packet of `ip_len` bytes takes.
+    /// Returns the cost of a packet of `ip_len` bytes.
     #[inline]
     pub const fn cost(self, ip_len: u32) -> u64 {
         match self {
@@ -32,7 +32,7 @@ impl Measure {
             Measure::Packets => 1,
         }
     }
-    /// The unit in words.
+    /// Returns the unit in words.
     pub const fn unit(self) -> &'static str {
         match self {
             Measure::Bytes => "bytes",
@@ -41,17 +41,17 @@ impl Measure {
     }
 }
 
-/// How much may be held, and in what it is counted.
+/// Limit of a queue, and its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
-    /// What is counted.
+    /// Unit of the limit.
     pub measure: Measure,
-    /// The most that may be held.
+    /// Most that may be held.
     pub max: u64,
 }
 
 impl Limit {
-    /// The limit `capacity` means at this place; a BDP is `rate` times `rtt`, in bytes.
+    /// Returns the limit that `capacity` means at this place; a BDP is `rate` times `rtt`, in bytes.
     pub fn new(capacity: Capacity, context: &QueueContext) -> Self {
         match capacity {
             Capacity::Bytes(max) => Limit { measure: Measure::Bytes, max },
@@ -62,13 +62,13 @@ impl Limit {
         }
     }
 
-    /// Whether a packet of `ip_len` bytes may be held beside the `held` that are, counted as [`Limit::measure`] says.
+    /// Returns true if a packet of `ip_len` bytes may be held beside the `held` that are, counted in [`Limit::measure`].
     #[inline]
     pub const fn has_room(&self, held: u64, ip_len: u32) -> bool {
         held + self.measure.cost(ip_len) <= self.max
     }
 
-    /// One sentence for the user unless a packet of the path's MTU fits; `name` is the parameter that sets the limit.
+    /// Checks that a packet of the path's MTU fits. The error is one sentence for the user; `name` is the parameter that sets the limit.
     pub fn check_holds_a_packet(&self, name: &str, context: &QueueContext) -> Result<(), String> {
         if self.max >= self.measure.cost(context.mtu) {
             return Ok(());
@@ -77,7 +77,7 @@ impl Limit {
     }
 }
 
-/// What every queue of one line may hold.
+/// Parameter that limits a single FIFO.
 pub(super) const LIMIT: ParamSpec = ParamSpec {
     name: "limit",
     kind: Kind::Capacity,
@@ -86,18 +86,18 @@ pub(super) const LIMIT: ParamSpec = ParamSpec {
     doc: "the most it holds, the packet in transmission not counted",
 };
 
-/// The limit given by [`LIMIT`].
+/// Returns the limit given by [`LIMIT`].
 pub(super) fn limit_of(params: &Params, context: &QueueContext) -> Limit {
     Limit::new(params.capacity(LIMIT.name), context)
 }
 
-/// The limit of a queue that keeps itself short, and has room for bursts only; `doc` says how many packets it is at least where it is not given.
+/// Returns the limit parameter of a queue that keeps itself short, and has room for bursts only; `doc` gives the least default in packets.
 pub(super) const fn roomy_limit(doc: &'static str) -> ParamSpec {
     ParamSpec { name: LIMIT.name, kind: Kind::Capacity, default: Some(Value::Auto), doc }
 }
 
-/// The limit given by [`roomy_limit`], or else `packets` of them, or what the link sends in 250 ms if that is more (the buffer that RFC 9332
-/// appendix A.1 gives its queue): a fixed number would be less than the delay that the queue aims at where the link is fast.
+/// Returns the limit given by [`roomy_limit`], or else `packets`, or the bytes that the link sends in 250 ms if these are more (the buffer
+/// that RFC 9332 appendix A.1 gives its queue). A fixed number would be less than the delay that the queue aims at where the link is fast.
 pub(super) fn roomy_limit_of(params: &Params, context: &QueueContext, packets: u64) -> Limit {
     if !params.is_auto(LIMIT.name) {
         return limit_of(params, context);
@@ -106,7 +106,7 @@ pub(super) fn roomy_limit_of(params: &Params, context: &QueueContext, packets: u
     Limit { measure: Measure::Packets, max: packets.max(burst) }
 }
 
-/// Packets in a line, and the bytes they take.
+/// Packets in a FIFO, and their bytes.
 #[derive(Debug, Default)]
 pub struct Backlog {
     line: Line,
@@ -152,14 +152,15 @@ impl Backlog {
     pub const fn packets(&self) -> u64 {
         self.line.len() as u64
     }
-    /// Whether nothing is held.
+    /// Returns true if nothing is held.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.line.is_empty()
     }
 }
 
-/// A line with a limit. [`Fifo::enqueue`] drops what does not fit; who drops by other rules asks [`Fifo::fits`] before [`Fifo::push`].
+/// A FIFO with a limit. [`Fifo::enqueue`] drops packets that do not fit; a queue that drops by other rules asks [`Fifo::fits`] before
+/// [`Fifo::push`].
 #[derive(Debug)]
 pub struct Fifo {
     held: Backlog,
@@ -167,11 +168,11 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// An empty line.
+    /// Returns an empty FIFO.
     pub fn new(limit: Limit) -> Self {
         Fifo { held: Backlog::default(), limit }
     }
-    /// Whether `packet` may still be held.
+    /// Returns true if `packet` fits.
     #[inline]
     pub fn fits(&self, packet: &Packet) -> bool {
         self.limit.has_room(self.held(self.limit.measure), packet.ip_len())
@@ -186,7 +187,7 @@ impl Fifo {
             discard(now, id, DropReason::Overflow, packets, log);
         }
     }
-    /// The largest packet, in IP bytes, that fits while nothing is held.
+    /// Returns the largest packet, in IP bytes, that fits while nothing is held.
     pub fn largest(&self) -> u32 {
         match self.limit.measure {
             Measure::Bytes => self.limit.max.try_into().unwrap_or(u32::MAX),
@@ -209,12 +210,12 @@ impl Fifo {
     pub const fn first(&self) -> Option<PacketId> {
         self.held.first()
     }
-    /// The packets themselves, for who takes them by rules of its own.
+    /// Returns the packets themselves, for a queue that takes them by rules of its own.
     #[inline]
     pub fn backlog(&mut self) -> &mut Backlog {
         &mut self.held
     }
-    /// What is held, counted in `measure`.
+    /// Returns how much is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
         measure.of(self.held.packets(), self.held.bytes())

@@ -1,7 +1,7 @@
-//! Flows in lines of their own, served in turn: what every queue that keeps flows apart shares.
+//! Flow queues served in turn: shared by every queue that keeps flows apart.
 //!
-//! Which line a packet belongs to is [`Classifier`]'s; which line is served is deficit round robin with new lines first (RFC 8290, section
-//! 4), in [`FlowQueues`]; what becomes of a packet within its line is the queue's own.
+//! [`Classifier`] selects the flow queue of a packet. [`FlowQueues`] serves flow queues by deficit round robin with new ones first (RFC
+//! 8290, section 4). The queue itself decides on packets within a flow queue.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -34,33 +34,33 @@ pub(super) const QUANTUM: ParamSpec = ParamSpec {
     doc: "IP bytes that a line may send in its turn. When not given: the MTU",
 };
 
-/// Which line a packet belongs to.
+/// Classifier of packets into flow queues.
 #[derive(Debug)]
 pub struct Classifier(By);
 
 #[derive(Debug)]
 enum By {
-    /// By a hash of its flow, keyed so that another seed has other collisions: this many lines.
+    /// Hash of the flow to one of `lines` flow queues, keyed so that another seed has other collisions.
     Hash { lines: u32, key: u64 },
-    /// The line of its flow, in the order in which flows first came. For each route the number of its line plus 1, or 0; and how many there are.
+    /// Flow queues in the order in which flows first came. For each route the number of its queue plus 1, or 0; and the number of queues.
     Each { lines: Vec<u32>, count: u32 },
 }
 
 impl Classifier {
-    /// As [`FLOWS`] and [`COLLISIONS`] say.
+    /// Returns the classifier that [`FLOWS`] and [`COLLISIONS`] describe.
     pub fn new(params: &Params, rng: &mut Rng) -> Self {
         let hashed = Classifier::hash(params.integer(FLOWS.name) as u32, rng);
         if params.boolean(COLLISIONS.name) { hashed } else { Classifier::each() }
     }
-    /// Flows are hashed to so many lines.
+    /// Returns a classifier that hashes flows to `lines` flow queues.
     pub fn hash(lines: u32, rng: &mut Rng) -> Self {
         Classifier(By::Hash { lines, key: rng.next_u64() })
     }
-    /// Each flow has a line of its own.
+    /// Returns a classifier that gives each flow a queue of its own.
     pub fn each() -> Self {
         Classifier(By::Each { lines: Vec::new(), count: 0 })
     }
-    /// The number of the line of the flow with this route.
+    /// Returns the number of the flow queue of this route.
     #[inline]
     pub fn line(&mut self, route: u32) -> usize {
         match &mut self.0 {
@@ -81,7 +81,7 @@ impl Classifier {
     }
 }
 
-/// The hash of the flow with this route: the finalizer of SplitMix64.
+/// Returns the hash of the flow with this route: the finalizer of SplitMix64.
 #[inline]
 pub(super) const fn mix(route: u32, key: u64) -> u64 {
     let mut z = (route as u64).wrapping_add(key);
@@ -90,7 +90,7 @@ pub(super) const fn mix(route: u32, key: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// IP bytes that a line may send in its first turn of all, and in each.
+/// IP bytes that a flow queue may send in its first turn of all, and in each turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Quanta {
     pub first: u64,
@@ -98,44 +98,45 @@ pub struct Quanta {
 }
 
 impl Quanta {
-    /// As [`QUANTUM`] says.
+    /// Returns the quanta that [`QUANTUM`] describes.
     pub fn new(params: &Params, context: &QueueContext) -> Self {
         let each = if params.is_auto(QUANTUM.name) { u64::from(context.mtu) } else { params.integer(QUANTUM.name) };
         Quanta { first: each, each }
     }
 }
 
-/// One line. Of thousands each packet finds its own in no near cache: with the state of `codel` it is one line of the cache, and with a larger state no
-/// more than that takes.
+/// One flow queue. With thousands of them each packet misses the near caches: with the state of `codel` it takes one cache line, and with a
+/// larger state no more than that state needs.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Flow<S> {
     held: Backlog,
     /// IP bytes that it may still send in its turn.
     credit: i32,
-    /// Whether it is in the list of new or of old lines, or parked.
+    /// True if it is in the list of new or of old flow queues, or parked.
     active: bool,
-    /// Whether it waits for its time.
+    /// True if it waits for its time.
     parked: bool,
-    /// Whether it had a turn before.
+    /// True if it had a turn before.
     known: bool,
     state: S,
 }
 
 const _: () = assert!(size_of::<Flow<super::codel::Codel>>() == 64);
 
-/// Lines, each with a state `S` of what controls it.
+/// Flow queues, each with a state `S` of its control.
 #[derive(Debug)]
 pub struct FlowQueues<S> {
     flows: Vec<Flow<S>>,
     classifier: Classifier,
-    /// Lines that began to send a short time ago, and all others that have something to send, or had when their turn came last.
+    /// New flow queues, and old ones: those that have packets, or had when their turn came last.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// Lines that hold packets and wait for their time, and how many packets these have.
+    /// Parked flow queues, which hold packets and wait for their time, and the number of these packets.
     parked: BinaryHeap<Reverse<(Time, u32)>>,
     parked_packets: u64,
-    /// Until when each line may send nothing, in its turn or not. Only as many as were ever parked, and those before them.
+    /// Time until which each flow queue may send nothing, in its turn or not. It covers only those that were ever parked, and those before
+    /// them.
     until: Vec<Time>,
     quanta: Quanta,
     fresh: S,
@@ -144,7 +145,7 @@ pub struct FlowQueues<S> {
 }
 
 impl<S: Clone> FlowQueues<S> {
-    /// Lines whose states are `fresh`.
+    /// Returns flow queues with `fresh` states.
     pub fn new(classifier: Classifier, quanta: Quanta, fresh: S) -> Self {
         FlowQueues {
             flows: Vec::new(),
@@ -161,7 +162,7 @@ impl<S: Clone> FlowQueues<S> {
         }
     }
 
-    /// The number of the line of the flow with this route, which is there.
+    /// Returns the number of the flow queue of this route, and makes sure that it exists.
     #[inline]
     fn number_of(&mut self, route: u32) -> usize {
         let number = self.classifier.line(route);
@@ -173,14 +174,14 @@ impl<S: Clone> FlowQueues<S> {
         number
     }
 
-    /// The line of the flow with this route.
+    /// Returns the flow queue of this route.
     pub fn line_of(&mut self, route: u32) -> (&mut S, &Backlog) {
         let number = self.number_of(route);
         let flow = &mut self.flows[number];
         (&mut flow.state, &flow.held)
     }
 
-    /// The packet `id`, which is stamped with the time, joins its line.
+    /// Adds the packet `id`, which is stamped with the time, to its flow queue.
     #[inline]
     pub fn push(&mut self, id: PacketId, packets: &mut Packets) {
         let number = self.number_of(packets[id].route);
@@ -188,7 +189,7 @@ impl<S: Clone> FlowQueues<S> {
         self.packets += 1;
         self.bytes += u64::from(packets[id].ip_len());
         flow.held.push(id, packets);
-        // RFC 8290 §4.1: a line that is in neither list is a new one, with a quantum of credit.
+        // RFC 8290 §4.1: a flow queue in neither list is a new one, with a quantum of credit.
         if !flow.active {
             let credit = if flow.known { self.quanta.each } else { self.quanta.first };
             (flow.active, flow.known, flow.credit) = (true, true, credit as i32);
@@ -203,14 +204,15 @@ impl<S: Clone> FlowQueues<S> {
         self.parked_packets += u64::from(flow.parked);
     }
 
-    /// The next packet, which `take` takes from the line whose turn it is; it may drop others first. `None` when nothing is held.
+    /// Returns the next packet, which `take` takes from the flow queue whose turn it is; `take` may drop others first. `None` when nothing
+    /// is held.
     #[inline]
     pub fn next(
         &mut self,
         packets: &mut Packets,
         mut take: impl FnMut(&mut S, &mut Backlog, &mut Packets) -> Option<PacketId>,
     ) -> Option<PacketId> {
-        // RFC 8290 §4.2: the first new line, or else the first old one.
+        // RFC 8290 §4.2: the first new flow queue, or else the first old one.
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -231,7 +233,8 @@ impl<S: Clone> FlowQueues<S> {
                 flow.credit -= packets[id].ip_len() as i32;
                 return Some(id);
             }
-            // §4.2: a new line that has nothing becomes an old one before it is forgotten: else one packet at a time would always come first.
+            // §4.2: an empty new flow queue becomes an old one before it is forgotten; otherwise one packet at a time would always come
+            // first.
             list.pop_front();
             if is_new {
                 self.old.push_back(number);
@@ -241,7 +244,7 @@ impl<S: Clone> FlowQueues<S> {
         }
     }
 
-    /// The line that was served last may send nothing before `until`. If it is empty, it is forgotten, but for that.
+    /// Parks the flow queue that was served last: it may send nothing before `until`. An empty one is forgotten, except for that time.
     pub fn park(&mut self, until: Time) {
         let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
         let number = list.pop_front().expect("a line that was served is the first of its list");
@@ -258,7 +261,7 @@ impl<S: Clone> FlowQueues<S> {
         }
     }
 
-    /// Lines whose time has come by `now` are old ones again.
+    /// Makes the flow queues whose time has come by `now` old ones again.
     pub fn release(&mut self, now: Time) {
         while let Some(&Reverse((until, number))) = self.parked.peek()
             && until <= now
@@ -271,7 +274,7 @@ impl<S: Clone> FlowQueues<S> {
         }
     }
 
-    /// The first time from `from` on at which a line has a packet and may send it.
+    /// Returns the first time from `from` on at which a flow queue has a packet and may send it.
     pub fn opens(&self, from: Time) -> Time {
         match self.parked.peek() {
             Some(&Reverse((until, _))) if self.packets == self.parked_packets => from.max(until),
@@ -279,15 +282,15 @@ impl<S: Clone> FlowQueues<S> {
         }
     }
 
-    /// The link is idle and nothing is held: whoever is asked for a packet then finds every line empty, and forgets them all.
+    /// Forgets all flow queues: the link is idle and nothing is held, so a request for a packet finds each of them empty.
     pub fn idle(&mut self) {
         for number in self.new.drain(..).chain(self.old.drain(..)) {
             self.flows[number as usize].active = false;
         }
     }
 
-    /// Takes the first packets of the line that holds the most bytes, the first of such lines: half of them, but at most `most`. None if nothing
-    /// is held.
+    /// Takes the first packets of the flow queue that holds the most bytes, the first of such queues: half of them, but at most `most`.
+    /// Takes none if nothing is held.
     pub fn shorten_fattest(&mut self, most: u64, packets: &mut Packets, mut dropped: impl FnMut(PacketId, &mut Packets)) {
         let fattest = self.flows.iter().enumerate().rev().max_by_key(|(_, flow)| flow.held.bytes());
         let Some((number, _)) = fattest else { return };
@@ -305,13 +308,13 @@ impl<S: Clone> FlowQueues<S> {
         debug_assert!(!flow.parked, "nobody parks lines and shortens them");
     }
 
-    /// Lines that have something to send.
+    /// Returns the number of flow queues that have packets to send.
     #[cfg(test)]
     pub fn lines_in_use(&self) -> usize {
         self.flows.iter().filter(|flow| !flow.held.is_empty()).count()
     }
 
-    /// What is held, counted in `measure`.
+    /// Returns how much is held, counted in `measure`.
     #[inline]
     pub fn held(&self, measure: Measure) -> u64 {
         measure.of(self.packets, self.bytes)

@@ -1,4 +1,4 @@
-//! `fq`: the fair queue of a sending host: a line for each flow, in turn by bytes, and no flow faster than it may be.
+//! `fq`: the fair queue of a sending host: a queue per flow, served in turn by bytes, and no flow faster than its rate.
 
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
 use super::flows::{Classifier, FlowQueues, Quanta};
@@ -8,7 +8,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::Time;
 use crate::units::Rate;
 
-/// Packets that it holds at least where nothing is said: the default of tc-fq(8), as all others.
+/// Least default limit in packets: the default of tc-fq(8), as all other defaults.
 const LIMIT_PACKETS: u64 = 10_000;
 
 /// The registry entry.
@@ -112,7 +112,7 @@ mod tests {
     use crate::packet::Way;
     use crate::time::Duration;
 
-    /// Which of the packets leaves when, in microseconds, that all come at zero, `(flow, packets, size)`, on a link of 120 Mb/s. The number of a
+    /// Returns when each packet leaves, in microseconds. All come at zero, `(flow, packets, size)`, to a link of 120 Mb/s. The number of a
     /// packet is `100 flow + n`.
     fn departures(given: &[(&'static str, Value)], flows: &[(u32, u32, u16)]) -> (Vec<(u32, u64)>, Ledger) {
         let mut params = Params::defaults(KIND.params);
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(left.len(), 3);
     }
 
-    /// While all flows wait for their time, one that comes may go at once; and it is told when the first may.
+    /// A new flow may go at once while all others wait for their time; and the queue tells when the first may.
     #[test]
     fn it_says_when_the_next_may_go() {
         let mut params = Params::defaults(KIND.params);
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(queue.opens(at(300)), at(300));
         let id = queue.dequeue(at(300), &mut packets, &mut log).unwrap();
         assert_eq!((packets.segment(id).seq, queue.opens(at(300))), (7, at(1005)));
-        // The line of flow 2 is empty; a packet that comes now waits for its time as well.
+        // The queue of flow 2 is empty; a packet that comes now waits for its time as well.
         arrive(&mut *queue, &mut packets, 400, 8, 2);
         queue.dequeue(at(1005), &mut packets, &mut log).unwrap();
         assert_eq!(queue.opens(at(1005)), at(1300));

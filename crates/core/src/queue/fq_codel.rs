@@ -1,4 +1,4 @@
-//! `fq_codel`: flows in lines of their own, each under `codel`, served in turn, new ones first (RFC 8290).
+//! `fq_codel`: a queue per flow, each under `codel`, served in turn, new ones first (RFC 8290).
 
 use super::codel::{self, Codel, CodelConfig, Waiting};
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
@@ -8,9 +8,9 @@ use crate::packet::{PacketId, Packets};
 use crate::params::Params;
 use crate::time::Time;
 
-/// Packets that it holds at least where nothing is said (RFC 8290 §5.2.3).
+/// Least default limit in packets (RFC 8290 §5.2.3).
 const LIMIT_PACKETS: u64 = 10_240;
-/// RFC 8290 §4.1: as many at most are dropped at once.
+/// Most packets that are dropped at once (RFC 8290 §4.1).
 const BATCH: u64 = 64;
 
 /// The registry entry.
@@ -56,7 +56,7 @@ impl Queue for FqCodel {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         packets[id].stamp = now;
         self.flows.push(id, packets);
-        // RFC 8290 §4.1: the arrival itself may be in the line that is shortened.
+        // RFC 8290 §4.1: the arrival itself may be in the flow queue that is shortened.
         while self.flows.held(self.limit.measure) > self.limit.max {
             self.flows.shorten_fattest(BATCH, packets, |id, packets| discard(now, id, DropReason::Overflow, packets, log));
         }
@@ -72,7 +72,7 @@ impl Queue for FqCodel {
         })
     }
     fn pass(&mut self, idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
-        // Every line was empty, of which each line's control takes note (RFC 8289 §5.6).
+        // Every flow queue was empty, and each one's control takes note (RFC 8289 §5.6).
         let none = self.dequeue(idle, packets, log);
         debug_assert!(none.is_none(), "a packet passes where nothing is held");
         self.enqueue(now, id, packets, log);

@@ -1,4 +1,4 @@
-//! `fq_pie`: flows in lines of their own, each under `pie`, served in turn, new ones first.
+//! `fq_pie`: a queue per flow, each under `pie`, served in turn, new ones first.
 
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
 use super::flows::{self, Classifier, FlowQueues, Quanta};
@@ -9,7 +9,7 @@ use crate::params::Params;
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// Packets that it holds at least where nothing is said: the default of tc-fq_pie(8).
+/// Least default limit in packets: the default of tc-fq_pie(8).
 const LIMIT_PACKETS: u64 = 10_240;
 
 /// The registry entry.
@@ -88,8 +88,8 @@ mod tests {
     use crate::time::Duration;
     use crate::units::Capacity;
 
-    /// A packet leaves each ms. Flow 1 sends 1.25 in that time, which is dropped by a probability of its own; flow 2 sends one each 20 ms, which all leave at
-    /// once.
+    /// One packet leaves per ms. Flow 1 sends 1.25 in that time, and has a drop probability of its own; flow 2 sends one each 20 ms, and
+    /// all of them leave at once.
     #[test]
     fn each_line_has_a_probability_of_its_own() {
         let mut params = Params::defaults(KIND.params);

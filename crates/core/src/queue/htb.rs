@@ -1,9 +1,9 @@
-//! `htb`: hierarchical token buckets: each class has a rate of its own, and borrows what others do not use, up to its ceil.
+//! `htb`: hierarchical token buckets: each class has a rate of its own, and borrows unused bandwidth of others, up to its ceil.
 //!
-//! The model is that of tc-htb(8) and of link-sharing (Floyd and Van Jacobson 1995, called FJ95 below). Two buckets say how far a class is
-//! ahead of its `rate` and of its `ceil`. A class may send if it is not ahead of its own rate, or if a class around it lends: one that is
-//! not ahead of its rate. None goes beyond its ceil, whoever lends. Who sends on its own rate comes before who borrows, and who borrows
-//! from near before who borrows from far; then priorities count, and then it is deficit round robin.
+//! The model is that of tc-htb(8) and of link-sharing (Floyd and Van Jacobson 1995, called FJ95 below). Two buckets measure how far a class
+//! is ahead of its `rate` and of its `ceil`. A class may send if it is not ahead of its own rate, or if a class around it lends, which must
+//! not be ahead of its rate either. No class exceeds its ceil, whoever lends. Classes that send on their own rate come before classes that
+//! borrow, and borrowing from near comes before borrowing from far. Then priorities count, and then deficit round robin.
 
 mod params;
 mod turns;
@@ -25,12 +25,12 @@ pub const KIND: QueueKind = QueueKind {
     build: |params, context| Box::new(params::build(params, &context)),
 };
 
-/// A class, or all of them together.
+/// A class, or the root of all classes.
 #[derive(Debug)]
 struct Node {
-    /// The one around it.
+    /// Parent class.
     parent: Option<usize>,
-    /// How many there are below it on the longest way down: 0 for a leaf.
+    /// Levels below it on the longest way down: 0 for a leaf.
     height: usize,
     rate: Bucket,
     ceil: Bucket,
@@ -39,9 +39,9 @@ struct Node {
 
 #[derive(Debug)]
 enum Within {
-    /// Classes: who is which, and their nodes.
+    /// Inner class: the classifier, and the nodes of its classes.
     Classes(Classifier, Vec<usize>),
-    /// A queue: the number of the leaf.
+    /// Leaf: its number.
     Leaf(usize),
 }
 
@@ -53,11 +53,11 @@ struct Leaf {
 
 struct Htb {
     mtu: u32,
-    /// Each behind the one around it; the first holds all.
+    /// Nodes, each behind its parent; the first holds all.
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
     turns: Turns,
-    /// For each leaf the ring in which it may send: for who chooses.
+    /// Ring in which each leaf may send, for the scheduler.
     rings: Vec<Option<Ring>>,
 }
 
@@ -72,12 +72,12 @@ impl Htb {
         }
     }
 
-    /// The node, and those around it, from the inside.
+    /// Returns the node and its ancestors, from the inside.
     fn path(&self, node: usize) -> impl Iterator<Item = &Node> {
         std::iter::successors(Some(&self.nodes[node]), |node| Some(&self.nodes[node.parent?]))
     }
 
-    /// The first time from `from` on at which the leaf may send what it holds, as far as its own and borrowed tokens go.
+    /// Returns the first time from `from` on at which the leaf may send its packets, as far as its own and borrowed tokens go.
     fn opens_leaf(&self, leaf: &Leaf, from: Time) -> Time {
         let opens = |bucket: &Bucket| bucket.opens(from, self.mtu);
         let within_ceils = self.path(leaf.node).map(|node| opens(&node.ceil)).max();
@@ -85,7 +85,8 @@ impl Htb {
         leaf.queue.opens(within_ceils.max(lent).unwrap_or(from))
     }
 
-    /// How high above the leaf the class is that lends to it, 0 if it needs none. `None`: none does, now that buckets are filled.
+    /// Returns the height above the leaf of the class that lends to it, 0 if it needs none. `None`: no class lends, now that buckets are
+    /// filled.
     fn lender(&self, leaf: &Leaf) -> Option<usize> {
         if self.path(leaf.node).any(|node| !node.ceil.has(self.mtu)) {
             return None;
@@ -93,7 +94,7 @@ impl Htb {
         self.path(leaf.node).find(|node| node.rate.has(self.mtu)).map(|node| node.height)
     }
 
-    /// The leaf that sends at `now`.
+    /// Returns the leaf that sends at `now`.
     fn choose(&mut self, now: Time) -> Option<(Ring, usize)> {
         self.nodes.iter_mut().for_each(|node| {
             node.rate.fill(now);
@@ -111,8 +112,8 @@ impl Htb {
         chosen
     }
 
-    /// A packet of `len` bytes of `leaf` is sent, with what a class lent that is so high. It counts at each ceil; and at the rate of who
-    /// lent and of all around, for whom it is traffic of their own.
+    /// Accounts for a packet of `len` bytes of `leaf`, sent with tokens of a class of that height. It counts at each ceil, and at the rates
+    /// of the lender and of all its ancestors, for which it is own traffic.
     fn charge(&mut self, leaf: usize, height: usize, len: u32) {
         let mut next = Some(self.leaves[leaf].node);
         while let Some(number) = next {
@@ -136,7 +137,7 @@ impl Queue for Htb {
             return None;
         }
         let now = self.opens(now);
-        // Who dropped all that it could have sent makes room for another.
+        // A leaf that dropped all that it could have sent makes room for another.
         while let Some((ring, leaf)) = self.choose(now) {
             if let Some(id) = self.leaves[leaf].queue.dequeue(now, packets, log) {
                 let len = packets[id].ip_len();

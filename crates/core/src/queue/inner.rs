@@ -1,4 +1,4 @@
-//! Queues inside queues: how they are found in the parameters of what is around them, checked and built.
+//! Queues inside queues: found in the parameters of the outer queue, checked and built.
 
 use super::classes::CLASS;
 use super::fifo::LIMIT;
@@ -8,7 +8,7 @@ use crate::rng::Rng;
 use crate::time::Duration;
 use crate::units::{Capacity, Rate};
 
-/// What holds the packets of a queue that only says when they go, or of one of its classes.
+/// Queue that holds the packets of a scheduler or shaper, or of one of its classes.
 pub(super) const QUEUE: ParamSpec = ParamSpec {
     name: "queue",
     kind: Kind::Queue,
@@ -16,7 +16,8 @@ pub(super) const QUEUE: ParamSpec = ParamSpec {
     doc: "any queue: what holds the packets. A bdp inside is that of the rate there. When not given: `droptail` of one bdp, and of 10 packets of the MTU at least",
 };
 
-/// The rate at which what is inside of `params` can be served at most: their `ceil`, or else their `rate`, or else that `around`.
+/// Returns the greatest rate at which the queue inside of `params` can be served: their `ceil`, or else their `rate`, or else that
+/// `around`.
 fn rate_inside(params: &Params, around: Rate) -> Rate {
     let given = |wanted| {
         params.0.iter().find_map(|(name, value)| if let (true, Value::Rate(rate)) = (*name == wanted, value) { Some(*rate) } else { None })
@@ -25,42 +26,42 @@ fn rate_inside(params: &Params, around: Rate) -> Rate {
 }
 
 impl QueueContext {
-    /// The place inside of `params`, which is called so among those beside it.
+    /// Returns the place inside of `params`, with the name `name` among its siblings.
     pub(super) fn inside(&self, params: &Params, name: &str) -> Self {
         let rng = Rng::named(self.rng.clone().next_u64(), name);
         QueueContext { rate: rate_inside(params, self.rate), rng, ..self.clone() }
     }
 }
 
-/// What a table of the array `name` is called, by its place.
+/// Returns the name of a table of the array `name`, by its place.
 fn called(name: &str, place: usize) -> String {
     format!("{name} {}", place + 1)
 }
 
-/// The queue inside of `params`, whose place is `context`.
+/// Builds the queue inside of `params`, whose place is `context`.
 pub(super) fn inner(params: &Params, context: &QueueContext) -> Box<dyn Queue + Send> {
     let place = context.inside(params, QUEUE.name);
     let choice = params.queue(QUEUE.name).map_or_else(|| usual(&place), |choice| (*choice).clone());
     build(&choice, place)
 }
 
-/// What holds packets where nothing is said.
+/// Returns the queue that holds packets if none is given.
 fn usual(place: &QueueContext) -> Choice {
     let bytes = place.rate.bytes_in(place.rtt).max(10 * u64::from(place.mtu));
     super::choice(super::droptail::KIND.name).with(&[(LIMIT.name, Value::Capacity(Capacity::Bytes(bytes)))])
 }
 
-/// The place of the class with this number, from 0, of a queue with these parameters.
+/// Returns the place of the class with this number, from 0, of a queue with these parameters.
 pub(super) fn place_of_class(params: &Params, number: usize, context: &QueueContext) -> QueueContext {
     context.inside(params, &called(CLASS, number))
 }
 
-/// Makes the queue, and all that is inside.
+/// Builds the queue, and all queues inside.
 pub fn build(choice: &Choice, context: QueueContext) -> Box<dyn Queue + Send> {
     (named(choice.kind).build)(&choice.params, context)
 }
 
-/// One sentence for the user unless the queue can work here, and all that is inside.
+/// Checks that the queue can work here, and all queues inside. The error is one sentence for the user.
 pub fn check(choice: &Choice, context: &QueueContext) -> Result<(), String> {
     (named(choice.kind).check)(&choice.params, context)?;
     check_inside(&choice.params, context)
@@ -84,7 +85,7 @@ fn check_inside(params: &Params, context: &QueueContext) -> Result<(), String> {
     Ok(())
 }
 
-/// The same with BDPs as bytes, also inside: the rate there times `rtt`.
+/// Returns `params` with BDPs as bytes, also inside: the rate there times `rtt`.
 pub fn in_bytes(params: &Params, rate: Rate, rtt: Duration) -> Params {
     let inside = rate_inside(params, rate);
     let settled = |value: Value| match value {

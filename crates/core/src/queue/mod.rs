@@ -42,10 +42,10 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
-/// The reasons to drop a packet, with the word that names each in results. This is the only list of them.
+/// Reasons to drop a packet, with the word that names each in results. This is the only list of them.
 macro_rules! drop_reasons {
     ($($reason:ident, $word:literal, $doc:literal;)*) => {
-        /// Why a packet was dropped. Kept apart in every counter.
+        /// Reason why a packet was dropped. Every counter keeps the reasons apart.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
         pub enum DropReason {
             $(#[doc = $doc] $reason,)*
@@ -55,15 +55,15 @@ macro_rules! drop_reasons {
             /// Every reason, in the order of the counters.
             pub const ALL: &[DropReason] = &[$(DropReason::$reason),*];
 
-            /// Its counter in the results of a link: `drops_overflow`.
+            /// Returns its counter in the results of a link: `drops_overflow`.
             pub const fn column(self) -> &'static str {
                 match self { $(DropReason::$reason => concat!("drops_", $word)),* }
             }
-            /// The kind of event that a drop for this reason is: `dropped_overflow`.
+            /// Returns its kind of event: `dropped_overflow`.
             pub const fn event(self) -> &'static str {
                 match self { $(DropReason::$reason => concat!("dropped_", $word)),* }
             }
-            /// What it means, in one line.
+            /// Meaning, in one line.
             pub const fn summary(self) -> &'static str {
                 match self { $(DropReason::$reason => $doc),* }
             }
@@ -82,23 +82,23 @@ drop_reasons! {
     AckFilter, "ack_filter", "an ACK filter left it out: an ACK behind it in the queue said all that it did";
 }
 
-/// Where a queue reports what it did to a packet.
+/// Log to which a queue reports drops and marks.
 pub trait QueueLog {
-    /// The packet `id` was dropped; it is still there.
+    /// Records that the packet `id` was dropped; it is still there.
     fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason);
-    /// The packet `id` was marked CE instead of dropped.
+    /// Records that the packet `id` was marked CE instead of dropped.
     fn marked(&mut self, now: Time, id: PacketId, packets: &Packets);
-    /// A line carried a packet twice: `id` is the copy. No queue does that.
+    /// Records that a line carried a packet twice: `id` is the copy. No queue does that.
     fn duplicated(&mut self, _now: Time, _id: PacketId, _packets: &Packets) {}
 }
 
-/// A packet of `packets` is dropped: `log` is told, and its slot is free.
+/// Drops a packet of `packets`: `log` is told, and its slot is free.
 pub fn discard(now: Time, id: PacketId, reason: DropReason, packets: &mut Packets, log: &mut dyn QueueLog) {
     log.dropped(now, id, packets, reason);
     packets.remove(id);
 }
 
-/// The packet `id` is marked if it is ECN-capable, which is returned. RFC 3168 §5: CE instead of ECT; CE stays CE.
+/// Marks the packet `id` if it is ECN-capable, and returns true if it is. RFC 3168 §5: CE instead of ECT; CE stays CE.
 #[inline]
 fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
     let capable = packets[id].ecn != Ecn::NotEct;
@@ -109,12 +109,12 @@ fn mark(now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) 
     capable
 }
 
-/// Whose packets have a route.
+/// Sender, receiver and group of the packets of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Party<'a> {
-    /// The group that the flow is of; empty where none is known.
+    /// Group of the flow; empty if none is known.
     pub group: &'a str,
-    /// The hosts at its ends: where its packets come from, and where they go.
+    /// Hosts at its ends: the source and the destination of its packets.
     pub hosts: [&'a str; 2],
 }
 
@@ -126,50 +126,52 @@ pub struct Party<'a> {
 pub trait Queue {
     /// Takes the packet `id` in and sets its stamp to `now`, or drops it (or another) by [`discard`].
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog);
-    /// The next packet to transmit; `None` only when nothing is held (any more), or when all was dropped that could leave now and the rest may
-    /// not yet ([`Queue::shapes`]). Asked before it opens, it gives one as if it had opened: so a queue can be emptied.
+    /// Returns the next packet to transmit. `None` only when nothing is held (any more), or when all packets that could leave now were
+    /// dropped and the rest may not leave yet ([`Queue::shapes`]). A queue asked before it opens gives a packet as if it had opened: so a
+    /// queue can be emptied.
     fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId>;
-    /// The packet `id` finds this queue empty and its link idle: whether it goes out at once. The same as an `enqueue` and a `dequeue` at `now`, as one
-    /// call; a queue that need not look at such a packet says so here, for speed. The link asked for a packet at `idle`, when it had sent the last one,
-    /// and there was none: a queue that takes note of that does so here.
+    /// Passes the packet `id`, which finds this queue empty and its link idle. Returns true if it goes out at once. This is an `enqueue`
+    /// and a `dequeue` at `now` in one call; a queue that need not look at such a packet says so here, for speed. The link asked for a
+    /// packet at `idle`, when it had sent the last one, and there was none: a queue that takes note of that does so here.
     fn pass(&mut self, _idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         self.enqueue(now, id, packets, log);
         self.dequeue(now, packets, log).is_some()
     }
-    /// A packet of up to so many bytes that finds this queue empty and its link idle always goes out at once, and the queue keeps nothing
-    /// of it in mind: it need not be asked to [`Queue::pass`] it. For the life of the queue, which has no clock.
+    /// Returns the size in bytes up to which a packet that finds this queue empty and its link idle always goes out at once, and leaves no
+    /// trace in the queue: it need not be asked to [`Queue::pass`] it. The answer holds for the life of the queue, which has no clock.
     fn passes(&self) -> u32 {
         0
     }
-    /// Whether it may hold packets back from an idle link: then [`Queue::opens`] says until when, and it is never asked to [`Queue::pass`] one. For the
-    /// life of the queue.
+    /// True if it may hold packets back from an idle link: then [`Queue::opens`] says until when, and it is never asked to [`Queue::pass`]
+    /// one. The answer holds for the life of the queue.
     fn shapes(&self) -> bool {
         false
     }
-    /// Of a queue that shapes and holds something: the first time from `from` on at which it has a packet to transmit. It is asked for none before.
-    /// Until then an arrival may make it earlier, and nothing makes it later.
+    /// Returns the first time from `from` on at which a queue that shapes and holds something has a packet to transmit. It is asked for
+    /// none before. Until then an arrival may make that time earlier, and nothing makes it later.
     fn opens(&self, from: Time) -> Time {
         from
     }
-    /// The packet that leaves next, whatever comes before it does; `None` where that is not known beforehand.
+    /// Returns the packet that leaves next, whatever comes before it does; `None` if that is not known beforehand.
     fn first(&self) -> Option<PacketId> {
         None
     }
-    /// What is held, counted in `measure`.
+    /// Returns how much is held, counted in `measure`.
     fn held(&self, measure: Measure) -> u64;
-    /// Packets with this [`Packet::route`](crate::packet::Packet::route) are of `party`: told before the first of them comes, for a queue whose
-    /// classes go by that, or that has such queues inside. Nobody is told of a packet that is of nobody known.
+    /// Tells the queue that packets with this [`Packet::route`](crate::packet::Packet::route) are of `party`, before the first of them
+    /// comes. It is for queues whose classes select by party, or that have such queues inside. Packets of unknown parties are not
+    /// announced.
     fn tell(&mut self, _route: u32, _party: &Party<'_>) {}
-    /// When the queue wants `handle_timeout`, for queues that act on a clock (PIE): such a queue always has a time,
-    /// from its making on.
+    /// Returns when the queue wants `handle_timeout`, for queues that act on a clock (PIE): such a queue always has a time, from its making
+    /// on.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
-    /// The time asked for has come.
+    /// Handles the timeout that was asked for.
     fn handle_timeout(&mut self, _now: Time) {}
 }
 
-/// What a queue is told of its place when it is made.
+/// Facts about its place that a queue is given when it is made.
 #[derive(Clone, Debug)]
 pub struct QueueContext {
     /// Rate of the link it feeds (of framed packets).
@@ -184,18 +186,18 @@ pub struct QueueContext {
 
 /// One kind of queue.
 pub struct QueueKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say ("min_threshold must be under max_threshold").
     /// `Err` is one sentence for the user.
     pub check: fn(&Params, &QueueContext) -> Result<(), String>,
-    /// Makes one, for one link.
+    /// Builds a queue, for one link.
     pub build: fn(&Params, QueueContext) -> Box<dyn Queue + Send>,
 }
 

@@ -1,4 +1,4 @@
-//! `pfifo_head_drop`: one line; what does not fit makes room for itself by the drop of the oldest packet.
+//! `pfifo_head_drop`: one queue; an arrival that does not fit makes room by dropping the oldest packets.
 
 use super::fifo::{Fifo, LIMIT, Measure, limit_of};
 use super::{DropReason, Queue, QueueKind, QueueLog, discard};
@@ -48,7 +48,7 @@ mod tests {
     use crate::params::{Params, Value};
     use crate::units::Capacity;
 
-    /// 4000 bytes: a large packet pushes out as many of the oldest as it takes, and no more.
+    /// A large packet drops as many of the oldest as it needs, and no more: the limit is 4000 bytes.
     #[test]
     fn the_oldest_make_room() {
         let mut params = Params::defaults(KIND.params);

@@ -1,4 +1,4 @@
-//! `pie`: one line that drops or marks arrivals at random, with a probability that keeps the wait at a target (RFC 8033).
+//! `pie`: one queue that drops or marks arrivals at random, with a probability that keeps the delay at a target (RFC 8033).
 
 mod control;
 
@@ -10,7 +10,7 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 pub(super) use control::{Pie, PieConfig};
 
-/// Packets that it holds at least where nothing is said: the default of tc-pie(8).
+/// Least default limit in packets: the default of tc-pie(8).
 const LIMIT_PACKETS: u64 = 1000;
 
 const fn flag(name: &'static str, default: bool, doc: &'static str) -> ParamSpec {
@@ -76,7 +76,7 @@ fn limit(params: &Params, context: &QueueContext) -> Limit {
     roomy_limit_of(params, context, LIMIT_PACKETS)
 }
 
-/// What the parameters of the control say.
+/// Returns the configuration of the control from the parameters.
 pub(super) fn config_of(params: &Params, context: &QueueContext) -> PieConfig {
     PieConfig {
         target: params.duration(TARGET.name),

@@ -1,4 +1,4 @@
-//! `policer`: a token bucket that drops what exceeds it, in front of one line.
+//! `policer`: a token bucket that drops the excess, in front of one queue.
 
 use super::bucket::Bucket;
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
@@ -35,12 +35,12 @@ pub const KIND: QueueKind = QueueKind {
     },
 };
 
-/// The rate given, or that of the link.
+/// Returns the rate given, or that of the link.
 pub(super) fn rate_of(params: &Params, context: &QueueContext) -> Rate {
     if params.is_auto("rate") { context.rate } else { params.rate("rate") }
 }
 
-/// The size of the bucket in bytes; a packet is one of the MTU.
+/// Returns the size of the bucket in bytes; a packet is one of the MTU.
 pub(super) fn burst_of(params: &Params, context: &QueueContext) -> u64 {
     let burst = Limit::new(params.capacity("burst"), context);
     match burst.measure {
@@ -64,7 +64,7 @@ impl Queue for Policer {
         // RFC 2697 section 3: the bucket fills at the rate, up to the burst.
         self.bucket.fill(now);
         let len = packets[id].ip_len();
-        // What is dropped takes no tokens; that includes what does not fit into the line.
+        // Dropped packets take no tokens, nor do packets that do not fit into the queue.
         if !self.bucket.has(len) || !self.fifo.fits(&packets[id]) {
             discard(now, id, DropReason::Overflow, packets, log);
             return;
@@ -97,7 +97,7 @@ mod tests {
         (KIND.build)(&params, context)
     }
 
-    /// How many of `count` packets of 1500 bytes pass that come each `us` microseconds from `start` on.
+    /// Returns how many of `count` packets of 1500 bytes pass that come each `us` microseconds from `start` on.
     fn passed(queue: &mut dyn Queue, start: Time, count: u32, us: u64) -> usize {
         let (mut packets, mut log) = (Packets::new(), Ledger::default());
         for n in 0..count {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate() {
-        // 12 Mb/s is a packet each millisecond; ten in a millisecond find ten packets of tokens, and one more for the time.
+        // One packet per millisecond is 12 Mb/s; ten in a millisecond find ten packets of tokens, and one more for the time.
         let mut queue = policer(12_000_000, Capacity::Packets(10));
         assert_eq!(passed(&mut *queue, Time::ZERO, 1000, 100), 10 + 99);
     }

@@ -21,7 +21,7 @@ pub(super) const TRANSMIT_PER_PEER: ParamSpec = buffers(
 );
 pub(super) const RESERVED_PER_PEER: ParamSpec = buffers(
     "reserved_per_peer",
-    // The paper says that some are guaranteed to each peer, not how many. With one busy peer it makes no difference.
+    // The paper says that some buffers are guaranteed to each peer, not how many. With one busy peer it makes no difference.
     Value::Count(0),
     "transmit-side buffers guaranteed to each peer card; the rest is the common pool",
 );
@@ -36,31 +36,31 @@ pub(super) const fn buffers(name: &'static str, default: Value, doc: &'static st
     ParamSpec { name, kind: Kind::Count { unit: "buffers", min: 0, max: 1 << 24 }, default: Some(default), doc }
 }
 
-/// A count, if the user gave it.
+/// Returns a count, if the user gave it.
 pub(super) fn given(params: &Params, name: &str) -> Option<u64> {
     (!params.is_auto(name)).then(|| params.integer(name))
 }
 
-/// How the buffers are divided.
+/// Division of the buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes a buffer holds.
     pub buffer_size: u32,
     /// Transmit-side buffers of all peers together.
     pub transmit: u64,
-    /// The most of them that one peer may take.
+    /// Most of these buffers that one peer may take.
     pub per_peer: u64,
-    /// Of them, guaranteed to each of the first `peers` peers.
+    /// Buffers of `transmit` guaranteed to each of the first `peers` peers.
     pub reserved: u64,
-    /// How many peers have reserved buffers.
+    /// Peers that have reserved buffers.
     pub peers: u64,
     /// Receive-side buffers of each peer card.
     pub receive: u64,
 }
 
 impl Shape {
-    /// The division the shared parameters describe, of `transmit` buffers on the transmit side. One peer may take
-    /// `per_peer` of them where `transmit_per_peer` is not given; `receive` says how many then are on its receive side.
+    /// Returns the division that the shared parameters describe, of `transmit` buffers on the transmit side. One peer may take `per_peer`
+    /// of them where `transmit_per_peer` is not given; `receive` returns the number then on its receive side.
     pub(super) fn new(params: &Params, transmit: u64, per_peer: u64, receive: impl Fn(u64) -> u64) -> Self {
         let per_peer = given(params, "transmit_per_peer").unwrap_or(per_peer);
         Shape {
@@ -73,13 +73,13 @@ impl Shape {
         }
     }
 
-    /// Buffers a packet of `ip_len` bytes takes.
+    /// Returns the buffers that a packet of `ip_len` bytes takes.
     #[inline]
     pub const fn cost(&self, ip_len: u32) -> u64 {
         ip_len.div_ceil(self.buffer_size) as u64
     }
 
-    /// One sentence for the user when the numbers contradict each other.
+    /// Checks that the numbers do not contradict each other. The error is one sentence for the user.
     pub(super) fn check(&self, context: &QueueContext) -> Result<(), String> {
         let Shape { transmit, per_peer, reserved, peers, receive, .. } = *self;
         let need = self.cost(context.mtu);
@@ -106,18 +106,18 @@ impl Shape {
     }
 }
 
-/// Where a packet that arrives may go.
+/// Side on which an arriving packet may be buffered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Straight to the transmit side.
+    /// Transmit side, at once.
     Transmit,
-    /// To the receive side of its peer card, behind what waits there.
+    /// Receive side of its peer card, behind the packets that wait there.
     Receive,
-    /// There is no buffer for it.
+    /// Nowhere: there is no buffer for it.
     Nowhere,
 }
 
-/// A peer card: what it has on each side.
+/// A peer card, with its use of each side.
 #[derive(Debug)]
 struct Peer {
     ingress: u16,
@@ -137,7 +137,7 @@ pub struct Pool {
     transmit_used: u64,
     /// Buffers of the common pool in use.
     common_used: u64,
-    /// In the order in which they first sent something.
+    /// Peers in the order in which they first sent a packet.
     peers: Vec<Peer>,
     /// Packets on receive sides.
     waiting: u64,
@@ -159,14 +159,14 @@ impl Pool {
         self.peers.len() - 1
     }
 
-    /// Whether the transmit side has `cost` buffers for this peer: its guaranteed ones first, then common ones.
+    /// Returns true if the transmit side has `cost` buffers for this peer: its guaranteed ones first, then common ones.
     fn transmit_has(&self, peer: &Peer, cost: u64) -> bool {
         let common = self.shape.transmit - self.shape.reserved * self.shape.peers;
         let from_common = cost.saturating_sub(peer.reserved.saturating_sub(peer.transmit_used));
         peer.transmit_used + cost <= self.shape.per_peer && self.common_used + from_common <= common
     }
 
-    /// Where `packet` would go now. A peer's packets keep their order: none passes one that waits on its receive side.
+    /// Returns where `packet` would go now. A peer's packets keep their order: none passes one that waits on its receive side.
     pub fn place(&mut self, packet: &Packet) -> Place {
         let (cost, i) = self.account(packet);
         let peer = &self.peers[i];
@@ -199,7 +199,7 @@ impl Pool {
         self.bytes += u64::from(packets[id].ip_len());
     }
 
-    /// The next packet to transmit. Its buffers are free at once.
+    /// Takes the next packet to transmit. Its buffers are free at once.
     pub fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
         let id = self.line.pop(packets)?;
         let (cost, i) = self.account(&packets[id]);
@@ -208,7 +208,7 @@ impl Pool {
         Some(id)
     }
 
-    /// Takes off its receive side the packet that has waited longest of those for which the transmit side has room.
+    /// Takes the packet that has waited longest on a receive side, among those for which the transmit side has room.
     pub fn take_waiting(&mut self, packets: &Packets) -> Option<PacketId> {
         if self.waiting == 0 {
             return None;
@@ -227,12 +227,12 @@ impl Pool {
         Some(id)
     }
 
-    /// The buffers `packet` takes, and the number of its peer.
+    /// Returns the buffers that `packet` takes, and the number of its peer.
     fn account(&mut self, packet: &Packet) -> (u64, usize) {
         (self.shape.cost(packet.ip_len()), self.peer(packet.ingress))
     }
 
-    /// Changes what peer `i` uses on the transmit side, and with it the common pool.
+    /// Changes the use of the transmit side by peer `i`, and with it that of the common pool.
     fn charge(&mut self, i: usize, change: impl Fn(u64) -> u64) {
         let peer = &mut self.peers[i];
         let (before, after) = (peer.transmit_used, change(peer.transmit_used));
@@ -241,7 +241,7 @@ impl Pool {
         self.common_used = self.common_used + after.saturating_sub(peer.reserved) - before.saturating_sub(peer.reserved);
     }
 
-    /// How its buffers are divided.
+    /// Returns the division of its buffers.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }

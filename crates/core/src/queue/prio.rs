@@ -7,7 +7,7 @@ use crate::packet::{Dscps, PacketId, Packets};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
 use crate::time::Time;
 
-/// What can be said of a class.
+/// Parameters of a class.
 static CLASSES: [ParamSpec; 6] = [DSCP, ECN, HASH, GROUP, HOST, QUEUE];
 
 /// The registry entry.
@@ -50,7 +50,7 @@ struct Prio {
 }
 
 impl Prio {
-    /// The first band that may send soonest from `from` on, and when.
+    /// Returns the first class that may send soonest from `from` on, and when.
     fn next(&self, from: Time) -> Option<(Time, usize)> {
         let held = self.bands.iter().enumerate().filter(|(_, band)| band.held(Measure::Packets) > 0);
         held.map(|(i, band)| (band.opens(from), i)).min()
@@ -71,7 +71,7 @@ impl Queue for Prio {
             if taken.is_some() {
                 return taken;
             }
-            // It dropped all that it could have sent.
+            // The class dropped all that it could have sent.
             tried = Some(at);
         }
         None
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!((first, rest), (vec![2, 5, 1], vec![6, 3, 0, 4]));
     }
 
-    /// EF at most at 1.2 Mb/s, a packet each 10 ms: it comes first when it may, and the others do not wait for it.
+    /// EF has at most 1.2 Mb/s, a packet per 10 ms: it comes first when it may, and the others do not wait for it.
     #[test]
     fn a_band_that_must_wait_lets_others_pass() {
         let rate = ("rate", Value::Rate(Rate::from_bps(1_200_000)));

@@ -1,4 +1,4 @@
-//! `red`: random early detection over one line (Floyd and Jacobson 1993), with gentle, adaptive and ECN.
+//! `red`: random early detection over one queue (Floyd and Jacobson 1993), with gentle, adaptive and ECN.
 
 use super::early::{Marking, Red, RedConfig};
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
@@ -131,7 +131,7 @@ fn marking(params: &Params) -> Marking {
     Marking { ecn: params.boolean("ecn"), harddrop: params.boolean("harddrop"), nodrop: params.boolean("nodrop") }
 }
 
-/// The weight given, or: FJ93 §6's 0.002, or with `adaptive` FGS01's 1 - e^(-1/C), C in packets of the MTU a second.
+/// Returns the weight given, or FJ93 §6's 0.002, or with `adaptive` FGS01's 1 - e^(-1/C), C in packets of the MTU per second.
 pub(super) fn wq(params: &Params, context: &QueueContext, adaptive: bool) -> f64 {
     if !params.is_auto("wq") {
         return params.number("wq");
@@ -189,7 +189,7 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
     check_wq(params)
 }
 
-/// A weight of 0 would never see the queue.
+/// Checks the weight: with 0 the average would never see the queue.
 pub(super) fn check_wq(params: &Params) -> Result<(), String> {
     if !params.is_auto("wq") && params.number("wq") <= 0.0 {
         return Err("wq must be over 0: with 0 the average never moves".into());
@@ -199,7 +199,7 @@ pub(super) fn check_wq(params: &Params) -> Result<(), String> {
 
 struct RedQueue {
     fifo: Fifo,
-    /// In what the average is taken.
+    /// Unit of the average.
     measure: Measure,
     red: Red,
     marking: Marking,

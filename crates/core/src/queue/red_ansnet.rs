@@ -1,9 +1,9 @@
 //! `red_ansnet`: the variation of RED of ANSNET's builds r60 and r200 (Villamizar and Song 1994, sections 4.2, 5.4 and
 //! 5.5), over the buffers of a card.
 //!
-//! Its own description (their reference [29]) was never published. What their paper says: RED watches the average use of
-//! the transmit side alone, begins to drop when the transmit side approaches full, and aims at link utilization rather
-//! than delay. What that leaves open is a parameter each: `docs/queues/red_ansnet.md`.
+//! Its own description (their reference [29]) was never published. Their paper says: RED watches the average use of the transmit side
+//! alone, begins to drop when the transmit side approaches full, and aims at link utilization rather than delay. Each point that is left
+//! open has a parameter: `docs/queues/red_ansnet.md`.
 
 use super::early::{Marking, Red, RedConfig};
 use super::pool::{self, Place, Pool, Shape};
@@ -24,7 +24,7 @@ pub const KIND: QueueKind = QueueKind {
         // Build r200 of Table 1.
         pool::buffers("buffers", Value::Count(200), "buffers of the transmit side"),
         pool::BUFFER_SIZE,
-        // Table 1: what there is on the input side serves to buffer the bus transfer, so none of it queues.
+        // Table 1: the buffers on the input side serve the bus transfer, so no packets queue there.
         pool::buffers("receive_buffers", Value::Count(0), "buffers on each peer card's receive side, which RED does not see"),
         pool::TRANSMIT_PER_PEER,
         pool::RESERVED_PER_PEER,
@@ -85,7 +85,7 @@ struct RedAnsnet {
 }
 
 impl RedAnsnet {
-    /// RED decides as a packet, for which there is room, comes to the transmit side.
+    /// Asks RED about a packet, for which there is room, as it comes to the transmit side.
     fn transmit(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         let verdict = self.red.arrival(now, self.pool.transmit_used(), packets[id].ip_len());
         // RED of 1994 knew no ECN.
@@ -102,7 +102,7 @@ impl Queue for RedAnsnet {
             Place::Transmit => self.transmit(now, id, packets, log),
             Place::Receive => self.pool.push_receive(id, packets),
             Place::Nowhere => {
-                // Without a receive side the packet did come to the full transmit side: the average sees it (FJ93 Fig. 2).
+                // The packet came to the full transmit side if there is no receive side: the average sees it (FJ93 Fig. 2).
                 if self.pool.shape().receive == 0 {
                     self.red.arrival(now, self.pool.transmit_used(), packets[id].ip_len());
                 }

@@ -1,4 +1,4 @@
-//! `sfq`: flows hashed to lines that take turns, where the longest line gives way (McKenney 1990), with what tc-sfq(8) adds.
+//! `sfq`: flows hashed to queues that take turns; the longest queue makes room (McKenney 1990), with the additions of tc-sfq(8).
 
 use std::collections::VecDeque;
 
@@ -76,14 +76,14 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
 #[derive(Debug, Default)]
 struct Line {
     held: VecDeque<PacketId>,
-    /// IP bytes that it may still send in its turn; less than none is made up for in the next.
+    /// IP bytes that it may still send in its turn; a negative rest is made up for in the next.
     allotment: i64,
 }
 
 struct Sfq {
     classifier: Classifier,
     lines: Vec<Line>,
-    /// The lines that hold packets, in order of turns.
+    /// Flow queues that hold packets, in order of turns.
     active: VecDeque<u32>,
     packets: u64,
     bytes: u64,
@@ -117,7 +117,7 @@ impl Sfq {
         }
     }
 
-    /// The line of the packet `id`.
+    /// Returns the flow queue of the packet `id`.
     fn line_of(&mut self, id: PacketId, packets: &Packets) -> usize {
         let number = self.classifier.line(packets[id].route);
         if number >= self.lines.len() {
@@ -126,11 +126,11 @@ impl Sfq {
         number
     }
 
-    /// Appends the packet `id` to the line `number`.
+    /// Appends the packet `id` to the flow queue `number`.
     fn push(&mut self, number: usize, id: PacketId, packets: &Packets) {
         let line = &mut self.lines[number];
         if line.held.is_empty() {
-            // It waits for its turn, with what a turn gives.
+            // It waits for its turn, with a quantum.
             line.allotment = self.quantum;
             self.active.push_back(number as u32);
         }
@@ -139,7 +139,7 @@ impl Sfq {
         line.held.push_back(id);
     }
 
-    /// Takes the first packet of a line, or the last.
+    /// Takes the first packet of a flow queue, or the last.
     fn take(&mut self, number: u32, newest: bool, packets: &Packets) -> Option<PacketId> {
         let line = &mut self.lines[number as usize];
         let id = if newest { line.held.pop_back() } else { line.held.pop_front() }?;
@@ -151,12 +151,12 @@ impl Sfq {
         Some(id)
     }
 
-    /// The line of the most packets; of several, the one whose turn comes first.
+    /// Returns the flow queue with the most packets; of several, the one whose turn comes first.
     fn longest(&self) -> Option<u32> {
         self.active.iter().rev().copied().max_by_key(|number| self.lines[*number as usize].held.len())
     }
 
-    /// Flows are hashed anew, if it is time. What waits moves with its flow: a flow was in one line, so its order stays.
+    /// Hashes flows anew, if it is time. Waiting packets move with their flow: a flow was in one queue, so its order stays.
     fn rehash(&mut self, now: Time, packets: &Packets) {
         if now < self.perturb_at {
             return;
@@ -183,12 +183,12 @@ impl Queue for Sfq {
         packets[id].stamp = now;
         let number = self.line_of(id, packets);
         self.push(number, id, packets);
-        // What is hashed anew may be in a line that is over its depth by more than one.
+        // A packet hashed anew may be in a flow queue that exceeds its depth by more than one.
         while self.lines[number].held.len() as u64 > self.depth {
             let Some(dropped) = self.take(number as u32, !self.headdrop, packets) else { break };
             discard(now, dropped, DropReason::Overflow, packets, log);
         }
-        // McKenney 1990, on buffer stealing: where there is no room, the longest line gives way.
+        // McKenney 1990, on buffer stealing: the longest queue makes room.
         while self.held(self.limit.measure) > self.limit.max {
             let Some(dropped) = self.longest().and_then(|number| self.take(number, !self.headdrop, packets)) else { break };
             discard(now, dropped, DropReason::Overflow, packets, log);
@@ -200,7 +200,7 @@ impl Queue for Sfq {
             let number = *self.active.front()?;
             let line = &mut self.lines[number as usize];
             if line.allotment <= 0 {
-                // Its turn is over; what it sent too much it lacks in the next.
+                // Its turn is over; the excess of bytes is missing in its next turn.
                 line.allotment += self.quantum;
                 self.active.rotate_left(1);
                 continue;

@@ -1,4 +1,4 @@
-//! One memory for the queues of all ports of a router: how much of it each may take, and a queue that lives in it.
+//! Shared memory for the queues of all ports of a router: the share that each may take, and a queue that lives in it.
 //!
 //! A. K. Choudhury and E. L. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM ToN 6(2), 1998, called
 //! CH98 below. What is held is counted in IP bytes; the packet in transmission is not.
@@ -14,21 +14,21 @@ use crate::time::Time;
 
 /// One way to share a memory.
 pub struct SharingKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// Source that defines it.
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
-    /// What it is with these.
+    /// Returns the sharing with these parameters.
     pub build: fn(&Params) -> Sharing,
 }
 
 const SOURCE: &str = "Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM ToN 6(2), 1998";
 
-/// Every way, in the order of listings.
+/// Ways to share a memory, in the order of listings.
 pub const REGISTRY: &[SharingKind] = &[
     SharingKind {
         name: "dynamic",
@@ -59,21 +59,21 @@ pub const REGISTRY: &[SharingKind] = &[
 ];
 by_name!(SharingKind, "sharing of a memory", with params);
 
-/// How ports share a memory (CH98 §I and §II).
+/// Sharing of a memory among ports (CH98 §I and §II).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
-    /// Any port may take all that is free.
+    /// Complete sharing: any port may take all that is free.
     Complete,
-    /// Each port has an equal part of its own.
+    /// Static sharing: each port has an equal part of its own.
     Static,
-    /// A port takes nothing more while it holds `alpha` times what is free, or over that (CH98 eq. 1).
+    /// Dynamic sharing: a port takes nothing more while it holds `alpha` times the free memory, or more (CH98 eq. 1).
     Dynamic {
-        /// The factor.
+        /// Factor of the free memory.
         alpha: f64,
     },
 }
 
-/// A memory of so many bytes, and how much of it is taken.
+/// A memory of `bytes` bytes, and the use of it.
 #[derive(Debug)]
 pub struct SharedBuffer {
     bytes: u64,
@@ -83,17 +83,17 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// An empty memory of `bytes` for so many ports.
+    /// Returns an empty memory of `bytes` for `ports` ports.
     pub fn new(bytes: u64, ports: u64, sharing: Sharing) -> Arc<Self> {
         Arc::new(SharedBuffer { bytes, ports, sharing, used: AtomicU64::new(0) })
     }
 
-    /// IP bytes held, by all ports.
+    /// Returns the IP bytes held by all ports.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// What a port could hold alone, in bytes: less than a packet of this, and nothing would pass.
+    /// Returns the bytes that a port could hold alone: if they are less than a packet, nothing passes.
     pub fn alone(&self) -> u64 {
         match self.sharing {
             Sharing::Static => self.bytes / self.ports,
@@ -101,13 +101,13 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether a port that holds `held` bytes may take a packet of `len` more.
+    /// Returns true if a port that holds `held` bytes may take a packet of `len` more.
     fn admits(&self, held: u64, len: u64) -> bool {
         let used = self.used();
         match self.sharing {
             Sharing::Complete => used + len <= self.bytes,
             Sharing::Static => held + len <= self.alone(),
-            // CH98 §II: what comes to a queue at or over the threshold is blocked. (A packet that finds it below may end over it.)
+            // CH98 §II: a packet that comes to a queue at or over the threshold is blocked. (A packet that finds it below may end over it.)
             Sharing::Dynamic { alpha } => used + len <= self.bytes && (held as f64) < alpha * (self.bytes - used) as f64,
         }
     }
@@ -121,21 +121,21 @@ pub struct SharedPort {
 }
 
 impl SharedPort {
-    /// `queue`, which is empty, in `memory`.
+    /// Puts `queue`, which is empty, into `memory`.
     pub fn new(queue: Box<dyn Queue + Send>, memory: Arc<SharedBuffer>) -> Self {
         SharedPort { queue, memory, held: 0 }
     }
 
-    /// The queue has taken or given up what it did: the memory knows.
+    /// Tells the memory the length of the queue, which has changed.
     #[inline]
     fn account(&mut self) {
         let held = self.queue.held(Measure::Bytes);
-        // Of two's complement: less is added as well.
+        // The difference wraps in two's complement: a decrease is added as well.
         self.memory.used.fetch_add(held.wrapping_sub(self.held), Ordering::Relaxed);
         self.held = held;
     }
 
-    /// Whether the memory has room for the packet `id`; if not, it is dropped.
+    /// Returns true if the memory has room for the packet `id`; if not, drops it.
     #[inline]
     fn admits(&self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         let admits = self.memory.admits(self.held, packets[id].ip_len().into());
@@ -161,7 +161,7 @@ impl Queue for SharedPort {
     fn pass(&mut self, idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         self.admits(now, id, packets, log) && self.queue.pass(idle, now, id, packets, log)
     }
-    // What other ports hold may leave no room: it is always asked.
+    // Packets of other ports may leave no room: the queue is always asked.
     fn passes(&self) -> u32 {
         0
     }

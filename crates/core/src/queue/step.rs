@@ -1,4 +1,4 @@
-//! `step`: one line that marks whatever arrives while more than a threshold waits, or leaves after it waited too long.
+//! `step`: one queue that marks packets that arrive at more than a threshold, or that leave after a longer wait than a threshold.
 
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
 use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
@@ -33,12 +33,12 @@ pub const KIND: QueueKind = QueueKind {
     },
 };
 
-/// When a packet is marked.
+/// Threshold for marks.
 #[derive(Clone, Copy, Debug)]
 enum Mark {
-    /// On arrival, with more than this queued.
+    /// Queue length: a packet that arrives with more than this queued is marked.
     Over(Limit),
-    /// On leaving, after more than this.
+    /// Wait: a packet that leaves after more than this is marked.
     After(Duration),
 }
 
@@ -125,7 +125,7 @@ mod tests {
         params
     }
 
-    /// Ten packets arrive at once, 1 and 4 of them not ECN-capable; then they leave, one each millisecond. What was marked.
+    /// Returns the marked packets of ten that arrive at once, 1 and 4 of them not ECN-capable; then they leave, one per millisecond.
     fn marked(changes: &[(&'static str, Value)]) -> Vec<u32> {
         let mut queue = (KIND.build)(&params(changes), context());
         let (mut packets, mut log) = (Packets::new(), Marked(vec![]));

@@ -1,4 +1,4 @@
-//! `tbf`: a token bucket that packets wait for: a shaper, with a line or any other queue in front of it.
+//! `tbf`: a token bucket that packets wait for: a shaper, with a FIFO or any other queue in front of it.
 
 use super::bucket::Bucket;
 use super::fifo::{LIMIT, Limit, Measure, limit_of};
@@ -60,7 +60,7 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
     if params.queue(QUEUE.name).is_none() {
         limit.check_holds_a_packet(LIMIT.name, context)?;
     } else if limit != Limit::new(Capacity::Bdp(1.0), context) {
-        // Its default means nothing then; anything else was meant.
+        // The default has no effect then; any other value was intended.
         return Err("limit is that of the line which it has without a `queue`: give the queue inside its own".into());
     }
     Limit { measure: Measure::Bytes, max: burst_of(params, context) }.check_holds_a_packet("burst", context)?;
@@ -83,7 +83,7 @@ struct Tbf {
     peak: Option<Bucket>,
     inside: Box<dyn Queue + Send>,
     mtu: u32,
-    /// Tokens for so many bytes, once there is a packet: its IP bytes where it is known which one is next, or else those of the largest.
+    /// Returns the bytes of tokens that the next packet needs: its IP bytes if it is known which one is next, or else those of the largest.
     needs: u32,
 }
 
@@ -139,7 +139,8 @@ mod tests {
     use crate::time::Duration;
     use crate::units::Rate;
 
-    /// When each of `count` packets of 1500 bytes leaves that all come at zero, to the microsecond, on a link of 1 Gb/s: 12 us a packet.
+    /// Returns when each of `count` packets of 1500 bytes leaves that all come at zero, to the microsecond, on a link of 1 Gb/s: 12 us per
+    /// packet.
     fn departures(given: &[(&'static str, Value)], count: u32) -> Vec<u64> {
         let mut params = Params::defaults(KIND.params);
         given.iter().for_each(|&(name, value)| params.set(name, value));

@@ -1,4 +1,4 @@
-//! What every queue of the registry must do, whatever its parameters, as long as its `check` accepts them.
+//! Promises of every queue of the registry, whatever its parameters, as long as its `check` accepts them.
 
 mod trees;
 
@@ -15,7 +15,7 @@ use crate::params::{Kind, Value};
 use crate::rng::Rng;
 use crate::units::Capacity;
 
-/// Packet number `seq`, of `len` bytes of payload.
+/// Returns packet number `seq`, of `len` bytes of payload.
 pub(super) fn packet(seq: u32, len: u16, ingress: u16) -> (Packet, Segment) {
     let segment = Segment::new(seq, 0, len);
     let mut packet = Packet::new(Time::ZERO, ingress.into(), Ecn::NotEct, &segment);
@@ -23,7 +23,7 @@ pub(super) fn packet(seq: u32, len: u16, ingress: u16) -> (Packet, Segment) {
     (packet, segment)
 }
 
-/// The same, ECN-capable as `ecn` says.
+/// Returns the packet of [`packet`] with the ECN field `ecn`.
 pub(super) fn packet_with(ecn: Ecn, seq: u32, len: u16) -> (Packet, Segment) {
     let (mut packet, segment) = packet(seq, len, 0);
     packet.ecn = ecn;
@@ -34,10 +34,10 @@ pub(super) fn context(bps: u64, rtt_ms: u64, mtu: u32) -> QueueContext {
     QueueContext { rate: Rate::from_bps(bps), rtt: Duration::from_millis(rtt_ms), mtu, rng: Rng::named(1, "queue") }
 }
 
-/// A log that remembers.
+/// A log that keeps all entries.
 #[derive(Default, Debug, PartialEq)]
 pub(super) struct Ledger {
-    /// Sequence number (the test's name of a packet), time, reason.
+    /// Drops: sequence number (the test's name of a packet), time, reason.
     pub dropped: Vec<(u32, Time, DropReason)>,
     pub marked: Vec<u32>,
 }
@@ -77,7 +77,7 @@ fn any_kind_and_params() -> impl Strategy<Value = (usize, Params)> {
     (0..REGISTRY.len()).prop_flat_map(|i| any_params(REGISTRY[i].params).prop_map(move |p| (i, p)))
 }
 
-/// Everything that could be seen of one history.
+/// Observable results of one history.
 #[derive(Debug, PartialEq)]
 struct Seen {
     ledger: Ledger,
@@ -89,7 +89,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut queue = (kind.build)(params, context.clone());
     let limit = params.0.iter().find(|(name, value)| *name == "limit" && *value != Value::Auto);
     let limit = limit.map(|_| Limit::new(params.capacity("limit"), context));
-    // Of the last flow nobody knows whose it is.
+    // The last flow's hosts and group are unknown.
     let names = ["a", "b", "c"];
     for flow in 0..5_u32 {
         let [group, from, to] = [flow, flow + 1, flow / 2].map(|n| names[n as usize % 3]);
@@ -99,13 +99,13 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut kept = Packets::new();
     let mut seen = Seen { ledger: Ledger::default(), out: vec![] };
     let mut arrived: Vec<(Packet, Time)> = vec![];
-    // What the queue must hold: what came, less what left or was dropped.
+    // Content that the queue must hold: arrivals less departures and drops.
     let (mut bytes, mut packets, mut drops) = (0_u64, 0_u64, 0);
     assert!(queue.dequeue(now, &mut kept, &mut seen.ledger).is_none(), "a new queue is empty");
     let drain = steps.iter().filter(|s| matches!(s, Step::Arrive { .. })).map(|_| Step::Depart);
     for step in steps.iter().copied().chain(drain) {
         if matches!(step, Step::Depart) && queue.shapes() && packets > 0 {
-            // Nothing leaves before that; and then something does.
+            // No packet leaves before that time, and then one does.
             now = queue.opens(now);
             assert_eq!(queue.opens(now), now);
         }
@@ -113,7 +113,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
             Step::Wait { us } => now += Duration::from_micros(us),
             Step::Arrive { len, flow, ecn, dscp } => {
                 let (mut packet, mut segment) = packet(arrived.len() as u32, len, (flow % 3) as u16);
-                // Those without payload are ACKs, some of them duplicates, and so are some with it.
+                // Packets without payload are ACKs, some of them duplicates. Some packets with payload are ACKs, too.
                 if len < 1000 {
                     (segment.flags, segment.ack) = (flags::ACK, segment.seq / 2);
                 }
@@ -143,7 +143,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                     assert!(!changed || seen.ledger.marked.contains(&seq), "a mark is logged");
                     seen.out.push((seq, now, packet.ecn));
                 }
-                // It may have dropped all that it had, or that might go now.
+                // It may have dropped all that it had, or all that might go now.
                 None => assert!(queue.held(Measure::Packets) == 0 || queue.shapes() && queue.opens(now) > now, "what is held can be had"),
             },
         }
@@ -164,7 +164,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut fates: Vec<u32> = seen.out.iter().map(|o| o.0).chain(seen.ledger.dropped.iter().map(|d| d.0)).collect();
     fates.sort_unstable();
     assert_eq!(fates, (0..arrived.len() as u32).collect::<Vec<_>>(), "each packet left or was dropped, once");
-    // Within a flow order is kept; by a queue with several lines, among those packets of it that are alike.
+    // Order is kept within a flow; a queue with several flow queues keeps it among like packets.
     let splits = ["dualpi2", "prio", "htb", "tbf", "cake"].contains(&kind.name);
     let mut last = BTreeMap::new();
     for (seq, ..) in &seen.out {
@@ -240,7 +240,7 @@ fn the_registry_is_sound() {
     assert!(find("codel-typo").is_none());
 }
 
-/// The sentences a user reads, to be judged by eye.
+/// Sentences for users, to be judged by eye.
 #[test]
 fn contradictions_are_one_sentence() {
     use Capacity::{Bytes, Packets};

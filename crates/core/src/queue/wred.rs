@@ -1,4 +1,4 @@
-//! `wred`: one line and one average, with a curve of RED for each class: whom it warns first depends on the class.
+//! `wred`: one queue and one average, with a RED curve per class.
 
 use super::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use super::early::{Marking, Red, RedConfig};
@@ -20,7 +20,7 @@ const MAX_THRESHOLD: ParamSpec = ParamSpec {
     doc: "average queue at which the probability reaches max_p; over it all of the class is dropped",
 };
 
-/// What can be said of a class.
+/// Parameters of a class.
 static CLASSES: [ParamSpec; 8] = [DSCP, ECN, HASH, GROUP, HOST, MIN_THRESHOLD, MAX_THRESHOLD, MAX_P];
 
 /// The registry entry.
@@ -78,7 +78,7 @@ pub const KIND: QueueKind = QueueKind {
     },
 };
 
-/// The curve of one class.
+/// Returns the curve of one class.
 struct Curve {
     min: Limit,
     max: Limit,
@@ -92,7 +92,7 @@ impl Curve {
     }
 }
 
-/// The classes. Where none are given: RFC 2597 section 2 asks that a higher drop precedence is dropped no less often than a lower one. Here
+/// Returns the classes. The default: RFC 2597 section 2 asks that a higher drop precedence is dropped no less often than a lower one. Here
 /// the curves stand side by side: the next precedence is not touched before all of the one above it is dropped.
 fn classes_of(params: &Params, context: &QueueContext) -> Vec<Params> {
     let given = params.tables(CLASS);
@@ -146,10 +146,10 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
 struct Wred {
     classifier: Classifier,
     fifo: Fifo,
-    /// In what the average is taken.
+    /// Unit of the average.
     measure: Measure,
     marking: Marking,
-    /// Of each class. The first one's average is that of all.
+    /// RED of each class. The first one's average is that of all.
     curves: Vec<Red>,
 }
 
@@ -193,7 +193,7 @@ mod tests {
     use crate::packet::{Dscp, Ecn, Way};
     use crate::params::Kept;
 
-    /// What becomes of packets of 1500 bytes with these codepoints that all come at zero.
+    /// Returns what happens to packets of 1500 bytes with these codepoints that all come at zero.
     fn fates(given: &[(&'static str, Value)], arrivals: impl Iterator<Item = &'static str>) -> Ledger {
         let (choice, context) = (choice("wred").with(given), context(10_000_000, 100, 1500));
         assert_eq!(check(&choice, &context), Ok(()));
@@ -212,7 +212,7 @@ mod tests {
         Value::Capacity(Capacity::Packets(n))
     }
 
-    /// Of two hosts alike the one whose thresholds are low is dropped, on either way.
+    /// Packets of the host with low thresholds are dropped, in either direction; those of other hosts are not.
     #[test]
     fn a_host_has_its_curve() {
         let mut low = class("EF", 1, 2, 1.0);
@@ -252,7 +252,7 @@ mod tests {
         ("class", Value::Tables(Kept::from(all)))
     }
 
-    /// Without averaging (`wq` is 1) the queue itself decides: a class is dropped from its upper threshold on.
+    /// Each class is dropped from its upper threshold on: without averaging (`wq` is 1) the queue itself decides.
     #[test]
     fn each_class_has_its_thresholds() {
         let curves = classes(vec![class("AF13", 4, 5, 0.0), class("AF12", 9, 10, 0.0), class("", 14, 15, 0.0)]);
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(held(2), [2, 5, 8, 11, 14, 17, 20, 23, 26]);
     }
 
-    /// Where a class takes all, it is RED: the first packet over a certain probability is a signal, and ECN marks it.
+    /// A class that takes all is RED: the first packet over a certain probability is a signal, and ECN marks it.
     #[test]
     fn a_signal_is_a_mark_under_the_upper_threshold() {
         let given = [("limit", packets(100)), ("wq", Value::Number(1.0)), ("ecn", Value::Bool(true)), classes(vec![class("", 1, 11, 1.0)])];

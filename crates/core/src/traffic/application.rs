@@ -1,55 +1,56 @@
-//! An application over TCP: what it does with its socket, and what it waits for.
+//! An application over TCP: its use of its socket, and the conditions that it waits for.
 
 use crate::time::Time;
 
-/// The end of a connection, as the application has it. No call blocks, and none fails: what TCP cannot send yet waits in its buffer.
+/// The end of a connection, as the application has it. No call blocks, and none fails: payload that TCP cannot send yet waits in its
+/// buffer.
 pub trait Socket {
-    /// Hands over so many bytes of payload.
+    /// Writes `bytes` bytes of payload.
     fn write(&mut self, bytes: u64);
-    /// Ends the stream after what has been written.
+    /// Ends the stream after the payload that has been written.
     fn close(&mut self);
-    /// Ends the stream after what TCP has sent so far; the rest of what was written is forgotten.
+    /// Ends the stream after the payload that TCP has sent so far; the rest is forgotten.
     fn stop(&mut self);
-    /// Takes up to so many bytes that have arrived in order; how many it got.
+    /// Reads up to `most` bytes that have arrived in order. Returns how many it got.
     fn read(&mut self, most: u64) -> u64;
-    /// Bytes that have arrived in order and were not read.
+    /// Returns the bytes that have arrived in order and were not read.
     fn unread(&self) -> u64;
 }
 
-/// What an application waits for, as a process does in `poll(2)`: for a time, or for something to happen before it.
+/// Condition that an application waits for, as a process does in `poll(2)`: a time, or an event before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// At the latest until then; [`Time::MAX`]: however long it takes.
+    /// Latest time to wait until; [`Time::MAX`]: however long it takes.
     pub until: Time,
-    /// Until all that it has written is acknowledged.
+    /// True to wait until all written payload is acknowledged.
     pub acked: bool,
-    /// Until there is something to read.
+    /// True to wait until there is something to read.
     pub readable: bool,
 }
 
 impl Wait {
-    /// For nothing: it has nothing more to do.
+    /// Waits for nothing: it has nothing more to do.
     pub const FOR_EVER: Wait = Wait { until: Time::MAX, acked: false, readable: false };
-    /// Until all that it has written is acknowledged.
+    /// Waits until all written payload is acknowledged.
     pub const ACKED: Wait = Wait { acked: true, ..Wait::FOR_EVER };
 
-    /// Until `time`.
+    /// Waits until `time`.
     pub const fn until(time: Time) -> Self {
         Wait { until: time, ..Wait::FOR_EVER }
     }
 }
 
-/// What a process does at one end of a connection. It decides, without clock or I/O: the simulator runs it, and a real process could.
+/// Behaviour of a process at one end of a connection. It decides, without clock or I/O: the simulator runs it, and a real process could.
 pub trait Application: std::fmt::Debug + Send {
-    /// Called when the flow starts, and then each time what it waited for has come. Says what it waits for next.
+    /// Acts when the flow starts, and then each time the awaited event has come. Returns the next condition to wait for.
     fn act(&mut self, now: Time, socket: &mut dyn Socket) -> Wait;
 
-    /// The flow's `stop` has come: the last call. What has been written is sent, unless the application has it otherwise.
+    /// Acts for the last time: the flow's `stop` has come. Written payload is sent, unless the application decides otherwise.
     fn stop(&mut self, socket: &mut dyn Socket) {
         socket.close();
     }
 
-    /// How many bytes it would read at once at `now`.
+    /// Returns how many bytes it would read at once at `now`.
     fn would_read(&self, _now: Time) -> u64 {
         u64::MAX
     }
@@ -77,14 +78,14 @@ impl Application for Stopped {
     }
 }
 
-/// An application with what it waits for. Whoever runs it calls [`Program::act`] at [`Program::alarm`], and when something has happened
-/// that it waits for.
+/// An application and the condition that it waits for. The driver calls [`Program::act`] at [`Program::alarm`], and when an awaited event
+/// has happened.
 #[derive(Debug)]
 pub struct Program {
-    /// `None`: nothing is done at this end but to read what comes, at once.
+    /// Application; `None`: this end only reads what comes, at once.
     application: Option<Box<dyn Application>>,
     alarm: Time,
-    // Not a `Wait`: there is one of these for each end of a connection, and this is eight bytes less.
+    // The fields replace a `Wait`: each end of a connection has them, and they take eight bytes less.
     acked: bool,
     readable: bool,
     has_begun: bool,
@@ -94,35 +95,35 @@ pub struct Program {
 const _: () = assert!(size_of::<Program>() == 32);
 
 impl Program {
-    /// Acts first at `start`, and last at `stop`.
+    /// Returns a program that acts first at `start`, and last at `stop`.
     pub fn new(application: Box<dyn Application>, start: Time, stop: Time) -> Self {
         let application = if stop < Time::MAX { Box::new(Stopped { application, stop }) } else { application };
         Program { application: Some(application), alarm: start, ..Program::none() }
     }
 
-    /// Reads at its own pace what comes.
+    /// Returns a program that reads arriving payload at its own pace.
     pub fn reader(application: Box<dyn Application>) -> Self {
         Program { application: Some(application), readable: true, ..Program::none() }
     }
 
-    /// Does nothing but read what comes, at once.
+    /// Returns a program that only reads arriving payload, at once.
     pub const fn none() -> Self {
         Program { application: None, alarm: Time::MAX, acked: false, readable: false, has_begun: false }
     }
 
-    /// When it acts next, whatever happens.
+    /// Returns when it acts next, whatever happens.
     #[inline]
     pub fn alarm(&self) -> Time {
         self.alarm
     }
 
-    /// What it waits for.
+    /// Returns the condition that it waits for.
     #[inline]
     pub fn wait(&self) -> Wait {
         Wait { until: self.alarm, acked: self.acked, readable: self.readable }
     }
 
-    /// Whether it has acted of itself, not just read.
+    /// Returns true if it has acted of itself, not just read.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
@@ -132,7 +133,7 @@ impl Program {
         self.alarm = Time::MAX;
     }
 
-    /// What it waited for has come.
+    /// Acts: the event that it waited for has come.
     pub fn act(&mut self, now: Time, socket: &mut dyn Socket) {
         let Some(application) = &mut self.application else { return };
         self.has_begun |= !self.readable;
@@ -140,7 +141,7 @@ impl Program {
         (self.alarm, self.acked, self.readable) = (until, acked, readable);
     }
 
-    /// How many bytes it would read at once.
+    /// Returns how many bytes it would read at once.
     pub fn would_read(&self, now: Time) -> u64 {
         match &self.application {
             Some(application) if self.readable => application.would_read(now),

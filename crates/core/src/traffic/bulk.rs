@@ -1,4 +1,4 @@
-//! `bulk`: a stream without end.
+//! `bulk`: an endless stream.
 
 use super::{Application, Demand, Over, Rank, Socket, Traffic, TrafficKind, Volume, Wait, as_said, nothing_to_check};
 use crate::time::Time;
@@ -18,7 +18,7 @@ pub const KIND: TrafficKind = TrafficKind {
 };
 
 impl Traffic {
-    /// A stream without end.
+    /// Returns the traffic of an endless stream.
     pub fn bulk() -> Self {
         Traffic::of("bulk", &[])
     }

@@ -1,33 +1,33 @@
-//! What goes over UDP or ICMP: packets, each for itself.
+//! Datagrams over UDP or ICMP: packets, each for itself.
 
 use crate::packet::{Segment, flags};
 use crate::quantiles::Quantiles;
 use crate::time::{Duration, Time};
 
-/// The least size of an IP packet here: a [`Segment`] always counts an IPv4 and a TCP header.
+/// Least size of an IP packet here: a [`Segment`] always counts an IPv4 and a TCP header.
 pub const LEAST_SIZE: u32 = 40;
-/// IPv4 (20 bytes) and UDP (8 bytes, RFC 768) or ICMP echo (8 bytes, RFC 792) headers: what else there is of a packet is payload.
+/// Bytes of the IPv4 header (20) with UDP (8, RFC 768) or ICMP echo (8, RFC 792): the rest of a packet is payload.
 pub const HEADERS: u32 = 28;
 
 /// One packet of UDP or ICMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Numbers of a sender follow each other from 0; a reply has that of its request.
+    /// Number, from 0 per sender; a reply has that of its request.
     pub number: u32,
     /// Bytes of the IP packet.
     pub size: u32,
-    /// Whether it answers another.
+    /// True if it answers another.
     pub is_reply: bool,
 }
 
 impl Datagram {
-    /// Bytes of payload.
+    /// Returns the bytes of payload.
     pub fn payload(&self) -> u32 {
         self.size - HEADERS
     }
 }
 
-/// As what links and queues carry.
+/// Segment that links and queues carry for a datagram.
 impl From<Datagram> for Segment {
     fn from(datagram: Datagram) -> Self {
         Segment::new(datagram.number, if datagram.is_reply { flags::ACK } else { 0 }, (datagram.size - LEAST_SIZE) as u16)
@@ -40,18 +40,18 @@ impl From<&Segment> for Datagram {
     }
 }
 
-/// One end of a flow of datagrams, which goes on for ever: it is told of those that arrive, and asked for those that leave. Without clock or socket, as a
-/// TCP endpoint.
+/// One end of a flow of datagrams, which goes on for ever: it is told of arriving datagrams, and asked for departing ones. It has no clock
+/// and no socket, like a TCP endpoint.
 pub trait Datagrams: std::fmt::Debug + Send {
-    /// One arrived.
+    /// Handles a datagram that arrived.
     fn handle(&mut self, now: Time, datagram: &Datagram);
-    /// The next one to send, if any leaves now. Call until `None`.
+    /// Returns the next datagram to send, if any leaves now. Call until `None`.
     fn poll_transmit(&mut self, now: Time) -> Option<Datagram>;
-    /// When the next one leaves, if one does.
+    /// Returns when the next datagram leaves, if one does.
     fn poll_timeout(&self) -> Option<Time>;
-    /// What has been sent and measured so far.
+    /// Returns the counters so far.
     fn stats(&self) -> DatagramStats;
-    /// How the round trips it has measured are distributed; `None` where it measures none.
+    /// Returns the distribution of the measured round trips; `None` if it measures none.
     fn round_trips(&self) -> Option<&Quantiles> {
         None
     }
@@ -59,7 +59,7 @@ pub trait Datagrams: std::fmt::Debug + Send {
     fn forget_round_trips(&mut self) {}
 }
 
-/// The sending end `datagrams`, but that nothing leaves which is due at `stop` or later.
+/// The sending end `datagrams`, without the packets due at `stop` or later.
 pub fn until(stop: Time, datagrams: Box<dyn Datagrams>) -> Box<dyn Datagrams> {
     if stop < Time::MAX { Box::new(Stopped { datagrams, stop }) } else { datagrams }
 }
@@ -94,7 +94,7 @@ impl Datagrams for Stopped {
 /// Arrivals of datagrams that are numbered from 0. Each payload counts once, and copies count apart.
 #[derive(Debug, Default)]
 pub struct Arrived {
-    /// A bit for each number below the greatest so far.
+    /// Arrived numbers below the greatest so far: a bit for each.
     seen: Vec<u64>,
     bytes: u64,
     duplicates: u64,
@@ -102,7 +102,7 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// One arrived.
+    /// Records an arrival.
     pub fn add(&mut self, datagram: &Datagram) {
         let (word, bit) = (datagram.number as usize / 64, 1 << (datagram.number % 64));
         if word >= self.seen.len() {
@@ -118,51 +118,51 @@ impl Arrived {
         }
     }
 
-    /// Statistics of an end that only receives.
+    /// Returns the statistics of an end that only receives.
     pub fn stats(&self) -> DatagramStats {
         let Arrived { bytes, duplicates, bytes_duplicate, .. } = *self;
         DatagramStats { bytes_delivered: bytes, duplicates, bytes_duplicate, ..DatagramStats::default() }
     }
 }
 
-/// What one end of a flow of datagrams has done.
+/// Counters of one end of a flow of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DatagramStats {
     /// Packets sent that are not replies.
     pub sent: u64,
     /// Replies sent.
     pub replies: u64,
-    /// Payload sent and payload that arrived, in bytes. Nothing of a probe is payload.
+    /// Payload sent, in bytes. A probe has no payload.
     pub bytes_sent: u64,
     /// Payload that arrived for the first time, in bytes.
     pub bytes_delivered: u64,
-    /// Packets that arrived again, and their payload in bytes.
+    /// Packets that arrived again.
     pub duplicates: u64,
     /// Payload that arrived again, in bytes.
     pub bytes_duplicate: u64,
-    /// Of what was answered.
+    /// Round trips of answered requests.
     pub rtt: RoundTrips,
 }
 
 /// Round trips that were measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoundTrips {
-    /// How many.
+    /// Number of round trips.
     pub count: u64,
-    /// The last one.
+    /// Last round trip.
     pub last: Duration,
-    /// The least of all, those forgotten included; zero of none.
+    /// Least of all, those forgotten included; zero if there is none.
     pub min: Duration,
-    /// The greatest.
+    /// Greatest round trip.
     pub max: Duration,
-    /// Their sum, in ps.
+    /// Sum of the round trips, in ps.
     pub sum_ps: u128,
     /// Sum of the squares, in ns^2.
     pub squares_ns2: u128,
 }
 
 impl RoundTrips {
-    /// One more.
+    /// Records a round trip.
     pub fn add(&mut self, rtt: Duration) {
         self.min = if self.min == Duration::ZERO { rtt } else { self.min.min(rtt) };
         self.max = self.max.max(rtt);
@@ -178,17 +178,17 @@ impl RoundTrips {
         *self = RoundTrips { last: self.last, min: self.min, ..RoundTrips::default() };
     }
 
-    /// Mean in seconds; NaN of none.
+    /// Returns the mean in seconds; NaN if there is none.
     pub fn mean_s(&self) -> f64 {
         self.sum_ps as f64 / self.count as f64 / 1e12
     }
 
-    /// Standard deviation in seconds, the root of the mean square less the square of the mean: what ping of iputils prints as `mdev`.
-    /// NaN of none.
+    /// Returns the standard deviation in seconds, the root of the mean square less the square of the mean: ping of iputils prints it as
+    /// `mdev`. NaN if there is none.
     pub fn deviation_s(&self) -> f64 {
         let mean_ns = self.sum_ps as f64 / self.count as f64 / 1e3;
         let mean_square = self.squares_ns2 as f64 / self.count as f64;
-        // Rounding may leave less than nothing of equal round trips; but NaN stays NaN.
+        // Rounding may give a negative value for equal round trips; but NaN stays NaN.
         let variance = mean_square - mean_ns * mean_ns;
         if variance < 0.0 { 0.0 } else { variance.sqrt() / 1e9 }
     }

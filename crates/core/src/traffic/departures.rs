@@ -1,4 +1,4 @@
-//! The instants at which the packets of a [`Schedule`] leave: when as many bits as the packets before it have are due.
+//! Departure times of the packets of a [`Schedule`]: a packet leaves when the bits of the packets before it are due.
 
 use super::{Schedule, Spell};
 use crate::rng::Rng;
@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// The packets of one flow, in time.
+/// Departures of one flow, in time.
 #[derive(Clone, Debug)]
 pub struct Departures {
     schedule: Schedule,
@@ -18,15 +18,15 @@ pub struct Departures {
     /// Packets that have left.
     count: u64,
     next: Time,
-    /// Between the two packets before the next one.
+    /// Time between the two packets before the next one.
     gap: Duration,
-    /// Of an on time: what is left of it at `next`.
+    /// Remainder of the on time at `next`.
     on_left: Duration,
     rng: Rng,
 }
 
 impl Departures {
-    /// Packets of `size` bytes from `start` on.
+    /// Returns the departures of packets of `size` bytes from `start` on.
     pub fn new(schedule: Schedule, size: u32, start: Time, rng: Rng) -> Self {
         let mut departures = Departures {
             schedule,
@@ -44,16 +44,16 @@ impl Departures {
         departures
     }
 
-    /// When the next packet leaves.
+    /// Returns when the next packet leaves.
     #[inline]
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// It has left.
+    /// Goes on to the packet after the one that has left.
     pub fn advance(&mut self) {
         self.count += 1;
-        // Of the first two, each instant is worked out from the start, so that no error adds up.
+        // Each instant of the first two schedules is computed from the start, so that no error adds up.
         let bits = u128::from(self.count) * u128::from(self.bits);
         let before = self.next;
         self.next = match self.schedule {
@@ -69,7 +69,7 @@ impl Departures {
         self.gap = self.next.since(before);
     }
 
-    /// After `need` more of on time.
+    /// Returns the time after `need` more of on time.
     fn on_off(&mut self, mut need: Duration, on: Spell, off: Spell) -> Time {
         let mut at = self.next;
         while need > self.on_left {
@@ -81,7 +81,7 @@ impl Departures {
         at.saturating_add(need)
     }
 
-    /// A gap of `mean` seconds on average: at least a moment.
+    /// Draws a gap of `mean` seconds on average, of at least 1 ps.
     fn draw_gap(&mut self, mean: f64, shape: Option<f64>) -> Duration {
         let seconds = match shape {
             Some(shape) => self.rng.pareto(shape, mean),
@@ -90,9 +90,9 @@ impl Departures {
         Duration::from_secs_f64(seconds).max(Duration::from_ps(1))
     }
 
-    /// The state in which the flow starts. One of random times is as if it had been going for ever, so that it has its mean
-    /// rate from the start on: on with the probability of its share of time, and for as long as is left of a time in the
-    /// middle of which one comes (Cox 1962, *Renewal Theory*, §5: of density P(X > x) / mean).
+    /// Draws the state in which the flow starts. One of random times is as if it had been going for ever, so that it has its mean rate from
+    /// the start on: it is on with the probability of its share of time, and for the rest of a spell that is met at a random instant (Cox
+    /// 1962, *Renewal Theory*, §5: of density P(X > x) / mean).
     fn begin(&mut self, on: Spell, off: Spell) {
         let share = on.mean.as_secs_f64() / (on.mean.as_secs_f64() + off.mean.as_secs_f64());
         if on.shape.is_none() && off.shape.is_none() {
@@ -112,7 +112,7 @@ impl Departures {
         }
     }
 
-    /// What is left of a spell at an instant chosen at random.
+    /// Draws the rest of a spell at an instant chosen at random.
     fn rest(&mut self, spell: Spell) -> Duration {
         let (u, mean) = (self.rng.uniform(), spell.mean.as_secs_f64());
         let Some(shape) = spell.shape else { return Duration::from_secs_f64(u * mean) };
@@ -123,8 +123,8 @@ impl Departures {
     }
 }
 
-/// When a sinusoid has sent `bits`: the t at which mean t + amplitude period / 2 pi (1 - cos(2 pi t / period)) = bits. That is sought
-/// from `guess` on.
+/// Returns when a sinusoid has sent `bits`: the t at which mean t + amplitude period / 2 pi (1 - cos(2 pi t / period)) = bits. The search
+/// begins at `guess`.
 fn sinusoid(bits: u128, mean: Rate, amplitude: Rate, period: Duration, guess: Duration) -> Duration {
     let (mean_bps, period_ps) = (u128::from(mean.as_bps()), u128::from(period.as_ps()));
     // Every period sends the mean: whole periods are whole numbers.
@@ -132,7 +132,7 @@ fn sinusoid(bits: u128, mean: Rate, amplitude: Rate, period: Duration, guess: Du
     let periods = bits * PS_PER_S / per_period;
     let rest = (bits * PS_PER_S - periods * per_period) as f64 / 1e12;
     let (mean, amplitude, t) = (mean.as_bps() as f64, amplitude.as_bps() as f64, period.as_secs_f64());
-    // Newton's method, kept within bounds that close in: where the rate falls to nothing it alone would leap away.
+    // The search is Newton's method, kept within bounds that close in: where the rate falls to zero it alone would diverge.
     let (mut low, mut high) = (((rest - amplitude * t / PI) / mean).max(0.0), (rest / mean).min(t));
     let mut x = guess.saturating_sub(period * periods as u64).as_secs_f64().clamp(low, high);
     for _ in 0..64 {
@@ -166,7 +166,7 @@ mod tests {
         Rng::named(3, "departures")
     }
 
-    /// Seconds at which packets leave before `until`.
+    /// Returns the seconds at which packets leave before `until`.
     fn times(schedule: Schedule, size: u32, until: f64) -> Vec<f64> {
         let mut departures = Departures::new(schedule, size, Time::ZERO, rng());
         std::iter::from_fn(|| {
@@ -197,7 +197,7 @@ mod tests {
             let integral = mean * t + amplitude * period / (2.0 * PI) * (1.0 - libm::cos(2.0 * PI * t / period));
             assert!((integral - 12_000.0 * n as f64).abs() < 0.01, "packet {n} at {t} s: {integral} bits");
         }
-        // By hand: in the first half period 100 Mb/s x 15 s + 60 Mb/s x 30 s / pi, and in a whole one the mean.
+        // Computed by hand: in the first half period 100 Mb/s x 15 s + 60 Mb/s x 30 s / pi, and in a whole one the mean.
         let before = |until: f64| times.iter().filter(|t| **t < until).count() as f64 * 12_000.0;
         assert!((before(15.0) - (1.5e9 + 1.8e9 / PI)).abs() < 12_001.0, "{}", before(15.0));
         assert!((before(60.0) - 6.0e9).abs() < 12_001.0, "{}", before(60.0));

@@ -1,4 +1,4 @@
-//! `flows`: connections of random sizes that come whatever becomes of those before them.
+//! `flows`: connections of random sizes that start independently of those before them.
 
 use super::{Application, Demand, Over, Rank, SHAPE, Socket, TrafficKind, Volume, Wait, as_said};
 use crate::params::{Keys, Kind, ParamSpec, Params, Refusal, Value};
@@ -133,7 +133,7 @@ enum Sizes {
     Exponential {
         mean: f64,
     },
-    /// Linear between the points.
+    /// Sizes with linear interpolation between the points.
     Points(std::borrow::Cow<'static, [(f64, f64)]>),
 }
 
@@ -148,7 +148,7 @@ impl Sizes {
         }
     }
 
-    /// Payload bytes of one connection: at least one, at most 1 PiB.
+    /// Draws the payload bytes of one connection: at least one, at most 1 PiB.
     fn draw(&self, rng: &mut Rng) -> u64 {
         let size = match self {
             Sizes::Pareto { shape, mean } => rng.pareto(*shape, *mean),
@@ -159,7 +159,7 @@ impl Sizes {
         ((size + 0.5) as u64).clamp(1, 1 << 50)
     }
 
-    /// The mean, in bytes.
+    /// Returns the mean, in bytes.
     fn mean(&self) -> f64 {
         match self {
             Sizes::Pareto { mean, .. } | Sizes::Exponential { mean } => *mean,
@@ -171,7 +171,7 @@ impl Sizes {
     }
 }
 
-/// The size that a share `u` of the flows do not exceed. Below the first point all are of its size.
+/// Returns the size that a share `u` of the flows do not exceed. Below the first point all are of its size.
 fn at(points: &[(f64, f64)], u: f64) -> f64 {
     let next = points.partition_point(|(_, share)| *share <= u).min(points.len() - 1);
     let Some(before) = next.checked_sub(1) else { return points[0].0 };
@@ -179,7 +179,7 @@ fn at(points: &[(f64, f64)], u: f64) -> f64 {
     if share > below { low + (high - low) * (u - below) / (share - below) } else { high }
 }
 
-/// The mean size of connections with these parameters, in bytes of payload.
+/// Returns the mean size of connections with these parameters, in bytes of payload.
 pub fn mean_size(params: &Params) -> f64 {
     Sizes::of(params).mean()
 }

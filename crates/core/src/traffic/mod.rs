@@ -1,8 +1,8 @@
-//! Traffic: what the applications at the two ends of a flow do. One file a kind, one line in [`REGISTRY`].
+//! Traffic: the applications at the two ends of a flow. One file per kind, one line in [`REGISTRY`].
 //!
 //! An application decides, without clock or I/O: over TCP it is an [`Application`] with a [`Socket`], over UDP and ICMP it is asked for
-//! [`Datagrams`]. The simulator runs them, and a process on a real host could run the very same. What is random comes from the flow's
-//! own stream of numbers.
+//! [`Datagrams`]. The simulator runs them, and a process on a real host could run the very same. Random values come from the flow's own
+//! stream.
 
 mod application;
 mod bulk;
@@ -39,42 +39,42 @@ use std::sync::Arc;
 
 /// One kind of traffic.
 pub struct TrafficKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What goes over UDP or ICMP has a `size`, that of its IP packets.
+    /// Parameters that users can set. Kinds over UDP or ICMP have a `size`, the size of their IP packets.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say.
     pub check: fn(&Params) -> Result<(), Refusal>,
-    /// The one way of saying it, where there are several: these are one run, and have one hash.
+    /// Returns the canonical form of a choice that can be written in several ways: these are one run, and have one hash.
     pub canonical: fn(Choice) -> Choice,
-    /// Whether a run is about such flows, or has them beside what it is about.
+    /// Role of such flows in a run: the subject, or background.
     pub rank: Rank,
     /// Payload bytes after which such a flow is done. A run ends once all of its flows that have a volume are.
     pub volume: Volume,
-    /// What it sends in so much time if nothing holds it up: only for estimates of how long a run takes.
+    /// Returns the bytes sent in a time if nothing holds the flow up: only for estimates of how long a run takes.
     pub demand: fn(&Params, Duration) -> Demand,
-    /// What it goes over, and how its ends are made.
+    /// Protocol underneath, with the makers of its ends.
     pub over: Over,
 }
 
 /// Payload bytes after which a flow is done.
 #[derive(Clone, Copy)]
 pub enum Volume {
-    /// It never is.
+    /// No volume: it is never done.
     None,
-    /// Its parameters say how many.
+    /// Volume that its parameters give.
     Said(fn(&Params) -> u64),
-    /// Each flow has a number of its own.
+    /// Volume that is drawn for each flow.
     Drawn(fn(&Params, &mut Rng) -> u64),
 }
 
-/// What a kind of traffic goes over, with what makes its two ends.
+/// Protocol under a kind of traffic, with the functions that make its two ends.
 pub enum Over {
-    /// A TCP connection. This makes the sending end; the other reads what comes, and closes after the end of the stream.
+    /// A TCP connection. The function makes the sending end; the other end reads what comes, and closes after the end of the stream.
     Tcp(fn(&Params, Life) -> Box<dyn Application>),
     /// UDP, or ICMP echo.
     Datagrams {
@@ -85,43 +85,43 @@ pub enum Over {
     },
 }
 
-/// What a sending end is told of its flow. When to stop is not its own affair ([`Program::new`], [`until`]).
+/// Facts about its flow that a sending end is given. The time to stop is not its own affair ([`Program::new`], [`until`]).
 #[derive(Clone, Debug)]
 pub struct Life {
-    /// When the flow begins.
+    /// Start of the flow.
     pub start: Time,
-    /// The flow's own stream.
+    /// Random stream of the flow.
     pub rng: Rng,
-    /// The volume that was drawn for it, or that its parameters say.
+    /// Volume that was drawn for it, or that its parameters give.
     pub volume: Option<u64>,
 }
 
-/// Which flows a run is about: those of the first rank that any of its flows has, and a probe never.
+/// Rank of flows in a run. The run is about the flows of the first rank that any of its flows has, and never about a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// Has a fixed volume.
     Volume,
-    /// Takes all that the path gives it.
+    /// Takes all bandwidth that it gets.
     Endless,
     /// Has a rate of its own over TCP.
     Limited,
-    /// Is there for others to meet.
+    /// Background traffic.
     Background,
     /// Measures the path.
     Probe,
 }
 
-/// What a flow sends if nothing holds it up.
+/// Bytes that a flow sends if nothing holds it up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
     /// Payload bytes; infinite: all that the path takes.
     pub bytes: f64,
-    /// Most payload bytes of a packet, for all that the application has to do with it.
+    /// Most payload bytes per packet, for all that the application has to do with it.
     pub piece: u32,
 }
 
 impl Demand {
-    /// So many packets of `size` bytes (IP).
+    /// Returns the demand of `packets` packets of `size` bytes (IP).
     pub fn datagrams(packets: f64, size: u32) -> Self {
         let piece = size - HEADERS;
         Demand { bytes: packets * f64::from(piece), piece }
@@ -144,18 +144,18 @@ pub const REGISTRY: &[TrafficKind] = &[
 ];
 by_name!(TrafficKind, "kind of traffic", with params);
 
-/// What the applications of one flow do: a kind, and its parameters.
+/// Applications of one flow: a kind, and its parameters.
 #[derive(Clone)]
 pub struct Traffic {
     kind: &'static TrafficKind,
-    /// Flows of a group share them: there may be many thousands.
+    /// Parameters. Flows of a group share them: there may be many thousands.
     params: Arc<Params>,
-    /// Of this flow, where its kind has [`Volume::Drawn`].
+    /// Volume of this flow, where its kind has [`Volume::Drawn`].
     drawn: Option<u64>,
 }
 
 impl Traffic {
-    /// The traffic that was chosen, in its one way of saying it.
+    /// Returns the traffic of a choice, in its canonical form.
     ///
     /// # Errors
     /// A parameter that cannot be what it is, beside the others.
@@ -167,32 +167,32 @@ impl Traffic {
         Ok(Traffic { kind, params: Arc::new(params), drawn: None })
     }
 
-    /// The kind called `name` with these parameters, and the defaults of the others. Panics where that cannot be.
+    /// Returns the kind `name` with these parameters, and the defaults of the others. Panics if that cannot be.
     pub fn of(name: &str, params: &[(&'static str, Value)]) -> Self {
         Self::new(choice(name).with(params)).unwrap_or_else(|refusal| panic!("{name}: {}: {}", refusal.param, refusal.sentence))
     }
 
-    /// Its kind.
+    /// Returns its kind.
     pub fn kind(&self) -> &'static TrafficKind {
         self.kind
     }
 
-    /// Its parameters.
+    /// Returns its parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Whether it goes over a TCP connection.
+    /// Returns true if it goes over a TCP connection.
     pub fn is_tcp(&self) -> bool {
         matches!(self.kind.over, Over::Tcp(_))
     }
 
-    /// Bytes of its IP packets, where it goes over UDP or ICMP.
+    /// Returns the bytes of its IP packets, if it goes over UDP or ICMP.
     pub fn packet_size(&self) -> Option<u32> {
         (!self.is_tcp()).then(|| self.params.integer("size") as u32)
     }
 
-    /// Payload bytes after which it is done, if it ever is. Of a kind that draws them none before [`Traffic::draw`].
+    /// Returns the payload bytes after which it is done, if it ever is. A kind that draws them has none before [`Traffic::draw`].
     pub fn volume(&self) -> Option<u64> {
         match self.kind.volume {
             Volume::None => None,
@@ -201,24 +201,24 @@ impl Traffic {
         }
     }
 
-    /// Whether each flow has a volume of its own.
+    /// Returns true if each flow has a volume of its own.
     pub fn is_drawn(&self) -> bool {
         matches!(self.kind.volume, Volume::Drawn(_))
     }
 
-    /// The traffic of one flow of these: with its volume, where each has its own.
+    /// Returns the traffic of one flow of these: with its volume, if each has its own.
     #[must_use]
     pub fn draw(&self, rng: &mut Rng) -> Self {
         let drawn = if let Volume::Drawn(draw) = self.kind.volume { Some(draw(&self.params, rng)) } else { None };
         Traffic { drawn, ..self.clone() }
     }
 
-    /// What it sends in `time` if nothing holds it up.
+    /// Returns the bytes sent in `time` if nothing holds the flow up.
     pub fn demand(&self, time: Duration) -> Demand {
         (self.kind.demand)(&self.params, time)
     }
 
-    /// Whether the run is about such flows.
+    /// Returns the role of such flows in a run.
     pub fn rank(&self) -> Rank {
         self.kind.rank
     }
@@ -244,24 +244,24 @@ impl fmt::Debug for Traffic {
 }
 
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
-/// The shape of a Pareto distribution that has a mean.
+/// Kind of the shape of a Pareto distribution that has a mean.
 const SHAPE: Kind = Kind::Number { min: 1.01, max: 100.0 };
 
 const fn rate(name: &'static str, doc: &'static str) -> ParamSpec {
     ParamSpec { name, kind: Kind::Rate, default: None, doc }
 }
 
-/// A shape, where there is one.
+/// Returns a shape, if there is one.
 fn shape_of(params: &Params, name: &str) -> Option<f64> {
     if params.is_auto(name) { None } else { Some(params.number(name)) }
 }
 
-/// For kinds whose parameters do not contradict each other.
+/// Accepts all parameters, for kinds whose parameters do not contradict each other.
 fn nothing_to_check(_: &Params) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// For kinds that can be said in one way only.
+/// Returns the choice, for kinds that can be written in one way only.
 fn as_said(choice: Choice) -> Choice {
     choice
 }

@@ -1,4 +1,4 @@
-//! `ping`: an active probe, which measures the round trip of a path beside its flows (RFC 792, echo and echo reply).
+//! `ping`: an active probe, which measures the round-trip time of a path beside its flows (RFC 792, echo and echo reply).
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub const KIND: TrafficKind = TrafficKind {
 };
 
 impl Traffic {
-    /// An echo request of `size` bytes (IP) every `interval`.
+    /// Returns the traffic of an echo request of `size` bytes (IP) every `interval`.
     pub fn ping(interval: Duration, size: u32) -> Self {
         Traffic::of("ping", &[("interval", Value::Duration(interval)), ("size", Value::Bytes(size.into()))])
     }
@@ -47,9 +47,9 @@ impl Traffic {
 /// One end of a probe: the one that asks, or the one that answers.
 #[derive(Debug)]
 pub struct Ping {
-    /// `None`: this end answers.
+    /// Requests; `None`: this end answers.
     asks: Option<Asking>,
-    /// What is to be answered, in the order in which it came: a host may take in several requests before it sends.
+    /// Requests to be answered, in the order in which they came: a host may take in several requests before it sends.
     replies: VecDeque<Datagram>,
     stats: DatagramStats,
     round_trips: Quantiles,
@@ -69,13 +69,13 @@ struct Asking {
 const MOST_WAITING: usize = 4096;
 
 impl Ping {
-    /// The end that sends an echo request of `size` bytes (the whole IP packet) every `interval`, first at `start`.
+    /// Returns the end that sends an echo request of `size` bytes (the whole IP packet) every `interval`, first at `start`.
     pub fn ask(interval: Duration, size: u32, start: Time) -> Self {
         let asks = Asking { interval, size, next: start, number: 0, waiting: VecDeque::new() };
         Ping { asks: Some(asks), replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
 
-    /// The end that answers.
+    /// Returns the end that answers.
     pub fn answer() -> Self {
         Ping { asks: None, replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
@@ -84,13 +84,13 @@ impl Ping {
 impl Datagrams for Ping {
     fn handle(&mut self, now: Time, datagram: &Datagram) {
         let Some(asking) = &mut self.asks else {
-            // The other end remembers no more.
+            // The other end remembers no more requests.
             if self.replies.len() < MOST_WAITING {
                 self.replies.push_back(Datagram { is_reply: true, ..*datagram });
             }
             return;
         };
-        // What was asked before this and is not answered is lost: nothing on a path overtakes.
+        // Earlier requests without an answer are lost: nothing on a path overtakes.
         while let Some((number, sent)) = asking.waiting.pop_front() {
             if number == datagram.number {
                 self.stats.rtt.add(now.since(sent));
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::traffic::until;
 
-    /// Also those that come before anything is sent.
+    /// Requests are answered even if several come before the answering end sends.
     #[test]
     fn every_request_is_answered() {
         let (mut a, mut b) = (Ping::ask(Duration::from_millis(1), 84, Time::ZERO), Ping::answer());
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!((sent, s.count, b.stats().replies), (5, 4, 4));
         assert_eq!((s.min, s.max, s.last), (Duration::from_millis(10), Duration::from_millis(50), Duration::from_millis(50)));
         assert_eq!(s.sum_ps, u128::from(Duration::from_millis(120).as_ps()));
-        // Of 10, 20, 40 and 50 ms: mean 30, mean square 4600 / 4 = 1150, and 1150 - 900 = 250.
+        // Round trips are 10, 20, 40 and 50 ms: mean 30, mean square 4600 / 4 = 1150, and 1150 - 900 = 250.
         assert!((s.mean_s() - 0.030).abs() < 1e-15);
         assert!((s.deviation_s() - 0.001 * 250.0_f64.sqrt()).abs() < 1e-12);
         assert!(b.stats().rtt.deviation_s().is_nan() && b.stats().rtt.mean_s().is_nan());

@@ -1,20 +1,20 @@
-//! A receiving application that takes its time.
+//! A receiving application that reads slowly.
 
 use super::{Application, Socket, Wait};
 use crate::time::Time;
 use crate::units::Rate;
 
-/// Reads a block, and takes the time that its rate gives it before it reads the next.
+/// Reads a block, and waits for the time of that block at its rate before it reads the next.
 #[derive(Debug)]
 pub struct Reader {
     rate: Rate,
     block: u64,
-    /// When it is ready for the next.
+    /// Time at which it is ready for the next block.
     next: Time,
 }
 
 impl Reader {
-    /// Reads so much payload in a second, in blocks of up to so many bytes.
+    /// Returns a reader of `rate` payload per second, in blocks of at most so many bytes.
     pub fn new(rate: Rate, block: u64) -> Self {
         Reader { rate, block, next: Time::ZERO }
     }

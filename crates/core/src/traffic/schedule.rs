@@ -1,54 +1,54 @@
-//! When packets leave, or an application writes.
+//! Departure times of packets, or writes of an application.
 
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// When the packets of a UDP flow leave, or an application writes. Rates are of IP packets, or of payload written.
+/// Schedule of the packets of a UDP flow, or of an application's writes. Rates are of IP packets, or of payload written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Schedule {
     /// Evenly spaced.
     Constant {
-        /// At this rate.
+        /// Constant rate.
         rate: Rate,
     },
     /// rate(t) = mean + amplitude sin(2 pi t / period), t from the start of the flow.
     Sinusoid {
         /// The mean rate.
         mean: Rate,
-        /// How far the rate goes above and below the mean.
+        /// Distance of the rate's extremes from the mean.
         amplitude: Rate,
-        /// From one crest to the next.
+        /// Time from one crest to the next.
         period: Duration,
     },
     /// Evenly spaced while on; on and off times follow each other.
     OnOff {
         /// The rate while on.
         rate: Rate,
-        /// How long an on time is.
+        /// Length of an on time.
         on: Spell,
-        /// How long an off time is.
+        /// Length of an off time.
         off: Spell,
     },
     /// With independent gaps of this mean rate: Pareto of this shape, or exponential (Poisson arrivals).
     Random {
         /// The mean rate.
         rate: Rate,
-        /// Of the Pareto distribution; `None`: gaps are exponential.
+        /// Shape of the Pareto distribution; `None`: gaps are exponential.
         shape: Option<f64>,
     },
 }
 
-/// How long an on or an off time lasts.
+/// Length of an on or an off time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spell {
-    /// Its mean.
+    /// Mean length.
     pub mean: Duration,
-    /// Of the Pareto distribution; `None`: always the mean.
+    /// Shape of the Pareto distribution; `None`: always the mean.
     pub shape: Option<f64>,
 }
 
 impl Schedule {
-    /// The rate over a long time, in bit/s.
+    /// Returns the rate over a long time, in bit/s.
     pub fn mean_bps(&self) -> f64 {
         match *self {
             Schedule::Constant { rate } | Schedule::Sinusoid { mean: rate, .. } | Schedule::Random { rate, .. } => rate.as_bps() as f64,

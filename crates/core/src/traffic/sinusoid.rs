@@ -1,4 +1,4 @@
-//! `sinusoid`: UDP whose rate swings.
+//! `sinusoid`: UDP whose rate follows a sine wave.
 
 use super::udp::{self, PACKET};
 use super::{Over, SOME_TIME, Schedule, TrafficKind, rate};

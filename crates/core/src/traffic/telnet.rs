@@ -1,4 +1,4 @@
-//! `telnet`: someone types.
+//! `telnet`: keystrokes of a user.
 
 use super::{SOME_TIME, TrafficKind, nothing_to_check, writes};
 use crate::params::{Choice, Kind, ParamSpec, Params, Value};

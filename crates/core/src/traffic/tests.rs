@@ -1,4 +1,4 @@
-//! What every kind of traffic promises, whatever its parameters.
+//! Promises of every kind of traffic, whatever its parameters.
 
 use super::{Datagrams, Demand, LEAST_SIZE, Life, Over, Program, REGISTRY, Rank, Reader, Socket, Traffic, TrafficKind, until};
 use crate::params::testing::any_params;
@@ -9,7 +9,7 @@ use crate::units::Rate;
 use proptest::prelude::*;
 use std::ops::Range;
 
-/// A connection without a network: what is written is acknowledged after a while, at once and whole.
+/// A connection without a network: written payload is acknowledged after a while, at once and whole.
 #[derive(Debug, Default)]
 struct Loopback {
     written: u64,
@@ -43,13 +43,13 @@ impl Socket for Loopback {
     }
 }
 
-/// What a sending end did, as text, and how much payload that was.
+/// Actions of a sending end, as text, and the payload it sent.
 #[derive(Debug, PartialEq)]
 struct Lived {
     log: Vec<String>,
     bytes: u64,
     is_closed: bool,
-    /// Whether it ever waited for acknowledgments.
+    /// True if it ever waited for acknowledgments.
     waits: bool,
 }
 
@@ -61,7 +61,7 @@ fn at(seconds: f64) -> Time {
     Time::ZERO + Duration::from_secs_f64(seconds)
 }
 
-/// The sending end of `traffic` from 1 s to `stop`, with the randomness of `seed`.
+/// Runs the sending end of `traffic` from 1 s to `stop`, with the randomness of `seed`.
 fn live(traffic: &Traffic, stop: Time, end: Time, seed: u64) -> Lived {
     let (start, rng) = (at(1.0), Rng::named(seed, "traffic"));
     let life = Life { start, rng, volume: traffic.volume() };
@@ -95,7 +95,7 @@ fn live_over_tcp(mut program: Program, stop: Time, end: Time) -> Lived {
     Lived { log, bytes: socket.written, is_closed: socket.is_closed, waits }
 }
 
-/// Every third packet is lost, and the others take half a round trip each way.
+/// Runs both ends: every third packet is lost, and the others take half a round trip each way.
 fn live_of_datagrams(mut sender: Box<dyn Datagrams>, mut receiver: Box<dyn Datagrams>, life: Range<Time>, end: Time) -> Lived {
     let mut log = Vec::new();
     let mut arrived = 0;
@@ -122,13 +122,13 @@ fn live_of_datagrams(mut sender: Box<dyn Datagrams>, mut receiver: Box<dyn Datag
     let (sent, received) = (sender.stats(), receiver.stats());
     assert_eq!((sent.sent, sent.replies), (log.len() as u64, 0));
     assert!(received.sent == 0 && sent.rtt.count == received.replies, "{} round trips of {} replies", sent.rtt.count, received.replies);
-    // What is payload to one end is payload to the other.
+    // Payload sent by one end is payload received by the other.
     assert!(received.bytes_delivered == if sent.bytes_sent > 0 { arrived } else { 0 });
     assert!(receiver.poll_timeout().is_none(), "a receiving end sends of itself");
     Lived { log, bytes: sent.bytes_sent, is_closed: false, waits: false }
 }
 
-/// A kind, with any parameters that its check lets pass.
+/// Returns a kind, with any parameters that its check lets pass.
 fn any_traffic() -> impl Strategy<Value = Traffic> {
     let of = |kind: &'static TrafficKind| {
         any_params(kind.params).prop_filter_map("refused", |params| {
@@ -167,7 +167,7 @@ fn some_value(kind: Kind) -> Value {
     }
 }
 
-/// What a kind is expected to send in a time is what it does send, on average; where it waits for acknowledgments, that at most.
+/// The expected demand of a kind in a time is what it sends on average, or at most, where it waits for acknowledgments.
 #[test]
 fn demands_are_met() {
     let seconds = Duration::from_secs(10);
@@ -186,7 +186,7 @@ fn demands_are_met() {
         let drawn = |seed| traffic.draw(&mut Rng::named(seed, "volume"));
         let lives: Vec<Lived> = seeds.map(|seed| live(&drawn(seed), Time::MAX, at(11.0), seed)).collect();
         let sent = match traffic.packet_size() {
-            // Whether or not it counts as payload.
+            // All packets count, with or without payload.
             Some(_) => lives.iter().map(|life| life.log.len()).sum::<usize>() as f64 * f64::from(piece),
             None => lives.iter().map(|life| life.bytes as f64).sum::<f64>(),
         } / lives.len() as f64;
@@ -228,7 +228,7 @@ proptest! {
             return Ok(());
         }
         prop_assert!(!never.is_closed, "a stream ends that nobody stopped");
-        // Stopped, it does the same up to then, and nothing new after.
+        // A stopped flow does the same up to then, and nothing new after.
         let stopped = live(&traffic, at(stop), end, seed);
         let kept = stopped.log.len() - usize::from(stopped.is_closed);
         prop_assert_eq!(&stopped.log[..kept], &never.log[..kept]);

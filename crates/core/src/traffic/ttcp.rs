@@ -24,7 +24,7 @@ pub const KIND: TrafficKind = TrafficKind {
 };
 
 impl Traffic {
-    /// A volume of so many bytes.
+    /// Returns the traffic of a volume of so many bytes.
     pub fn ttcp(volume: u64) -> Self {
         Traffic::of("ttcp", &[("volume", Value::Bytes(volume))])
     }

@@ -1,4 +1,4 @@
-//! `udp`: packets of UDP (RFC 768) that leave when their schedule says, whatever becomes of them.
+//! `udp`: UDP packets (RFC 768) that leave on schedule, without feedback.
 
 use super::datagrams::{Arrived, HEADERS};
 use super::{
@@ -43,13 +43,13 @@ pub const KIND: TrafficKind = TrafficKind {
 };
 
 impl Traffic {
-    /// UDP in packets of `size` bytes (IP) at a constant `rate`.
+    /// Returns the traffic of UDP in packets of `size` bytes (IP) at a constant `rate`.
     pub fn udp(rate: Rate, size: u32) -> Self {
         Traffic::of("udp", &[("rate", Value::Rate(rate)), ("size", Value::Bytes(size.into()))])
     }
 }
 
-/// The parameter that every kind of UDP has.
+/// Parameter that every kind of UDP has.
 pub const PACKET: ParamSpec = ParamSpec {
     name: "size",
     kind: Kind::Bytes { min: LEAST_SIZE as u64, max: 65_535 },
@@ -57,7 +57,7 @@ pub const PACKET: ParamSpec = ParamSpec {
     doc: "the whole IP packet",
 };
 
-/// A flow whose times on have no room for a packet is a mistake.
+/// Checks that the times on have room for a packet.
 pub fn holds_a_packet(params: &Params) -> Result<(), Refusal> {
     let least = params.rate("rate").transmit_time(params.integer("size"));
     if params.duration("on") >= least {
@@ -67,13 +67,13 @@ pub fn holds_a_packet(params: &Params) -> Result<(), Refusal> {
     Err(Refusal { param: "on", sentence: "a packet takes longer than it is on".to_owned(), expected })
 }
 
-/// The sending end of UDP on this schedule.
+/// Returns the sending end of UDP on this schedule.
 pub fn sender(schedule: Schedule, params: &Params, life: Life) -> Box<dyn Datagrams> {
     let size = params.integer("size") as u32;
     Box::new(Udp::send(Departures::new(schedule, size, life.start, life.rng), size))
 }
 
-/// What UDP on this schedule sends in `time`.
+/// Returns the demand of UDP on this schedule in `time`.
 pub fn demand(schedule: Schedule, params: &Params, time: Duration) -> Demand {
     let size = params.integer("size") as u32;
     let packets = schedule.mean_bps() * time.as_secs_f64() / (8.0 * f64::from(size));
@@ -85,10 +85,10 @@ fn schedule(params: &Params) -> Schedule {
     if params.is_auto("on") { Schedule::Constant { rate } } else { Schedule::OnOff { rate, on: spell("on"), off: spell("off") } }
 }
 
-/// One end: the one that sends, or the one that receives.
+/// One end of UDP: the one that sends, or the one that receives.
 #[derive(Debug)]
 pub struct Udp {
-    /// `None`: this end receives.
+    /// Departures; `None`: this end receives.
     departures: Option<Departures>,
     size: u32,
     sent: u64,
@@ -96,13 +96,13 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// The end that sends packets of `size` bytes (the whole IP packet).
+    /// Returns the end that sends packets of `size` bytes (the whole IP packet).
     pub fn send(departures: Departures, size: u32) -> Self {
         assert!((LEAST_SIZE..=65_535).contains(&size), "a packet of {size} bytes");
         Udp { departures: Some(departures), size, sent: 0, arrived: Arrived::default() }
     }
 
-    /// The end that receives.
+    /// Returns the end that receives.
     pub fn receive() -> Self {
         Udp { departures: None, size: LEAST_SIZE, sent: 0, arrived: Arrived::default() }
     }

@@ -1,4 +1,4 @@
-//! `udpmon`: a burst of numbered packets of UDP, evenly spaced or back to back: what a path does to it says what its bottleneck is.
+//! `udpmon`: a burst of numbered UDP packets, evenly spaced or back to back: its arrivals show the bottleneck of the path.
 
 use super::datagrams::{Arrived, HEADERS};
 use super::udp::PACKET;
@@ -14,7 +14,7 @@ pub const KIND: TrafficKind = TrafficKind {
     params: &[
         ParamSpec {
             name: "packets",
-            // Without a gap all of them are in the network at once.
+            // All packets are in the network at once if there is no gap.
             kind: Kind::Count { unit: "packets", min: 1, max: 1_000_000 },
             default: Some(Value::Count(5000)),
             doc: "how many packets a burst has",
@@ -46,7 +46,7 @@ pub const KIND: TrafficKind = TrafficKind {
 };
 
 impl Traffic {
-    /// A burst of so many `packets` of `size` bytes (IP), with a `gap` from one to the next.
+    /// Returns the traffic of a burst of `packets` packets of `size` bytes (IP), with a `gap` from one to the next.
     pub fn udpmon(packets: u64, gap: Duration, size: u32) -> Self {
         let params = [("packets", Value::Count(packets)), ("gap", Value::Duration(gap)), ("size", Value::Bytes(size.into()))];
         Traffic::of("udpmon", &params)
@@ -66,12 +66,12 @@ pub struct UdpMon {
 }
 
 impl UdpMon {
-    /// The end that sends `packets` of `size` bytes (IP), the first at `start`.
+    /// Returns the end that sends `packets` of `size` bytes (IP), the first at `start`.
     pub fn send(packets: u32, gap: Duration, size: u32, start: Time) -> Self {
         UdpMon { left: packets, next: start, gap, size, sent: 0, arrived: Arrived::default() }
     }
 
-    /// The end that receives.
+    /// Returns the end that receives.
     pub fn receive() -> Self {
         UdpMon::send(0, Duration::ZERO, HEADERS, Time::ZERO)
     }

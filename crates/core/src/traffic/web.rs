@@ -41,14 +41,14 @@ pub const KIND: TrafficKind = TrafficKind {
     rank: Rank::Background,
     volume: Volume::None,
     demand: |params, time| {
-        // At most: a transfer takes time as well.
+        // Upper bound: a transfer takes time as well.
         let bytes = params.integer("size") as f64 * time.as_secs_f64() / params.duration("think").as_secs_f64();
         Demand { bytes, piece: u32::MAX }
     },
     over: Over::Tcp(|params, life| Box::new(Reading { transfers: Transfers::new(Web::of(params), life.rng), thinks: false })),
 };
 
-/// Someone who reads: thinks, fetches a transfer, and thinks again once its last byte is acknowledged.
+/// A reader who thinks, fetches a transfer, and thinks again once its last byte is acknowledged.
 #[derive(Debug)]
 struct Reading {
     transfers: Transfers,
@@ -89,30 +89,30 @@ impl Web {
     }
 }
 
-/// The transfers of one flow.
+/// Transfers of one flow.
 #[derive(Debug)]
 struct Transfers {
     web: Web,
     rng: Rng,
 }
 
-/// No single transfer is longer: 1 PiB.
+/// Largest single transfer: 1 PiB.
 const LARGEST: u64 = 1 << 50;
 
 impl Transfers {
-    /// With the flow's own randomness.
+    /// Returns the transfers, with the flow's own random stream.
     fn new(web: Web, rng: Rng) -> Self {
         Transfers { web, rng }
     }
 
-    /// Bytes of the next transfer: at least one.
+    /// Draws the bytes of the next transfer: at least one.
     fn size(&mut self) -> u64 {
         let size = self.rng.pareto(self.web.shape, self.web.size as f64);
         // A cast of a float to an integer saturates.
         ((size + 0.5) as u64).clamp(1, LARGEST)
     }
 
-    /// How long the reader thinks before the next transfer: at least a moment.
+    /// Draws how long the reader thinks before the next transfer, at least 1 ps.
     fn think(&mut self) -> Duration {
         let mean = self.web.think.as_secs_f64();
         let seconds = match self.web.think_shape {

@@ -37,7 +37,7 @@ pub const KIND: TrafficKind = TrafficKind {
     rank: Rank::Limited,
     volume: Volume::None,
     demand: |params, time| {
-        // At most: what cannot go at once goes together.
+        // Upper bound: writes that cannot go at once go together.
         let bytes = schedule(params).mean_bps() * time.as_secs_f64() / 8.0;
         Demand { bytes, piece: params.integer("size") as u32 }
     },

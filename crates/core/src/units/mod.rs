@@ -1,35 +1,35 @@
-//! Quantities that carry a unit. This file: what they are. Reading and writing them as text is [`text`].
+//! Quantities that carry a unit. [`text`] reads and writes them.
 
 pub mod text;
 
 use crate::time::Duration;
 
-/// A rate in bits per second (k, M, G = 10^3, 10^6, 10^9). The field that holds it says of which layer.
+/// A rate in bits per second (k, M, G = 10^3, 10^6, 10^9). The field that holds it names the layer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// The highest that a file can say: 100 Tbit/s.
+    /// Highest rate in a file: 100 Tbit/s.
     pub const MOST: Rate = Rate(100_000_000_000_000);
-    /// `bps` bits per second; must be positive.
+    /// Returns a rate of `bps` bits per second; must be positive.
     pub const fn from_bps(bps: u64) -> Self {
         assert!(bps > 0, "a rate is positive");
         Rate(bps)
     }
-    /// Bits per second.
+    /// Returns the bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// The time `bytes` take at this rate, rounded to the nearest picosecond.
+    /// Returns the time that `bytes` take at this rate, rounded to the nearest picosecond.
     pub const fn transmit_time(self, bytes: u64) -> Duration {
-        // As a rule 64 bits are enough (2 MB), and then it is one instruction.
+        // 64 bits are mostly enough (2 MB), and then it is one instruction.
         if bytes <= 2_000_000 && self.0 <= 1 << 60 {
             return Duration::from_ps((bytes * 8_000_000_000_000 + self.0 / 2) / self.0);
         }
         let ps = (bytes as u128 * 8_000_000_000_000 + self.0 as u128 / 2) / self.0 as u128;
         Duration::from_ps(ps as u64)
     }
-    /// The bytes that pass in `span`, rounded down.
+    /// Returns the bytes that pass in `span`, rounded down.
     pub const fn bytes_in(self, span: Duration) -> u64 {
         if let Some(bit_ps) = self.0.checked_mul(span.as_ps()) {
             return bit_ps / 8_000_000_000_000;
@@ -38,7 +38,7 @@ impl Rate {
     }
 }
 
-/// How much a queue holds.
+/// Capacity of a queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Capacity {
     /// Bytes of IP packets.

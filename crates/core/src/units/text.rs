@@ -1,12 +1,12 @@
-//! Quantities as text: `"68 ms"`, `"44.21 Mbit/s"`, `"384 KiB"`. Exact both ways: decimals are never rounded,
-//! and what is written reads back as the same number.
+//! Quantities as text: `"68 ms"`, `"44.21 Mbit/s"`, `"384 KiB"`. They are exact in both directions: decimals are never rounded, and written
+//! text reads back as the same number.
 
 use std::fmt;
 
 /// A kind of quantity: its units, largest last, and the number of base units in each.
 #[derive(Debug, PartialEq)]
 pub struct Dimension {
-    /// What is measured: "a rate".
+    /// Quantity that is measured: "a rate".
     pub what: &'static str,
     /// A quantity as a user would write it.
     pub example: &'static str,
@@ -89,25 +89,25 @@ pub static SIZE: Dimension = Dimension {
     ],
 };
 
-/// Why a text is not a quantity.
+/// Reasons why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuantityError {
     /// It does not begin with a number.
     NotANumber,
-    /// Below zero.
+    /// A negative number.
     Negative,
-    /// A number alone.
+    /// A number without a unit.
     NoUnit {
-        /// The units it could have.
+        /// Units that it could have.
         units: String,
     },
-    /// A unit of nothing known, with what may have been meant.
+    /// An unknown unit, with what may have been meant.
     UnknownUnit {
-        /// As it was written.
+        /// Unit as it was written.
         unit: String,
-        /// What to write instead.
+        /// Unit to write instead.
         meant: Option<String>,
-        /// The units it could have.
+        /// Units that it could have.
         units: String,
     },
     /// Not a whole number of base units.
@@ -133,7 +133,7 @@ impl fmt::Display for QuantityError {
     }
 }
 
-/// A number (digits, perhaps with a decimal point) and the word after it.
+/// Splits a text into a number (digits, perhaps with a decimal point) and the word after it.
 pub fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     let text = text.trim();
     if text.starts_with(['-', '−']) {
@@ -146,7 +146,7 @@ pub fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     if well_formed { Ok((number, word.trim_start())) } else { Err(QuantityError::NotANumber) }
 }
 
-/// `number` times `factor`, if that is whole and fits.
+/// Returns `number` times `factor`, if that is whole and fits.
 pub fn scale(number: &str, factor: u64, base: &'static str) -> Result<u64, QuantityError> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
@@ -165,7 +165,7 @@ pub fn scale(number: &str, factor: u64, base: &'static str) -> Result<u64, Quant
 }
 
 impl Dimension {
-    /// The number of base units that `text` names.
+    /// Returns the number of base units that `text` names.
     pub fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let (number, word) = split(text)?;
         if word.is_empty() {
@@ -181,24 +181,24 @@ impl Dimension {
         }
     }
 
-    /// What someone who wrote `word` may have meant: a known other spelling, or a unit in other case.
+    /// Returns the unit that someone who wrote `word` may have meant: a known other spelling, or a unit in other case.
     fn meant(&self, word: &str) -> Option<&'static str> {
         let hint = self.hints.iter().find(|(wrong, _)| *wrong == word).map(|(_, right)| *right);
         hint.or_else(|| self.units.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(word)))
     }
 
-    /// Every unit, for messages.
+    /// Returns every unit, for messages.
     pub fn unit_names(&self) -> String {
         self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 
-    /// A regular expression that texts of this dimension match (and few others do).
+    /// Returns a regular expression that texts of this dimension match (and few others do).
     pub fn pattern(&self) -> String {
         let units: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
         format!("^[0-9]+(\\.[0-9]+)? ?({})$", units.join("|"))
     }
 
-    /// `n` base units as text, exactly: sizes in the largest unit that divides them, the rest as decimals.
+    /// Returns `n` base units as text, exactly: sizes in the largest unit that divides them, the rest as decimals.
     pub fn format(&self, n: u64) -> String {
         if std::ptr::eq(self, &SIZE) { format_size(n) } else { self.format_decimal(n) }
     }

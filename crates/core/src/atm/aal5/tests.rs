@@ -1,4 +1,4 @@
-//! The far end that only counts, against one that has the bytes: real trailers, a real CRC-32, and cells lost at random.
+//! The far end that only counts, compared with one that has the bytes: real trailers, a real CRC-32, and cells lost at random.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, step)
 }
 
-/// The payloads of the cells of `sdu`.
+/// Returns the payloads of the cells of `sdu`.
 fn segment(sdu: &[u8]) -> Vec<Vec<u8>> {
     let mut frame = sdu.to_vec();
     frame.resize((cells(sdu.len() as u32) * PAYLOAD) as usize - 6, 0);
@@ -25,7 +25,7 @@ fn segment(sdu: &[u8]) -> Vec<Vec<u8>> {
     frame.chunks(PAYLOAD as usize).map(<[u8]>::to_vec).collect()
 }
 
-/// What is in the cells up to an end, if the length and the CRC say that it is a frame.
+/// Returns the payload of the cells up to an end of a frame, if the length and the CRC are right.
 fn reassemble(cells: &[Vec<u8>]) -> Option<Vec<u8>> {
     let frame = cells.concat();
     let (rest, crc) = frame.split_last_chunk::<4>()?;
@@ -44,7 +44,7 @@ fn a_frame_is_padded_to_whole_cells() {
     assert_eq!(reassemble(&segment(&[7; 100])), Some(vec![7; 100]));
 }
 
-/// RF95 §4: why the end of a packet must not be dropped.
+/// Shows why the end of a packet must not be dropped (RF95 §4).
 #[test]
 fn a_lost_end_takes_the_next_frame_with_it() {
     let mut far_end = Reassembly::default();
@@ -63,7 +63,7 @@ proptest! {
         let mut far_end = Reassembly::default();
         let mut held = Vec::new();
         for (number, (len, lost)) in frames.into_iter().enumerate() {
-            // No two frames alike.
+            // All frames differ.
             let sdu: Vec<u8> = (0..len).map(|i| (i as u8).wrapping_mul(31).wrapping_add(number as u8 + 1)).collect();
             let all = segment(&sdu);
             let (n, mut delivered) = (all.len(), false);

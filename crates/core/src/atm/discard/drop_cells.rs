@@ -1,4 +1,4 @@
-//! `drop_cells`: where a cell is lost, so are the next ones of its channel, without a look at where a frame ends.
+//! `drop_cells`: a lost cell makes the next ones of its channel be dropped, wherever a frame ends.
 
 use super::plain::Plain;
 use super::{AfterLoss, BUFFER, DiscardKind};

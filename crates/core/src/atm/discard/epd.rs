@@ -27,8 +27,8 @@ impl Epd {
 
 impl Discard for Epd {
     fn on_frame(&mut self, arrival: &Arrival) -> Verdict {
-        // RF95 §5: as long as what is in use exceeds the threshold, the first cell of a packet is dropped and so are all its
-        // others. Frames under way pass, for which the rest of the buffer is there.
+        // RF95 §5: while the buffer in use exceeds the threshold, the first cell of a packet is dropped and so are all its others. The rest
+        // of the buffer is for frames that have begun.
         if arrival.queued > self.threshold { Verdict::Drop } else { Verdict::Accept }
     }
 }

@@ -1,4 +1,4 @@
-//! `epd_ecn`: as `epd_red`, but frames of ECN-capable packets are marked instead of dropped.
+//! `epd_ecn`: like `epd_red`, but frames of ECN-capable packets are marked instead of dropped.
 //!
 //! RF95 §7 would have TCP answer to explicit notification (Floyd 1994). The mark is the explicit forward congestion indication
 //! of the cells (ITU-T I.371), and becomes CE where the frame becomes a packet again.

@@ -1,8 +1,8 @@
 //! `epd_fair`: early packet discard with per-channel accounting.
 //!
-//! R. Goyal, R. Jain, S. Kalyanaraman, S. Fahmy, "UBR+: Improving Performance of TCP over ATM-UBR Service", ICC 1997 (selective
-//! drop), after J. Heinanen and K. Kilkki, "A fair buffer allocation scheme", Computer Communications 21, 1998. The factor of
-//! the latter that grows stricter as the buffer fills is left out.
+//! R. Goyal, R. Jain, S. Kalyanaraman, S. Fahmy, "UBR+: Improving Performance of TCP over ATM-UBR Service", ICC 1997 (selective drop),
+//! after J. Heinanen and K. Kilkki, "A fair buffer allocation scheme", Computer Communications 21, 1998. Their factor that grows stricter
+//! as the buffer fills is left out.
 
 use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict, check_early, threshold};
 use crate::params::{Kind, ParamSpec, Value};

@@ -1,7 +1,7 @@
 //! `epd_red`: early packet discard with random early detection on the average queue.
 //!
-//! RF95 §6 only speaks of it: two thresholds for two purposes, a high one on the queue, so that whole packets are dropped before
-//! the buffer overflows, and a lower one on the average, so that senders slow down.
+//! RF95 §6 only outlines it: two thresholds for two purposes, a high one on the queue, so that whole packets are dropped before the buffer
+//! overflows, and a lower one on the average, so that senders slow down.
 
 use super::{
     AfterLoss, Arrival, BUFFER, Discard, DiscardContext, DiscardKind, THRESHOLD, Verdict, buffer, cells_of, check_early, threshold,
@@ -64,7 +64,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// The thresholds on the average, in cells.
+/// Returns the thresholds on the average, in cells.
 fn averages(params: &Params) -> (u64, u64) {
     (cells_of(params.get("min_threshold"), buffer(params)), cells_of(params.get("max_threshold"), buffer(params)))
 }
@@ -81,7 +81,7 @@ pub(super) fn check(params: &Params, context: &DiscardContext) -> Result<(), Str
     Ok(())
 }
 
-/// Early discard, and signals of congestion before that.
+/// Early discard, preceded by signals of congestion.
 pub(super) struct EpdRed {
     threshold: u64,
     red: Red,
@@ -112,7 +112,7 @@ impl EpdRed {
 impl Discard for EpdRed {
     fn on_frame(&mut self, arrival: &Arrival) -> Verdict {
         self.red.silent_from(arrival.silent_from);
-        // The size matters to no one: `scale_by_size` is off.
+        // The size has no effect: `scale_by_size` is off.
         let signal = self.red.arrival(arrival.now, arrival.queued, aal5::CELL);
         if arrival.queued > self.threshold {
             return Verdict::Drop;

@@ -1,5 +1,5 @@
-//! Discard policies: what the output port of a switch does with a frame, and with the rest of a frame that lost a cell. One
-//! file a policy, one line in [`REGISTRY`].
+//! Discard policies: the reaction of a switch's output port to a frame, and to the rest of a frame that lost a cell. One file per policy,
+//! one line in [`REGISTRY`].
 
 mod drop_cells;
 mod epd;
@@ -20,26 +20,26 @@ use crate::units::Rate;
 /// The first cell of a frame, as its port sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it has come, whole.
+    /// Time at which the whole cell has come.
     pub now: Time,
     /// Cells in the output buffer.
     pub queued: u64,
-    /// When the line falls silent unless more comes, or when it did.
+    /// Time at which the line falls silent unless more cells come, or at which it did.
     pub silent_from: Time,
-    /// Of these, cells of its channel, and how many channels have any; 0 unless the policy [accounts](DiscardKind::accounts).
+    /// Cells of this channel in the output buffer; 0 unless the policy [accounts](DiscardKind::accounts).
     pub own: u64,
-    /// How many channels have cells in the buffer.
+    /// Channels that have cells in the buffer.
     pub channels: u64,
-    /// Whether the packet in it is ECN-capable. Its IP header is in the first cell.
+    /// True if the packet in the frame is ECN-capable. Its IP header is in the first cell.
     pub is_ect: bool,
 }
 
-/// What becomes of a frame.
+/// Decision on a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Its cells come into the buffer as long as it has room.
     Accept,
-    /// The same, and each is marked: congestion was experienced (EFCI).
+    /// Its cells come in as with `Accept`, each marked: congestion was experienced (EFCI).
     Mark,
     /// None of its cells comes in.
     Drop,
@@ -47,22 +47,22 @@ pub enum Verdict {
 
 /// Decides frame by frame. Time never runs backwards between calls.
 pub trait Discard {
-    /// The first cell of a frame comes.
+    /// Decides on the frame whose first cell comes.
     fn on_frame(&mut self, arrival: &Arrival) -> Verdict;
 }
 
-/// What is dropped besides a cell that found the buffer full.
+/// Cells dropped besides one that found the buffer full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AfterLoss {
-    /// Nothing.
+    /// No other cells.
     Nothing,
     /// The rest of its frame, but for the last cell.
     Rest,
-    /// The next cells of its channel, so many, whatever frames they are of.
+    /// The next cells of its channel, whatever their frames.
     Cells(u32),
 }
 
-/// What a policy is told of its place when it is made.
+/// Facts about its place that a policy is given when it is made.
 #[derive(Clone, Debug)]
 pub struct DiscardContext {
     /// Rate of the link, in bits of whole cells.
@@ -76,21 +76,21 @@ pub struct DiscardContext {
 /// One policy.
 #[derive(Debug)]
 pub struct DiscardKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
-    /// What it drops where the buffer has lost a cell.
+    /// Cells that it drops after the buffer has lost one.
     pub after_loss: fn(&Params) -> AfterLoss,
-    /// Whether it must be told how many cells each channel has in the buffer.
+    /// True if it must be told how many cells each channel has in the buffer.
     pub accounts: bool,
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params, &DiscardContext) -> Result<(), String>,
-    /// Makes one, for one port.
+    /// Builds a policy, for one port.
     pub build: fn(&Params, DiscardContext) -> Box<dyn Discard + Send>,
 }
 
@@ -99,7 +99,7 @@ pub const REGISTRY: &[DiscardKind] =
     &[plain::KIND, ppd::KIND, drop_cells::KIND, epd::KIND, epd_plain::KIND, epd_red::KIND, epd_fair::KIND, epd_ecn::KIND];
 by_name!(DiscardKind, "discard policy", with params);
 
-/// Why a port did not let a cell in.
+/// Reasons why a port did not let a cell in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CellDrop {
     /// The buffer was full.
@@ -111,7 +111,7 @@ pub enum CellDrop {
 }
 
 impl CellDrop {
-    /// Why its packet did not arrive.
+    /// Returns the reason why its packet did not arrive.
     pub const fn reason(self) -> DropReason {
         match self {
             CellDrop::Overflow | CellDrop::Rest => DropReason::Overflow,
@@ -128,7 +128,7 @@ const BUFFER: ParamSpec = ParamSpec {
     doc: "cells the output buffer holds, the one in transmission not counted",
 };
 
-/// The size of the buffer that `params` give.
+/// Returns the size of the buffer that `params` give.
 pub fn buffer(params: &Params) -> u64 {
     params.integer("buffer")
 }
@@ -141,12 +141,12 @@ const THRESHOLD: ParamSpec = ParamSpec {
     doc: "queue above which no new frame is let in: cells, or a fraction of the buffer",
 };
 
-/// The threshold that `params` give, in cells.
+/// Returns the threshold that `params` give, in cells.
 fn threshold(params: &Params) -> u64 {
     cells_of(params.get("threshold"), buffer(params))
 }
 
-/// A portion of the buffer, in cells.
+/// Returns a portion of the buffer, in cells.
 fn cells_of(portion: Value, buffer: u64) -> u64 {
     match portion {
         Value::Count(cells) => cells,
@@ -155,7 +155,7 @@ fn cells_of(portion: Value, buffer: u64) -> u64 {
     }
 }
 
-/// What early discard needs: a buffer that holds the largest frame, and a threshold within it.
+/// Checks the needs of early discard: a buffer that holds the largest frame, and a threshold within it.
 fn check_early(params: &Params, context: &DiscardContext) -> Result<(), String> {
     let (buffer, threshold) = (buffer(params), threshold(params));
     if buffer < u64::from(context.frame) {

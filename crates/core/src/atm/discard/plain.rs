@@ -1,4 +1,4 @@
-//! `plain`: a cell that does not fit is dropped, and its frame is not looked at.
+//! `plain`: drops only cells that do not fit, without regard to their frames.
 
 use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, Verdict};
 
@@ -14,7 +14,7 @@ pub const KIND: DiscardKind = DiscardKind {
     build: |_, _| Box::new(Plain),
 };
 
-/// Lets every frame begin. Whether it looks at the rest of one that lost a cell is the registry's to say.
+/// Accepts every frame. The registry entry sets the reaction to a frame that lost a cell.
 pub(super) struct Plain;
 
 impl Discard for Plain {

@@ -1,8 +1,8 @@
 //! A switch that buffers at its inputs: each input has a buffer and a policy of its own, and in a slot one cell crosses to the output,
 //! from the buffers in turn.
 //!
-//! RF95 §2 says that its results are the same whether a switch buffers at its outputs or at its inputs, and nothing of how the latter would
-//! work; this is the plainest. Cells for other outputs are in nobody's way, as everywhere here.
+//! RF95 §2 says that its results are the same whether a switch buffers at its outputs or at its inputs, and does not describe the latter;
+//! this is the plainest way. Cells for other outputs are in nobody's way, as everywhere here.
 
 use std::collections::VecDeque;
 
@@ -16,13 +16,13 @@ type Last = (PacketId, u32, bool);
 /// The buffer of one input.
 #[derive(Default)]
 pub struct InputBuffer {
-    /// Each cell: since when it waits, in ps, and what leaves with it.
+    /// Cells that wait: since when, in ps, and what leaves with each.
     cells: VecDeque<(u64, Option<Last>)>,
     came: u64,
     crossed: u64,
-    /// For each end of a frame here, the how many-th of the cells that came it is.
+    /// Ends of frames here, each as its number among the cells that came.
     ends: VecDeque<u64>,
-    /// When the last cell left it, in ps.
+    /// Time at which the last cell left it, in ps.
     empty_since: u64,
 }
 
@@ -31,42 +31,42 @@ impl InputBuffer {
         self.cells.len() as u64
     }
 
-    /// When it was last seen to hold a cell, at `now`.
+    /// Returns the time at which it was last seen to hold a cell, as of `now`.
     pub fn silent_from(&self, now: Time) -> Time {
         if self.cells.is_empty() { Time::from_ps(self.empty_since) } else { now }
     }
 
-    /// Packets that leave with their last cell.
+    /// Returns the packets that leave with their last cell.
     pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         self.cells.iter().filter_map(|(_, last)| last.map(|(packet, route, _)| (packet, route, false)))
     }
 
-    /// The cell that came last is the end of a packet that will be whole.
+    /// Notes that the cell that came last is the end of a packet that will be whole.
     pub fn ends_with(&mut self, last: Last) {
         self.cells.back_mut().expect("its last cell has just come").1 = Some(last);
     }
 
-    /// A slot before which the next end of a frame does not cross.
+    /// Returns a slot before which the next end of a frame does not cross.
     pub fn end_of_frame(&self, slot: u64) -> u64 {
         self.ends.front().map_or(input::NEVER, |number| slot + (number - self.crossed - 1))
     }
 }
 
 impl Port {
-    /// A slot: what has come is let in or not, and a cell crosses.
+    /// Does one slot: arriving cells are let in or not, and a cell crosses.
     pub(super) fn pass_slot_of_inputs(&mut self) {
         let mut ready = self.ready;
         while ready != 0 {
             self.take_in(ready.trailing_zeros() as usize);
             ready &= ready - 1;
         }
-        // Where the line is slower than the switch, one cell waits at the output for the line to be free.
+        // A line slower than the switch makes one cell wait at the output until the line is free.
         if self.waiting > 0 && self.line.free <= self.slot_end() + self.slot_time {
             self.cross();
         }
     }
 
-    /// The next cell of `input` comes to its buffer.
+    /// Takes the next cell of `input` to its buffer.
     fn take_in(&mut self, input: usize) {
         let run = self.inputs[input].take();
         let is_end = run.cells == 0 && run.is_end;
@@ -91,7 +91,7 @@ impl Port {
         self.end_cell(input, &run, whole);
     }
 
-    /// The next cell of the next buffer that has one crosses to the output.
+    /// Takes the next cell of the next buffer that has one across to the output.
     fn cross(&mut self) {
         let holds = self.buffers.iter().enumerate().fold(0, |bits, (i, buffer)| bits | u64::from(!buffer.cells.is_empty()) << i);
         self.turn = after(holds, self.turn);

@@ -1,21 +1,21 @@
-//! What a port knows of each channel.
+//! State that a port keeps for each channel.
 
 use std::collections::VecDeque;
 
 use crate::atm::aal5::Reassembly;
 use crate::atm::discard::{CellDrop, Verdict};
 
-/// What a channel is in the middle of.
+/// Position of a channel within a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// Nothing: the next cell begins a frame.
+    /// Between frames: the next cell begins a frame.
     #[default]
     Between,
-    /// A frame whose cells pass.
+    /// In a frame whose cells pass.
     Passing,
-    /// One that lost a cell: the last one passes.
+    /// In a frame that lost a cell: its last cell passes.
     Rest,
-    /// One that is dropped whole.
+    /// In a frame that is dropped whole.
     Dropping,
 }
 
@@ -23,18 +23,18 @@ pub enum State {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Channel {
     pub state: State,
-    /// How many of its next cells are dropped, whatever they are.
+    /// Next cells that are dropped, whatever they are.
     pub to_drop: u32,
-    /// Its frame is marked here.
+    /// True if its frame is marked here.
     pub is_marked: bool,
-    /// Why the first cell of its packet was dropped here, if one was.
+    /// Reason why the first cell of its packet was dropped here, if one was.
     pub cause: Option<CellDrop>,
-    /// What the far end makes of the cells that passed.
+    /// Frame as the far end reassembles it from the cells that passed.
     pub far_end: Reassembly,
 }
 
 impl Channel {
-    /// A frame begins; whether it is marked.
+    /// Begins a frame with this verdict. Returns true if it is marked.
     pub fn begin(&mut self, verdict: Verdict) -> bool {
         self.state = if verdict == Verdict::Drop { State::Dropping } else { State::Passing };
         self.is_marked = verdict == Verdict::Mark;
@@ -42,22 +42,22 @@ impl Channel {
     }
 }
 
-/// How many cells each channel has in the buffer.
+/// Cells of each channel in the buffer.
 #[derive(Debug)]
 pub struct Occupancy {
-    /// The channel of each cell in the buffer.
+    /// Channel of each cell in the buffer.
     line: VecDeque<u32>,
     cells: Vec<u32>,
     channels: u64,
 }
 
 impl Occupancy {
-    /// An empty buffer, for so many channels.
+    /// Returns an empty buffer for this many channels.
     pub fn new(channels: usize) -> Self {
         Occupancy { line: VecDeque::new(), cells: vec![0; channels], channels: 0 }
     }
 
-    /// All but the last `queued` cells have left.
+    /// Drops from the account all but the last `queued` cells, which have left.
     fn catch_up(&mut self, queued: u64) {
         while self.line.len() as u64 > queued {
             let Some(channel) = self.line.pop_front() else { break };
@@ -67,13 +67,13 @@ impl Occupancy {
         }
     }
 
-    /// The cells of `channel` among the `queued` in the buffer, and how many channels have any.
+    /// Returns the cells of `channel` among the `queued` in the buffer, and the number of channels that have any.
     pub fn of(&mut self, channel: u32, queued: u64) -> (u64, u64) {
         self.catch_up(queued);
         (self.cells[channel as usize].into(), self.channels)
     }
 
-    /// A cell of `channel` comes in behind the `queued` cells in the buffer.
+    /// Adds a cell of `channel` behind the `queued` cells in the buffer.
     pub fn come(&mut self, channel: u32, queued: u64) {
         self.catch_up(queued);
         self.line.push_back(channel);

@@ -1,11 +1,11 @@
-//! Which of two cells gets the last place.
+//! Fair choice between two cells for the last place.
 
 use crate::rng::Rng;
 
 /// Tosses of a fair coin.
 pub struct Coin {
     rng: Rng,
-    /// The tosses to come, under a bit that says how many there are.
+    /// Tosses to come, under a bit that marks how many there are.
     bits: u64,
 }
 
@@ -19,7 +19,7 @@ impl Coin {
         self.toss_all(1) == 1
     }
 
-    /// How many of the next `tosses` are heads.
+    /// Returns how many of the next `tosses` are heads.
     #[inline]
     pub fn toss_all(&mut self, mut tosses: u64) -> u64 {
         let mut heads = 0;

@@ -1,18 +1,18 @@
-//! What is known of a port: its counters, and what its line has done by a time.
+//! Counters of a port, and the progress of its line up to a given time.
 
 use super::Port;
 use crate::atm::discard::CellDrop;
 use crate::time::{Duration, Time};
 
-/// What a port has counted.
+/// Counters of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Cells let into the buffer.
     pub passed: u64,
     /// Cells dropped, by [`CellDrop`].
     pub dropped: [u64; 3],
-    /// Of the cells that passed: those of packets that passed whole, and those of packets that did not. What is missing in
-    /// the sum are cells of packets that have not ended yet.
+    /// Cells that passed and belong to packets that passed whole. Cells of packets that have not ended yet are in neither this nor the next
+    /// counter.
     pub whole: u64,
     /// Cells that passed, of packets that did not.
     pub dead: u64,
@@ -22,24 +22,24 @@ pub struct Count {
     pub packets_partial: u64,
     /// Packets without any of their cells.
     pub packets_dropped: u64,
-    /// Packets with all their cells that were taken for one with what was left of another.
+    /// Packets with all their cells that were merged with the rest of another packet.
     pub packets_merged: u64,
     /// Packets marked here.
     pub packets_marked: u64,
     /// The most cells in the buffer.
     pub queue_max: u64,
-    /// What the cells which passed have to wait in the buffer, summed up, in ps.
+    /// Sum of the waits in the buffer of the cells that passed, in ps.
     pub waits: u128,
 }
 
 impl Count {
-    /// Cells that came to the output.
+    /// Returns the cells that came to the output.
     pub fn cells_in(&self) -> u64 {
         self.passed + self.dropped.iter().sum::<u64>()
     }
 
-    /// What was counted after `earlier`; the most queued is that of the whole time. Nothing where `earlier` is later: a run may end before
-    /// the measured span begins.
+    /// Returns the counts since `earlier`, with the longest queue of the whole time. The counts are zero if `earlier` is later: a run may
+    /// end before the measured span begins.
     pub fn since(&self, earlier: &Count) -> Count {
         Count {
             passed: self.passed.saturating_sub(earlier.passed),
@@ -56,7 +56,7 @@ impl Count {
         }
     }
 
-    /// Where a packet counts, of which `passed` cells passed.
+    /// Returns the counter for a packet of which `passed` cells passed.
     pub(super) fn packets(&mut self, whole: bool, passed: u32, cause: Option<CellDrop>) -> &mut u64 {
         match cause {
             _ if whole => &mut self.packets_whole,
@@ -68,12 +68,12 @@ impl Count {
 }
 
 impl Port {
-    /// Cells of the last busy period, in which alone some can still be ahead.
+    /// Returns the cells of the last busy period; only these can still be ahead.
     fn in_a_row(&self) -> u64 {
         (self.line.free - self.line.busy_from) / self.line.cell_time
     }
 
-    /// Cells in the buffers at `now`, up to which the port was advanced: those that begin to leave later.
+    /// Returns the cells in the buffers at `now`, up to which the port was advanced: those that begin to leave later.
     pub fn backlog(&self, now: Time) -> u64 {
         self.waiting + self.at_output(now)
     }
@@ -82,20 +82,20 @@ impl Port {
         (self.line.free.saturating_sub(now.as_ps() + 1) / self.line.cell_time).min(self.in_a_row())
     }
 
-    /// Cells that have left whole by `now`, up to which the port was advanced.
+    /// Returns the cells that have left whole by `now`, up to which the port was advanced.
     pub fn transmitted(&self, now: Time) -> u64 {
         self.count.passed - self.waiting - self.line.free.saturating_sub(now.as_ps()).div_ceil(self.line.cell_time).min(self.in_a_row())
     }
 
-    /// Time spent transmitting up to `now`, up to which the port was advanced.
+    /// Returns the time spent transmitting up to `now`, up to which the port was advanced.
     pub fn busy(&self, now: Time) -> Duration {
         let ahead = self.line.free.saturating_sub(now.as_ps().max(self.line.busy_from));
         Duration::from_ps((self.count.passed - self.waiting) * self.line.cell_time - ahead)
     }
 
-    /// The integral over time, up to `now`, of the cells in the buffer, in ps.
+    /// Returns the integral over time, up to `now`, of the cells in the buffer, in ps.
     pub fn waited(&self, now: Time) -> u128 {
-        // What the cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
+        // The cells in the buffer still have to wait: the last one until a cell time before the line is free, and so on.
         let queued = u128::from(self.at_output(now));
         let ahead = u128::from(self.line.free.saturating_sub(now.as_ps()));
         let to_come = queued * ahead - u128::from(self.line.cell_time) * queued * (queued + 1) / 2;

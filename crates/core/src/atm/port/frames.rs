@@ -1,4 +1,4 @@
-//! What comes to a port, and what becomes of it: the cells of packets, and the packets.
+//! Cells that arrive at a port, and outcomes of their packets.
 
 use crate::packet::PacketId;
 use crate::queue::DropReason;
@@ -7,55 +7,55 @@ use crate::time::Time;
 /// Cells of one packet that follow each other on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The packet they carry.
+    /// Packet that they carry.
     pub packet: PacketId,
-    /// The driver's, passed on as it is.
+    /// Route of the driver, passed on as it is.
     pub route: u32,
-    /// The channel, by its number at this port.
+    /// Channel, by its number at this port.
     pub channel: u32,
-    /// How many.
+    /// Cells of the run.
     pub cells: u32,
-    /// The cells of the whole packet.
+    /// Cells of the whole packet.
     pub of: u32,
-    /// When the first has come, whole.
+    /// Time at which the first cell has come, whole.
     pub arrives: Time,
-    /// The last one is marked as the end of a frame.
+    /// True if the last cell is marked as the end of a frame.
     pub is_end: bool,
-    /// No more cells of the packet follow: of each packet, one run in a network says so. It may be a run of no cells.
+    /// True if no more cells of the packet follow. One run of each packet in a network is final; it may be a run of no cells.
     pub is_final: bool,
-    /// A switch before this one has dropped some of the packet.
+    /// True if a switch before this one has dropped some of the packet.
     pub is_lost: bool,
-    /// Congestion was experienced before (EFCI).
+    /// True if congestion was experienced before (EFCI).
     pub is_marked: bool,
-    /// The packet is ECN-capable.
+    /// True if the packet is ECN-capable.
     pub is_ect: bool,
 }
 
-/// What became of a packet at a port.
+/// Outcome of a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All its cells passed, and, unless there is another switch to come, it is whole.
     Whole {
         /// The packet.
         packet: PacketId,
-        /// The driver's, as it came.
+        /// Route of the driver, as it came.
         route: u32,
-        /// When its last cell has left.
+        /// Time at which its last cell has left.
         leaves: Time,
-        /// Congestion was experienced (EFCI), here or before.
+        /// True if congestion was experienced (EFCI), here or before.
         is_marked: bool,
     },
-    /// It will not arrive, and this port is the first to know.
+    /// It is lost, and this port is the first to know.
     Lost {
         /// The packet.
         packet: PacketId,
-        /// The driver's, as it came.
+        /// Route of the driver, as it came.
         route: u32,
-        /// When the cell was dropped without which it is lost.
+        /// Time at which the cell was dropped that made it lost.
         at: Time,
-        /// Why.
+        /// Reason for the drop.
         reason: DropReason,
-        /// No cell of it goes on to another switch.
+        /// True if no cell of it goes on to another switch.
         is_gone: bool,
     },
     /// It was lost before, and its last cell is gone now.
@@ -67,9 +67,9 @@ pub enum Outcome {
     Marked {
         /// The packet.
         packet: PacketId,
-        /// The driver's, as it came.
+        /// Route of the driver, as it came.
         route: u32,
-        /// When its first cell came.
+        /// Time at which its first cell came.
         at: Time,
     },
 }

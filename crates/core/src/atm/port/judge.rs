@@ -1,4 +1,4 @@
-//! Whether a buffer lets a cell in.
+//! Admission of a cell to a buffer.
 
 use super::channel::State;
 use super::{Outcome, Port, Run};
@@ -6,7 +6,8 @@ use crate::atm::discard::{AfterLoss, Arrival, CellDrop};
 use crate::time::Time;
 
 impl Port {
-    /// The cell just taken from `run` comes to a buffer of so many cells: whether it is let in, and whether its packet is whole with it.
+    /// Judges the cell just taken from `run` for a buffer that holds `queued` cells: whether it is let in, and whether its packet is whole
+    /// with it.
     #[inline]
     pub(super) fn judge(&mut self, run: &Run, buffer: usize, queued: u64) -> (bool, bool) {
         let is_end = run.cells == 0 && run.is_end;
@@ -15,7 +16,7 @@ impl Port {
             self.begin_frame(run, buffer, queued);
         }
         let channel = &mut self.channels[number];
-        // RF95 §4: the end of a frame passes, so that what follows it can arrive. §5: of a frame dropped whole it does not, unless
+        // RF95 §4: the end of a frame passes, so that the next frame can arrive. §5: the end of a frame dropped whole does not pass, unless
         // the far end still waits for the end of another.
         let drop = match channel.state {
             _ if channel.to_drop > 0 => Some(CellDrop::Rest),
@@ -44,14 +45,14 @@ impl Port {
             }
         }
         if is_end {
-            // An end that did not pass while the far end waits for one: what follows is the rest of the same frame to it, and lost.
+            // An end was dropped while the far end waits for one: the next cells are the rest of the same frame to it, and lost.
             let doomed = drop.is_some() && self.after_loss == AfterLoss::Rest && channel.far_end.is_open();
             channel.state = if doomed { State::Rest } else { State::Between };
         }
         (drop.is_none(), whole)
     }
 
-    /// A frame begins on the channel of `run`: what becomes of it.
+    /// Begins a frame on the channel of `run`, and decides on it.
     fn begin_frame(&mut self, run: &Run, buffer: usize, queued: u64) {
         let now = Time::from_ps(self.slot * self.slot_time);
         let (own, channels) = self.occupancy.get_mut(buffer).map_or((0, 0), |occupancy| occupancy.of(run.channel, queued));

@@ -1,28 +1,29 @@
-//! Slots that are alike, all at once: one input or two that are in the middle of their runs, or more of which all cells pass, and nobody else.
+//! Several equal slots at once: one or two inputs are in the middle of their runs, or more inputs of which all cells pass, and no other
+//! input has a cell.
 
 use super::channel::State;
 use super::{Port, after};
 use crate::atm::discard::{AfterLoss, CellDrop};
 
-/// What becomes of the next cells of an input.
+/// Outcome of the next cells of an input.
 #[derive(Clone, Copy)]
 struct Part {
     input: usize,
     channel: usize,
-    /// `None`: they pass.
+    /// Reason of the drop; `None`: the cells pass.
     drop: Option<CellDrop>,
 }
 
 impl Port {
-    /// Does several slots before the slot `end`, as [`Port::pass_cells`] would one by one. Whether there were any alike.
+    /// Does several slots before the slot `end`, as [`Port::pass_cells`] would one by one. Returns true if there were any.
     #[inline]
     pub(super) fn pass_stretch(&mut self, end: u64) -> bool {
-        // A line slower than the switch, and accounts of channels, are for single slots.
+        // Single slots serve lines slower than the switch, and accounts of channels.
         if self.slot_time != self.line.cell_time || !self.occupancy.is_empty() {
             return false;
         }
         let (first, others) = (self.ready.trailing_zeros() as usize, self.ready & (self.ready - 1));
-        // The last cell of a run is for a single slot, and so is one by itself.
+        // The last cell of a run has a slot of its own, and so has a single cell.
         if self.inputs[first].left() < 3 {
             return false;
         }
@@ -35,13 +36,13 @@ impl Port {
         let parts = &[a, b][..lines];
         let passing = parts.iter().filter(|part| part.drop.is_none()).count() as u64;
         let mut slots = self.slots_before_another(end);
-        // Before the last cell of a run.
+        // The stretch ends before the last cell of a run.
         for part in parts {
             slots = slots.min(self.inputs[part.input].left().saturating_sub(1));
         }
         let mut is_contested = false;
         if lines == 2 {
-            // With one place left, they have equal chances. Of two cells in each slot one stays.
+            // The two cells have equal chances of one place. One of two cells in each slot stays.
             let places = self.buffer - 1 - self.line.queued;
             is_contested = passing == 2 && places == 0 && self.line.queued > 0 && self.after_loss == AfterLoss::Nothing;
             if (passing == 2 || places == 0) && !is_contested {
@@ -77,7 +78,7 @@ impl Port {
         true
     }
 
-    /// The slots before `end`, and before another input has a cell.
+    /// Returns the slots before `end`, and before another input has a cell.
     #[inline]
     fn slots_before_another(&self, end: u64) -> u64 {
         let slots = end - self.slot;
@@ -87,7 +88,8 @@ impl Port {
         slots.min((self.next - self.slot * self.slot_time).div_ceil(self.slot_time))
     }
 
-    /// The same for more than two lines, all in the middle of frames that pass: in as many slots as there are lines each is served twice.
+    /// Passes stretches of more than two lines, all in the middle of frames that pass. Each line is served twice in as many slots as there
+    /// are lines.
     fn pass_rounds(&mut self, end: u64, lines: u64) -> bool {
         let mut slots = self.slots_before_another(end).min(self.buffer - 1 - self.line.queued);
         if slots < lines || self.is_before_switch {
@@ -116,8 +118,8 @@ impl Port {
         true
     }
 
-    /// In each of so many slots two cells come, and there is one place; what loses is not heeded after that. Of the two the one of `last` is served last, but
-    /// before the other where the coin says so.
+    /// Passes slots in each of which two cells come and there is one place. The cell of `last` is served last, but before the other one if
+    /// the coin says so.
     fn contest(&mut self, slots: u64, parts: &[Part], last: u32) {
         let heads = self.coin.toss_all(slots);
         for part in parts {
@@ -131,7 +133,7 @@ impl Port {
         }
     }
 
-    /// What the next cells of `input` come to, if they are in the middle of a run that keeps up with the slots.
+    /// Returns the outcome of the next cells of `input`, if they are in the middle of a run that keeps up with the slots.
     #[inline]
     fn part(&self, input: usize) -> Option<Part> {
         let run = self.inputs[input].head()?;
@@ -148,7 +150,7 @@ impl Port {
         (self.inputs[input].spacing() <= self.slot_time).then_some(Part { input, channel: run.channel as usize, drop })
     }
 
-    /// In each of so many slots, `cells` come in, one or two, and one leaves if there is one.
+    /// Accounts for slots in each of which `cells` cells come in, one or two, and one leaves if there is one.
     #[inline]
     fn admit_stretch(&mut self, slots: u64, cells: u64, input: usize) {
         let time = self.line.cell_time;
@@ -173,7 +175,7 @@ impl Port {
     }
 }
 
-/// The inputs of which there is a bit in `set`, in order.
+/// Returns the inputs whose bits are set in `set`, in order.
 #[inline]
 pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -183,7 +185,7 @@ pub(super) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The input served last when each of `parts` had its turn after `turn`.
+/// Returns the input served last when each of `parts` had its turn after `turn`.
 #[inline]
 fn after_all(parts: &[Part], turn: u32) -> u32 {
     match parts {

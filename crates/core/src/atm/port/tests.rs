@@ -1,4 +1,4 @@
-//! What every policy of the registry must do at a port, whatever its parameters; and a port against a plain reference, which
+//! Promises of every policy of the registry at a port, whatever its parameters, and a comparison of a port with a plain reference that
 //! keeps every cell.
 
 mod at_inputs;
@@ -23,8 +23,8 @@ const CHANNELS: usize = 6;
 /// Cells of the largest packet.
 const FRAME: u32 = 12;
 
-/// A packet that comes to a port: its channel, cells, whether it is ECN-capable, and the time since the packet before it on
-/// the same line was through.
+/// A packet that comes to a port: its channel, cells, whether it is ECN-capable, and the time since the packet before it on the same line
+/// was through.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     channel: usize,
@@ -39,7 +39,7 @@ fn packets_given() -> impl Strategy<Value = Vec<Given>> {
     prop::collection::vec(one, 1..120)
 }
 
-/// A policy with parameters that it accepts.
+/// Returns a policy with parameters that it accepts.
 fn policy() -> impl Strategy<Value = (&'static DiscardKind, Params)> {
     (0..REGISTRY.len())
         .prop_flat_map(|i| any_params(REGISTRY[i].params).prop_map(move |params| (&REGISTRY[i], params)))
@@ -57,7 +57,7 @@ fn with_buffer(name: &str, cells: u64) -> (&'static DiscardKind, Params) {
     (kind, params)
 }
 
-/// The cell times of the lines into a port: as fast as it, slower, faster. Three that are as fast are served in rounds.
+/// Returns the cell times of the lines into a port: as fast as it, slower, faster. Three lines that are as fast are served in rounds.
 fn spacing(input: usize) -> Duration {
     [CELL_TIME, CELL_TIME, CELL_TIME, Duration::from_ps(4_100_000), Duration::from_ps(1_900_000)][input % 5]
 }
@@ -66,7 +66,7 @@ fn port(kind: &DiscardKind, params: &Params, inputs: Vec<Duration>, is_before_sw
     slower_port(kind, params, inputs, is_before_switch, CELL_TIME)
 }
 
-/// A port with a line that need not be as fast as the switch.
+/// Returns a port with a line that need not be as fast as the switch.
 fn slower_port(kind: &DiscardKind, params: &Params, inputs: Vec<Duration>, is_before_switch: bool, cell_time: Duration) -> Port {
     let config = PortConfig {
         slot_time: CELL_TIME,
@@ -83,7 +83,7 @@ fn slower_port(kind: &DiscardKind, params: &Params, inputs: Vec<Duration>, is_be
     Port::new(config, vec![(kind.build)(params, context())])
 }
 
-/// The runs that `given` makes on `lines` lines, in order of time, and the line of each. A channel is on one line.
+/// Returns the runs that `given` makes on `lines` lines, in order of time, and the line of each. A channel is on one line.
 fn runs(given: &[Given], lines: usize) -> Vec<(usize, Run)> {
     let mut packets = Packets::new();
     let mut free = vec![Time::ZERO; lines];
@@ -115,16 +115,16 @@ fn runs(given: &[Given], lines: usize) -> Vec<(usize, Run)> {
     runs
 }
 
-/// What could be seen of a port.
+/// Observable state of a port.
 #[derive(Debug, PartialEq)]
 struct Seen {
     outcomes: Vec<Outcome>,
     count: Count,
-    /// At each look: cells in the buffer, transmitted, busy, and the integral of the first.
+    /// State at each look: cells in the buffer, transmitted, busy, and the integral of the first.
     looks: Vec<(u64, u64, Duration, u128)>,
 }
 
-/// `runs` through a new port, told of each when its first cell comes, and looked at after each.
+/// Sends `runs` through a new port, which is told of each when its first cell comes, and looked at after each.
 fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
     let mut seen = Seen { outcomes: Vec::new(), count: Count::default(), looks: Vec::new() };
     let mut look = |port: &mut Port, now: Time| {
@@ -152,15 +152,15 @@ fn through(mut port: Port, runs: &[(usize, Run)]) -> Seen {
     seen
 }
 
-/// Longer than some queues, and shorter than others.
+/// Time longer than some queues, and shorter than others.
 const PATIENCE: Duration = Duration::from_micros(100);
-/// Long after everything.
+/// Time long after everything.
 const END: Time = Time::from_ps(1_000_000_000_000);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// The port that keeps no cell and skips what is idle does what the one that keeps them all does.
+    /// The port that keeps no cell and skips idle times does the same as the one that keeps all cells.
     #[test]
     fn a_port_is_its_reference((kind, params) in policy(), given in packets_given(), lines in 1..6_usize, slower_ps in prop_oneof![Just(0), 0..5_000_000_u64]) {
         let cell_time = CELL_TIME + Duration::from_ps(slower_ps);
@@ -175,7 +175,7 @@ proptest! {
             let begins = Time::from_ps(slot * CELL_TIME.as_ps());
             while let Some((line, run)) = pending.next_if(|(_, run)| run.arrives <= begins) {
                 reference.announce(*line, *run);
-                // Between the slots: what was there before this one.
+                // Between slots the cells of the slots before are there.
                 let (queued, ..) = looks.next().unwrap();
                 prop_assert_eq!(*queued, reference.backlog(run.arrives), "at {:?}", run.arrives);
             }
@@ -198,13 +198,14 @@ proptest! {
         prop_assert_eq!((backlog, transmitted), (0, reference.sent.len() as u64));
         prop_assert_eq!(busy, cell_time * transmitted);
         prop_assert_eq!(waited, reference.integral);
-        // RF95 §4: only a full buffer, or a frame dropped whole, loses the end of a frame; but of those that do not look for it.
+        // RF95 §4: only a full buffer, or a frame dropped whole, loses the end of a frame; policies that do not look for it may lose it.
         let of_rest = |(cell, why): &&(Cell, CellDrop)| cell.is_end() && *why == CellDrop::Rest;
         let is_blind = matches!((kind.after_loss)(&params), AfterLoss::Cells(_));
         prop_assert!(is_blind || reference.dropped.iter().filter(of_rest).count() == 0);
     }
 
-    /// What lines do at once they do as slot by slot: so it is before another switch, which has to know the order of the cells.
+    /// Several slots done at once give the same as slot by slot. Before another switch a port goes slot by slot, because that switch must
+    /// know the order of the cells.
     #[test]
     fn rounds_are_slots((kind, params) in policy(), given in packets_given(), lines in 1..6_usize) {
         let of = |is_before_switch| {
@@ -219,11 +220,11 @@ proptest! {
         };
         let ((whole, count, turn), (of_slots, count_of_slots, turn_of_slots)) = (of(false), of(true));
         prop_assert_eq!((count, turn), (count_of_slots, turn_of_slots));
-        // Before a switch some are still taken for whole that are not.
+        // Some packets are taken for whole before a switch that are not.
         prop_assert!(whole.iter().all(|one| of_slots.contains(one)));
     }
 
-    /// Conservation in cells and in frames; whole frames where the buffer did not overflow; and the same again.
+    /// Cells and frames are conserved; frames are whole if the buffer did not overflow; and a second run is equal.
     #[test]
     fn nothing_is_lost_from_the_books((kind, params) in policy(), given in packets_given(), lines in 1..6_usize) {
         let runs = runs(&given, lines);
@@ -246,7 +247,7 @@ proptest! {
         prop_assert_eq!(seen, through(new(), &runs));
     }
 
-    /// Cells that go on to a second switch arrive there one by one, whatever runs they are told in.
+    /// Cells that go on to a second switch arrive there one by one, in whatever runs they are announced.
     #[test]
     fn a_second_switch_sees_cells((kind, params) in policy(), (kind2, params2) in policy(), given in packets_given()) {
         let runs = runs(&given, 4);
@@ -349,8 +350,8 @@ fn inputs_are_served_in_turn() {
     assert_eq!(port.count.queue_max, 19, "36 cells come in 18 slots, and one leaves in each but the first");
 }
 
-/// Whose turn it is after rounds in which an input that was served before them has nothing: input 3, the last to be served, falls silent, and 0, 1
-/// and 2 go on in turn. When 3 is there again, 2 was served last, so 3 is next, not 0.
+/// Turns go on after rounds in which an input that was served before them has no cell: input 3, the last to be served, falls silent, and 0,
+/// 1 and 2 go on in turn. When 3 has a cell again, 2 was served last, so 3 is next, not 0.
 #[test]
 fn after_rounds_it_is_the_turn_of_whoever_was_silent() {
     let (kind, params) = with_buffer("plain", 1000);

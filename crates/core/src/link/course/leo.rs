@@ -1,4 +1,4 @@
-//! `leo`: a path by satellites in low Earth orbit, which is chosen anew at fixed times.
+//! `leo`: a path by satellites in low Earth orbit, which is selected anew at fixed times.
 
 use super::{CourseKind, Levels, SOME_TIME, time};
 use crate::params::{ParamSpec, Params, Value};

@@ -9,7 +9,7 @@ use crate::time::Duration;
 pub const KIND: CourseKind = CourseKind {
     name: "lte",
     summary: "a mobile radio link: the signal fades (Rayleigh), and each step carries what its signal allows. high is the rate at full efficiency, low what an outage leaves",
-    // Of each in this order: the Doppler shift and its spectrum; the rate for a signal; the fading.
+    // Each list has this order: the Doppler shift and its spectrum; the rate for a signal; the fading.
     source: "3GPP TS 36.101 annex B.2; 3GPP TR 36.942 annex A; R. H. Clarke, BSTJ 47(6), 1968; Xiao, Zheng and Beaulieu, IEEE Trans. Wireless Communications 5(12), 2006",
     params: &[
         ParamSpec {
@@ -63,7 +63,7 @@ pub const KIND: CourseKind = CourseKind {
     of_rates_alone: true,
 };
 
-/// What a signal carries: the truncated Shannon bound of TR 36.942 annex A.
+/// Rate that a signal carries: the truncated Shannon bound of TR 36.942 annex A.
 #[derive(Clone, Copy, Debug)]
 struct Radio {
     /// Ratios, not dB.
@@ -73,7 +73,7 @@ struct Radio {
     efficiency: f64,
 }
 
-/// From dB.
+/// Returns the ratio of a value in dB.
 fn ratio(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
@@ -84,20 +84,20 @@ impl Radio {
         Radio { snr, snr_min, alpha: params.number("alpha"), efficiency: params.number("efficiency") }
     }
 
-    /// The share of `efficiency` that a signal carries.
+    /// Returns the share of `efficiency` that a signal carries.
     fn level(&self, snr: f64) -> f64 {
         if snr < self.snr_min { 0.0 } else { (self.alpha * libm::log2(1.0 + snr) / self.efficiency).min(1.0) }
     }
 
-    /// The mean of that where the signal is distributed exponentially (Rayleigh fading), with the mean `snr`: by Simpson's rule over the
-    /// logarithm of the signal, up to where all of it is carried, and from there on in closed form.
+    /// Returns the mean share for a signal that is distributed exponentially (Rayleigh fading), with the mean `snr`: by Simpson's rule over
+    /// the logarithm of the signal, up to the signal that carries all of it, and from there on in closed form.
     fn mean(&self) -> f64 {
         let full = libm::pow(2.0, self.efficiency / self.alpha) - 1.0;
         let more_than = |snr: f64| libm::exp(-snr / self.snr);
         if full <= self.snr_min {
             return more_than(self.snr_min);
         }
-        // Of the rest there is e^-50.
+        // The signal exceeds 50 times its mean with a probability of e^-50.
         let (from, to) = (libm::log(self.snr_min), libm::log(full.min(50.0 * self.snr).max(self.snr_min)));
         let density = |x: f64| {
             let snr = libm::exp(x);
@@ -115,7 +115,7 @@ impl Radio {
     }
 }
 
-/// So many waves come in. Sums of them are normal but for 1 / (2 WAVES) of the density of the deepest fades.
+/// Waves that are summed. Their sums are normal except for 1 / (2 WAVES) of the density of the deepest fades.
 const WAVES: usize = 64;
 
 /// The gain of a channel with Clarke's spectrum: waves of the same strength from all around, each with a phase of its own.
@@ -123,7 +123,7 @@ const WAVES: usize = 64;
 /// Xiao, Zheng and Beaulieu 2006: angles are drawn, one from each of as many sectors, so that the autocorrelation over all runs is Bessel's
 /// J0(2 pi doppler t) exactly, whatever their number, and the mean power of each run is 1.
 struct Fading {
-    /// Of each wave the real and the imaginary part, and what turns it by a step.
+    /// Real part, imaginary part and rotation per step of each wave.
     waves: Box<[[f64; 4]; WAVES]>,
 }
 
@@ -141,7 +141,7 @@ impl Fading {
         Fading { waves }
     }
 
-    /// The power now, whose mean is 1; and on to the next step.
+    /// Returns the power now, whose mean is 1, and goes on to the next step.
     fn next(&mut self) -> f64 {
         let (mut real, mut imaginary) = (0.0, 0.0);
         for [re, im, cos, sin] in self.waves.iter_mut() {

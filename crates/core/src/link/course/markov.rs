@@ -14,7 +14,7 @@ pub const KIND: CourseKind = CourseKind {
     mean: |params| share(params.duration("high_for"), params.duration("low_for")),
     build: |params, mut rng| {
         let [high, low] = ["high_for", "low_for"].map(|name| params.duration(name));
-        // It begins as it would be found at any time.
+        // The course begins in its stationary state.
         let is_high = rng.chance(share(high, low));
         Box::new(Markov { high, low, is_high, rng })
     },

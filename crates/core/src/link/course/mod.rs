@@ -1,6 +1,6 @@
-//! What a rate or a delay is over time: piece after piece, each with one value.
+//! Rates and delays over time: piece after piece, each with one value.
 //!
-//! A [`Course`] is what is asked for: steps that are written down, or drawn by one of the kinds in [`REGISTRY`], one file each.
+//! A [`Course`] describes them: steps that are written down, or drawn by one of the kinds in [`REGISTRY`], one file each.
 
 mod leo;
 mod lte;
@@ -22,39 +22,39 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::text::TIME;
 
-/// One value, and up to (and without) when it holds.
+/// One value, and the time up to (and without) which it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// When the next piece begins; [`Time::MAX`]: never.
+    /// Time at which the next piece begins; [`Time::MAX`]: never.
     pub until: Time,
-    /// Bits a second, or picoseconds.
+    /// Bits per second, or picoseconds.
     pub value: u64,
 }
 
 /// Pieces one after the other, from time zero on, without end.
 pub trait Pieces {
-    /// The next one.
+    /// Returns the next piece.
     fn next(&mut self) -> Piece;
 }
 
-/// What a quantity is over time: bits a second of a rate, picoseconds of a delay.
+/// Values of a quantity over time: bits per second for a rate, picoseconds for a delay.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Course {
-    /// As written.
+    /// Steps as the user wrote them.
     Steps(Steps),
     /// Drawn between two values.
     Drawn {
-        /// The least value.
+        /// Least value.
         low: u64,
-        /// The greatest.
+        /// Greatest value.
         high: u64,
-        /// An entry of [`REGISTRY`].
+        /// Kind of the values: an entry of [`REGISTRY`].
         by: Choice,
     },
 }
 
 impl Course {
-    /// The least value it ever has, as far as one can say beforehand.
+    /// Returns the least value that it ever has, as far as that is known beforehand.
     pub fn least(&self) -> u64 {
         match self {
             Course::Steps(steps) => steps.values().min().unwrap_or(0),
@@ -62,7 +62,7 @@ impl Course {
         }
     }
 
-    /// The greatest.
+    /// Returns the greatest value.
     pub fn greatest(&self) -> u64 {
         match self {
             Course::Steps(steps) => steps.values().max().unwrap_or(0),
@@ -70,7 +70,7 @@ impl Course {
         }
     }
 
-    /// The mean over a long time: over one period of steps that repeat; of steps that do not, the last one.
+    /// Returns the mean over a long time: over one period of steps that repeat; the last value of steps that do not.
     pub fn mean(&self) -> u64 {
         match self {
             Course::Steps(steps) => steps.mean(),
@@ -78,7 +78,7 @@ impl Course {
         }
     }
 
-    /// One sentence for the user unless it makes sense.
+    /// Checks that it makes sense. The error is one sentence for the user.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Course::Steps(steps) => steps.check(),
@@ -87,7 +87,7 @@ impl Course {
         }
     }
 
-    /// Its pieces; what is drawn is drawn from `rng`.
+    /// Returns its pieces; random values are drawn from `rng`.
     pub fn pieces(&self, rng: Rng) -> Box<dyn Pieces + Send> {
         match self {
             Course::Steps(steps) => Box::new(steps.pieces()),
@@ -101,27 +101,27 @@ impl Course {
 
 /// Levels from 0 (the least value) to 1 (the greatest), each with the time for which it holds, which is not zero.
 pub trait Levels {
-    /// The next one.
+    /// Returns the next level.
     fn next(&mut self) -> (Duration, f64);
 }
 
 /// One way to draw values.
 pub struct CourseKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
-    /// The mean level over a long time.
+    /// Returns the mean level over a long time.
     pub mean: fn(&Params) -> f64,
-    /// Makes one.
+    /// Builds a sequence of levels.
     pub build: fn(&Params, Rng) -> Box<dyn Levels + Send>,
-    /// Whether no delay is like it.
+    /// True if it applies to rates only, never to delays.
     pub of_rates_alone: bool,
 }
 
@@ -129,14 +129,14 @@ pub struct CourseKind {
 pub const REGISTRY: &[CourseKind] = &[sine::KIND, random_walk::KIND, markov::KIND, leo::KIND, lte::KIND];
 by_name!(CourseKind, "course", with params);
 
-/// A time of which there can be many in a run.
+/// Kind of a time of which there can be many in a run.
 const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(100_000) };
 
 const fn time(name: &'static str, default: Option<Value>, doc: &'static str) -> ParamSpec {
     ParamSpec { name, kind: SOME_TIME, default, doc }
 }
 
-/// In words, for messages.
+/// Returns a value in words, for messages.
 fn words(time: Duration) -> String {
     TIME.format(time.as_ps())
 }
@@ -160,7 +160,7 @@ impl Pieces for Drawn {
     }
 }
 
-/// Pieces, and which of them is now.
+/// Pieces, and the current one.
 pub(super) struct Current {
     pieces: Box<dyn Pieces + Send>,
     piece: Piece,
@@ -172,7 +172,7 @@ impl Current {
         Current { pieces, piece }
     }
 
-    /// The piece that `time` is in; times never run backwards.
+    /// Returns the piece that `time` is in; times never run backwards.
     #[inline]
     pub fn at(&mut self, time: Time) -> Piece {
         while self.piece.until <= time && self.piece.until < Time::MAX {

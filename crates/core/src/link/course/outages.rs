@@ -3,23 +3,23 @@
 use super::{Current, Piece, Pieces, words};
 use crate::time::{Duration, Time};
 
-/// A time in which nothing is carried, once or again and again.
+/// A time in which the line carries nothing, once or again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// When it begins.
+    /// Time at which it begins.
     pub from: Duration,
-    /// When it is over.
+    /// Time at which it is over.
     pub to: Duration,
-    /// From one beginning to the next. `None`: there is one.
+    /// Time from one beginning to the next. `None`: there is one outage.
     pub every: Option<Duration>,
 }
 
 impl Outage {
-    /// The one that `time` is in, or else the next: from when, and up to when.
+    /// Returns the outage that `time` is in, or else the next: from when, and up to when.
     fn next(&self, time: Time) -> Option<(Time, Time)> {
         let after = |span: u64| Time::ZERO.saturating_add(Duration::from_ps(span));
         let (from, to) = (self.from.as_ps(), self.to.as_ps());
-        // So many have ended by `time`.
+        // Outages that have ended by `time`.
         let ended = if time.as_ps() < to { 0 } else { self.every.map_or(1, |every| (time.as_ps() - to) / every.as_ps() + 1) };
         let later = match self.every {
             None if ended > 0 => return None,
@@ -35,12 +35,13 @@ impl Outage {
 pub struct Outages(pub Vec<Outage>);
 
 impl Outages {
-    /// From each first time up to its second, once.
+    /// Returns outages from each first time up to its second, once.
     pub fn once(spans: impl IntoIterator<Item = (Duration, Duration)>) -> Self {
         Outages(spans.into_iter().map(|(from, to)| Outage { from, to, every: None }).collect())
     }
 
-    /// One sentence for the user unless each ends after it begins and before it comes again, and those that come once before the next of them begins.
+    /// Checks that each ends after it begins and before it comes again, and that single ones come in order. The error is one sentence for
+    /// the user.
     pub fn check(&self) -> Result<(), String> {
         if let Some(Outage { from, to, .. }) = self.0.iter().find(|outage| outage.to <= outage.from) {
             return Err(format!("an outage from {} ends at {}, not after it", words(*from), words(*to)));
@@ -61,13 +62,13 @@ impl Outages {
         }
     }
 
-    /// The outage that `time` is in, or else the next: from when, and up to when, or up to the first end of those that overlap.
+    /// Returns the outage that `time` is in, or else the next: from when, and up to when, or up to the first end of those that overlap.
     pub(in super::super) fn next(&self, time: Time) -> Option<(Time, Time)> {
         self.0.iter().filter_map(|outage| outage.next(time)).min()
     }
 }
 
-/// The pieces of a rate, which is zero during outages.
+/// Pieces of a rate, which is zero during outages.
 pub(in super::super) struct Interrupted {
     pub rate: Current,
     pub outages: Outages,

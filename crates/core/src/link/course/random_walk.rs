@@ -1,4 +1,4 @@
-//! `random_walk`: each value lies somewhere near the one before.
+//! `random_walk`: each value lies near the one before.
 
 use super::{CourseKind, Levels, time};
 use crate::params::{Kind, ParamSpec, Value};

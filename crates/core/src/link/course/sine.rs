@@ -1,4 +1,4 @@
-//! `sine`: up and down between two values, evenly.
+//! `sine`: a sine wave between two values.
 
 use super::{CourseKind, Levels, time, words};
 use crate::params::{Params, Value};
@@ -33,7 +33,7 @@ fn step(params: &Params) -> Duration {
 struct Sine {
     period: Duration,
     step: Duration,
-    /// Within the period, in ps.
+    /// Time within the period, in ps.
     at: u64,
 }
 

@@ -1,30 +1,30 @@
-//! Steps that are written down: from each time on a value, held at the end or begun anew.
+//! Steps that are written down: each time has a value; the last one holds, or the steps begin anew.
 
 use std::sync::Arc;
 
 use super::{Piece, Pieces, words};
 use crate::time::{Duration, Time};
 
-/// From a time on, a value.
+/// A value from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// After the start of the run, or of the period.
+    /// Time after the start of the run, or of the period.
     pub at: Duration,
-    /// Bits a second, or picoseconds.
+    /// Bits per second, or picoseconds.
     pub value: u64,
 }
 
 /// Steps in order of time, the first at zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
-    /// At least one.
+    /// Steps; at least one.
     pub steps: Arc<[Step]>,
-    /// After so long they begin anew; `None`: the last one holds.
+    /// Period after which they begin anew; `None`: the last one holds.
     pub repeat: Option<Duration>,
 }
 
 impl Steps {
-    /// One value for ever.
+    /// Returns one value for ever.
     pub fn constant(value: u64) -> Self {
         Steps { steps: [Step { at: Duration::ZERO, value }].into(), repeat: None }
     }
@@ -33,7 +33,7 @@ impl Steps {
         self.steps.iter().map(|step| step.value)
     }
 
-    /// When the step of this number ends within its period.
+    /// Returns when the step of this number ends within its period.
     fn end(&self, number: usize) -> Option<Duration> {
         self.steps.get(number + 1).map(|next| next.at).or(self.repeat)
     }
@@ -74,7 +74,7 @@ impl Steps {
 struct Walk {
     steps: Steps,
     number: usize,
-    /// Of this period.
+    /// Start of the current period.
     start: Time,
 }
 

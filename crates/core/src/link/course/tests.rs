@@ -10,7 +10,7 @@ fn steps(steps: &[(u64, u64)], repeat: Option<u64>) -> Steps {
     Steps { steps: steps.iter().map(step).collect(), repeat: repeat.map(Duration::from_millis) }
 }
 
-/// The first pieces: until when in ms, and the value.
+/// Returns the first pieces: until when in ms, and the value.
 fn first(course: &Course, n: usize) -> Vec<(u64, u64)> {
     let mut pieces = course.pieces(Rng::named(1, "a course"));
     let text = |piece: Piece| (if piece.until == Time::MAX { u64::MAX } else { piece.until.as_ps() / MS }, piece.value);
@@ -70,14 +70,14 @@ fn what_makes_no_sense_is_one_sentence() {
     ");
 }
 
-/// A kind with the parameters it must be given: a second each.
+/// Returns a kind with its required parameters: a second each.
 fn by(kind: &str) -> Choice {
     let given: Vec<_> = named(kind).params.iter().filter(|spec| spec.default.is_none()).map(|spec| spec.name).collect();
     let second = Value::Duration(Duration::from_secs(1));
     choice(kind).with(&given.into_iter().map(|name| (name, second)).collect::<Vec<_>>())
 }
 
-/// The mean over a long time is what it is said to be, and the values keep to their bounds.
+/// The mean over a long time is that of `mean`, and the values keep to their bounds.
 #[test]
 fn what_is_drawn_has_the_mean_it_says() {
     for kind in NAMES {
@@ -112,7 +112,7 @@ fn satellites_change_at_fixed_times() {
 }
 
 proptest! {
-    /// Whatever is accepted goes on, keeps its bounds, and is the same for the same seed.
+    /// Accepted parameters give values without end, within their bounds, and equal for the same seed.
     #[test]
     fn whatever_check_accepts_goes_on(
         (i, params) in (0..REGISTRY.len()).prop_flat_map(|i| (Just(i), any_params(REGISTRY[i].params))),

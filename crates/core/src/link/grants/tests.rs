@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 const US: u64 = 1_000_000;
 
-/// 10 Mb/s, intervals of 2 ms, and 1.5 ms from a request to its grant: 1250 bytes take 1 ms.
+/// Returns grants at 10 Mb/s, intervals of 2 ms, and 1.5 ms from a request to its grant: 1250 bytes take 1 ms.
 fn grants(outages: &[(u64, u64)]) -> Grants {
     let config = RequestGrant {
         rate: Rate::from_bps(10_000_000),
@@ -26,7 +26,7 @@ fn in_us(time: Time) -> u64 {
     time.as_ps() / US
 }
 
-/// When it would ask in each of the first intervals, in us within that, if it is granted nothing: as many draws of the same stream.
+/// Returns when it would ask in each of the first intervals, in us within that, if it is granted nothing: as many draws of the same stream.
 fn draws(n: usize) -> Vec<u64> {
     let mut rng = Rng::named(1, "grants");
     (0..n).map(|_| rng.below(2000 * US) / US).collect()
@@ -41,7 +41,7 @@ fn an_idle_modem_asks_and_waits_for_a_grant() {
     assert_eq!(in_us(grants(&[]).sends(Time::ZERO, 1250, 0)), granted + 1000);
 }
 
-/// What comes after the request of an interval is asked for in the next.
+/// Packets that arrive after the request of an interval are asked for in the next interval.
 #[test]
 fn what_comes_too_late_for_a_request_goes_into_the_next() {
     let at = draws(1)[0];
@@ -86,7 +86,7 @@ fn what_does_not_fit_into_an_interval_goes_on_in_the_next() {
     assert_eq!(ends, [2000 * US + each, 4000 * US + 2 * each - 2000 * US]);
 }
 
-/// A modem that is down when it would ask, or when a grant would begin, does not.
+/// A modem that is down when it would ask, or when a grant would begin, does not ask or send.
 #[test]
 fn nothing_is_asked_or_granted_during_an_outage() {
     let at = draws(1)[0];

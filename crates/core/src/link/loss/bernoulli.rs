@@ -1,4 +1,4 @@
-//! `bernoulli`: each packet is lost with the same probability, whatever became of the others.
+//! `bernoulli`: each packet is lost with the same probability, independently of the others.
 
 use super::{CORRUPTION, Fate, Loss, LossKind, draw, probability};
 use crate::packet::Packet;
@@ -18,14 +18,14 @@ pub const KIND: LossKind = LossKind {
     },
 };
 
-/// Fates drawn at once, at most: in a row they take a fraction of the time.
+/// Most fates drawn at once: in a row they take a fraction of the time.
 const AHEAD: u32 = 64;
 
 struct Bernoulli {
     loss: f64,
     corruption: f64,
     rng: Rng,
-    /// The fate of the next packet, where it has been drawn.
+    /// Fate of the next packet, if it has been drawn.
     drawn: Option<Fate>,
 }
 

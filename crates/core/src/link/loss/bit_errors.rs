@@ -36,11 +36,11 @@ struct BitErrors {
     rate: f64,
     fate: Fate,
     rng: Rng,
-    /// IP bytes of the last packet, and the probability that one of so many has an error.
+    /// IP bytes of the last packet, and the probability that a packet of that length has an error.
     last: (u32, f64),
 }
 
-/// The probability that a packet of so many bytes has an error, exact also where it is tiny.
+/// Returns the probability that a packet of so many bytes has an error, exact also where it is tiny.
 fn probability(rate: f64, bytes: u32) -> f64 {
     -libm::expm1(f64::from(bytes * 8) * libm::log1p(-rate))
 }

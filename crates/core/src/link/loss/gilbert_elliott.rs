@@ -1,4 +1,4 @@
-//! `gilbert_elliott`: losses in bursts, from a line that is now good, now bad.
+//! `gilbert_elliott`: losses in bursts, from a line that is good or bad in turn.
 //!
 //! Gilbert and Elliott count bits; here a step is a packet.
 

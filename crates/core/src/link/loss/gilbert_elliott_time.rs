@@ -36,13 +36,13 @@ const fn time(name: &'static str, doc: &'static str) -> ParamSpec {
 /// Pairs are indexed by the state: good, bad.
 struct InTime {
     bad: bool,
-    /// When the state ends.
+    /// Time at which the state ends.
     until: Time,
     lengths: [Duration; 2],
     fixed: bool,
     loss: [f64; 2],
     corruption: f64,
-    /// Draws the states, apart from the packets' fates: when the line is bad does not hang on what is sent.
+    /// Stream of the states, apart from the packets' fates: the bad times do not depend on the packets.
     states: Rng,
     fates: Rng,
 }
@@ -61,7 +61,7 @@ impl InTime {
             states,
             fates: rng,
         };
-        // Stationary: the line is bad at the start with the share of time for which it is, and, with fixed lengths, at any point of the state.
+        // Stationary start: the line is bad with the probability of its share of time, and, with fixed lengths, at any point of the state.
         let [good, bad] = lengths.map(|length| length.as_ps() as f64);
         line.bad = line.states.chance(bad / (good + bad));
         let first = line.length();
@@ -70,7 +70,7 @@ impl InTime {
         line
     }
 
-    /// The length of the state that begins.
+    /// Draws the length of the state that begins.
     fn length(&mut self) -> Duration {
         let mean = self.lengths[usize::from(self.bad)];
         if self.fixed { mean } else { Duration::from_ps(1 + self.states.exponential(mean.as_ps() as f64) as u64) }

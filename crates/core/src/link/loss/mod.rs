@@ -1,4 +1,4 @@
-//! What a line does to packets besides carrying them. One file a model, one line in [`REGISTRY`].
+//! Losses, corruption and other impairments of packets on a line. One file per model, one line in [`REGISTRY`].
 
 mod bernoulli;
 mod bit_errors;
@@ -12,7 +12,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::rng::Rng;
 use crate::time::Time;
 
-/// What becomes of a packet on the line.
+/// Fate of a packet on the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It arrives as it was sent.
@@ -25,10 +25,10 @@ pub enum Fate {
 
 /// A model of loss. Time never runs backwards between calls.
 pub trait Loss {
-    /// The fate of `packet`, whose transmission ends at `now`.
+    /// Returns the fate of `packet`, whose transmission ends at `now`.
     fn on_packet(&mut self, now: Time, packet: &Packet) -> Fate;
 
-    /// So many of the next packets arrive as they were sent, whatever they are, and it is not to be asked about them.
+    /// Returns how many of the next packets certainly arrive unchanged. [`Loss::on_packet`] must not be called for them.
     fn spared(&mut self) -> u32 {
         0
     }
@@ -36,17 +36,17 @@ pub trait Loss {
 
 /// One model.
 pub struct LossKind {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Where it is defined: authors, title, venue and year, or "none: longfat's own".
+    /// Source that defines it: authors, title, venue and year, or "none: longfat's own".
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: &'static [ParamSpec],
     /// Checks what bounds on single parameters cannot say. `Err` is one sentence for the user.
     pub check: fn(&Params) -> Result<(), String>,
-    /// `None` where nothing can happen to a packet, so that a perfect line costs nothing.
+    /// Builds the model; `None` if nothing can happen to a packet, so that a perfect line costs nothing.
     pub build: fn(&Params, Rng) -> Option<Box<dyn Loss + Send>>,
 }
 
@@ -55,7 +55,7 @@ pub const REGISTRY: &[LossKind] =
     &[NONE, bernoulli::KIND, bit_errors::KIND, gilbert_elliott::KIND, gilbert_elliott_time::KIND, periodic::KIND];
 by_name!(LossKind, "loss model", with params);
 
-/// A perfect line.
+/// Returns a perfect line.
 pub const NONE: LossKind =
     LossKind { name: "none", summary: "a perfect line", source: "none: longfat's own", params: &[], check: |_| Ok(()), build: |_, _| None };
 
@@ -66,7 +66,7 @@ const fn probability(name: &'static str, default: Option<Value>, doc: &'static s
 const CORRUPTION: ParamSpec =
     probability("corruption", Some(Value::Number(0.0)), "probability that a packet that is not lost arrives damaged");
 
-/// The fate of a packet lost with probability `loss`, and if it is not, damaged with probability `corruption`.
+/// Draws the fate of a packet lost with probability `loss`, and if it is not, damaged with probability `corruption`.
 fn draw(rng: &mut Rng, loss: f64, corruption: f64) -> Fate {
     if loss > 0.0 && rng.chance(loss) {
         Fate::Lose

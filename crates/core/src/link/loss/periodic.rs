@@ -1,4 +1,4 @@
-//! `periodic`: every n-th packet of data is lost. The "one loss for each 1/p packets" behind the response functions of RFC 3649
+//! `periodic`: every n-th packet of data is lost. This is the "one loss for each 1/p packets" behind the response functions of RFC 3649
 //! appendix A, Kelly (CCR 33(2), 2003) and RFC 9438 §5.1, which have no variance.
 
 use super::{Fate, Loss, LossKind};
@@ -37,7 +37,7 @@ pub const KIND: LossKind = LossKind {
 
 struct Periodic {
     period: u64,
-    /// Packets until one is lost, it included.
+    /// Packets until one is lost, including that one.
     left: u64,
 }
 

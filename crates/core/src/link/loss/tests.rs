@@ -30,7 +30,7 @@ fn part(fates: &[Fate], fate: Fate) -> f64 {
     fates.iter().filter(|f| **f == fate).count() as f64 / fates.len() as f64
 }
 
-/// Lengths of the runs of lost packets.
+/// Returns the lengths of the runs of lost packets.
 fn bursts(fates: &[Fate]) -> Vec<usize> {
     fates.split(|f| *f != Fate::Lose).map(<[Fate]>::len).filter(|n| *n > 0).collect()
 }
@@ -117,7 +117,7 @@ fn periodic_loses_every_nth_packet_of_data() {
     assert_eq!(lost(&[("period", 10.0), ("offset", 15.0)]), [15]);
     assert_eq!(lost(&[("period", 1.0)]).len(), 20);
 
-    // What carries no data (a SYN, an ACK) is neither lost nor counted.
+    // Packets without data (a SYN, an ACK) are neither lost nor counted.
     let mut loss = build("periodic", &[("period", 2.0)], 1).unwrap();
     let fates: Vec<Fate> = [0, 1000, 0, 0, 1000, 0, 1].iter().map(|&n| loss.on_packet(Time::ZERO, &packet_of(n))).collect();
     assert_eq!(fates.iter().position(|f| *f == Fate::Lose), Some(4));

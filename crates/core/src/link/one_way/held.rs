@@ -1,4 +1,4 @@
-//! The bound on all packets that a link has: in its queue, in transmission and on the wire.
+//! Bound on all packets of a link: in its queue, in transmission and on the wire.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,22 +9,23 @@ use crate::time::Time;
 #[derive(Debug)]
 pub(super) struct Held {
     limit: u64,
-    /// When each packet on the wire arrives.
+    /// Arrival time of each packet on the wire.
     arrivals: BinaryHeap<Reverse<Time>>,
 }
 
 impl Held {
-    /// Nothing on the wire, and room for `limit` packets in all.
+    /// Returns an empty wire, with room for `limit` packets in all.
     pub fn new(limit: u64) -> Self {
         Held { limit, arrivals: BinaryHeap::new() }
     }
 
-    /// A packet is on the wire until `arrival`.
+    /// Adds a packet that is on the wire until `arrival`.
     pub fn launched(&mut self, arrival: Time) {
         self.arrivals.push(Reverse(arrival));
     }
 
-    /// Whether there is no room for one more beside `backlog` packets in the queue, once all that arrives by `now` has left the wire.
+    /// Returns true if there is no room for one more beside `backlog` packets in the queue, once all that arrives by `now` has left the
+    /// wire.
     pub fn is_full(&mut self, now: Time, backlog: u64) -> bool {
         while self.arrivals.peek().is_some_and(|Reverse(arrival)| *arrival <= now) {
             self.arrivals.pop();

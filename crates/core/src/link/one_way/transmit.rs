@@ -1,4 +1,4 @@
-//! The transmitter of a link: how long a packet takes on the line, and when the far end has it.
+//! The transmitter of a link: the time of a packet on the line, and its arrival at the far end.
 
 use super::{Link, LinkConfig};
 use crate::atm::aal5;
@@ -13,12 +13,12 @@ pub(super) struct Framed {
     ip_len: u32,
     bytes: u32,
     time: Duration,
-    /// Until the far end has what it waits for: the whole packet, or its first cell.
+    /// Time until the far end has what it waits for: the whole packet, or its first cell.
     pub lead: Duration,
 }
 
 impl Link {
-    /// The transmitter takes the packet `id`, of `len` bytes, at `start`.
+    /// Transmits the packet `id`, of `len` bytes, from `start` on.
     #[inline(always)]
     pub(super) fn transmit(&mut self, start: Time, id: PacketId, len: u32, packets: &mut Packets) {
         if len != self.last.ip_len {
@@ -32,18 +32,18 @@ impl Link {
         self.launch(id, start + self.last.lead + self.config.delay, packets);
     }
 
-    /// What a packet of `ip_len` bytes takes that begins at `start`.
+    /// Returns the transmission of a packet of `ip_len` bytes that begins at `start`.
     #[cold]
     fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
         let framed = self.framed(ip_len);
         let in_queue = self.framed_in_queue();
         let Some(transmitter) = &mut self.transmitter else { return framed };
         let time = transmitter.sends(start, framed.bytes, in_queue).since(start);
-        // The next one may take another time, though it be as long: no packet has no length.
+        // The next packet of this length may take another time. No packet has length zero.
         Framed { ip_len: 0, time, lead: time, ..framed }
     }
 
-    /// The queue has changed at `now`, and the transmitter is told.
+    /// Tells the transmitter that the queue has changed at `now`.
     #[cold]
     pub(super) fn note_queue(&mut self, now: Time) {
         let in_queue = self.framed_in_queue();
@@ -52,55 +52,55 @@ impl Link {
         }
     }
 
-    /// What the packets in the queue are on the line, in bytes: that much, or a little less where some are padded and some not.
+    /// Returns the framed bytes of the packets in the queue: exactly, or a little less where some are padded and some not.
     fn framed_in_queue(&self) -> u64 {
         let LinkConfig { overhead, min_frame, .. } = self.config;
         let Count { backlog, backlog_bytes, .. } = self.count;
         (backlog_bytes + backlog * u64::from(overhead)).max(backlog * u64::from(min_frame))
     }
 
-    /// What a packet of `ip_len` bytes takes at the rate of the link.
+    /// Returns the transmission of a packet of `ip_len` bytes at the rate of the link.
     fn framed(&self, ip_len: u32) -> Framed {
         let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
         let bytes = wire_len(ip_len, overhead, min_frame, cells);
         let whole = rate.transmit_time(u64::from(bytes));
         let cell = self.cell_time;
-        // So many times the time of a cell, to the picosecond, which that of all their bytes need not be.
+        // Cells take a whole number of cell times, to the picosecond. The time of all their bytes need not be that.
         let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
         Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
     }
 
-    /// The least time from a packet's coming to the queue until the far end sees anything of it: a packet of one byte, or one cell, on an
-    /// idle line.
+    /// Returns the least time from the arrival of a packet at the queue until the far end sees anything of it: a packet of one byte, or one
+    /// cell, on an idle line.
     pub fn lag(&self) -> Duration {
         let lead = self.transmitter.as_ref().map_or_else(|| self.framed(1).lead, |transmitter| transmitter.least());
         lead + self.config.delay
     }
 
-    /// What so many packets of the MTU take, one after the other, without what frames them.
+    /// Returns the time that `packets` packets of the MTU take one after the other, without framing.
     pub fn time_of(&self, packets: u64) -> Duration {
         self.config.rate.transmit_time(packets * u64::from(self.config.mtu))
     }
 
-    /// The cells of a packet of `ip_len` bytes.
+    /// Returns the cells of a packet of `ip_len` bytes.
     pub fn cells_of(&self, ip_len: u32) -> u32 {
         aal5::cells(ip_len + self.config.overhead)
     }
 
-    /// How long after its first cell the last one of a packet of `ip_len` bytes follows.
+    /// Returns the time from the first cell of a packet of `ip_len` bytes to its last.
     #[inline]
     pub fn last_cell_after(&self, ip_len: u32) -> Duration {
         self.cell_time * u64::from(self.cells_of(ip_len) - 1)
     }
 
-    /// Of the link behind an output port: the packet `id`, of `len` bytes in so many cells, has been sent whole by `end`.
+    /// Sends the packet `id` on, for the link behind an output port. Its `len` bytes have left whole by `end`.
     pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
         self.count.transmitted += 1;
         self.count.ip_bytes += u64::from(len);
         self.launch(id, end + self.config.delay, packets);
     }
 
-    /// The same before another switch, to which its cells have gone by themselves.
+    /// Counts a packet of `len` bytes before another switch, to which its cells have gone by themselves.
     pub fn pass_on(&mut self, len: u32) {
         self.count.transmitted += 1;
         self.count.delivered += 1;

@@ -1,21 +1,21 @@
-//! How long packets wait in the queue of a link, where somebody asks.
+//! Waits of packets in the queue of a link, if they are recorded.
 
 use super::Link;
 use crate::quantiles::Quantiles;
 use crate::time::Duration;
 
-/// How long packets waited. Those that went straight onto an idle line are counted, not recorded.
+/// Waits of packets. Packets that went straight onto an idle line are counted, not recorded.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
-    /// Those that did.
+    /// Waits of the packets that left.
     spread: Quantiles,
-    /// So many packets had left before the first of these, and so many of those that left since are in `spread`.
+    /// Packets that had left before the first recorded one, and packets in `spread` since.
     before: u64,
     recorded: u64,
 }
 
 impl Waits {
-    /// A packet leaves the queue, in which it was for so long.
+    /// Records the wait of a packet that leaves the queue.
     #[inline]
     pub fn record(&mut self, wait: Duration) {
         self.spread.record(wait);
@@ -24,20 +24,20 @@ impl Waits {
 }
 
 impl Link {
-    /// How long each packet waits in the queue is to be recorded.
+    /// Starts to record how long each packet waits in the queue.
     pub fn record_waits(&mut self) {
         self.waits = Some(Box::default());
     }
 
-    /// What was recorded of waits so far counts no more.
+    /// Discards the waits recorded so far.
     pub fn forget_waits(&mut self) {
         if let Some(waits) = &mut self.waits {
             **waits = Waits { before: self.count.transmitted, ..Waits::default() };
         }
     }
 
-    /// The waits that the shares `of` of all packets did not exceed that have left the queue since [`Link::forget_waits`] (each from 0 to
-    /// 1, rising), within 1/128; `None` where none has, or where they are not recorded.
+    /// Returns the waits that the shares `of` did not exceed, of all packets that have left the queue since [`Link::forget_waits`] (each
+    /// from 0 to 1, rising), within 1/128; `None` if none has left, or if waits are not recorded.
     pub fn waits<const N: usize>(&self, of: [f64; N]) -> Option<[Duration; N]> {
         let waits = self.waits.as_ref()?;
         waits.spread.at(of, self.count.transmitted - waits.before - waits.recorded)

@@ -1,4 +1,4 @@
-//! The wire of a link: which packets survive it, and in what order they arrive.
+//! The wire of a link: losses, and the order of arrivals.
 
 use super::Link;
 use crate::link::count::Counted;
@@ -9,7 +9,7 @@ use crate::queue::{DropReason, QueueLog, discard};
 use crate::time::Time;
 
 impl Link {
-    /// The packet `id` goes onto the wire, and is due at `arrival`.
+    /// Puts the packet `id`, which is due at `arrival`, onto the wire.
     #[inline(always)]
     pub(super) fn launch(&mut self, id: PacketId, arrival: Time, packets: &mut Packets) {
         let packet = &mut packets[id];
@@ -21,7 +21,7 @@ impl Link {
         }
     }
 
-    /// Whether the packet `id` is nothing but due at `arrival`. If not, it has been put where it belongs.
+    /// Returns true if the packet `id` is simply due at `arrival`. If not, puts it where it belongs.
     #[inline]
     fn goes_straight(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let survives = self.survives(arrival, id, packets);
@@ -41,7 +41,7 @@ impl Link {
         survives && self.travel.is_none()
     }
 
-    /// Whether the packet `id` survives the way to the far end, where it is due at `arrival`.
+    /// Returns true if the packet `id` survives the way to the far end, where it is due at `arrival`.
     #[inline]
     fn survives(&mut self, arrival: Time, id: PacketId, packets: &mut Packets) -> bool {
         let Some(loss) = &mut self.loss else { return true };
@@ -62,7 +62,7 @@ impl Link {
         }
     }
 
-    /// Does what has happened on the wire by `now`, after what has happened at the queue: packets are lost that would have arrived.
+    /// Does everything on the wire by `now`, after everything at the queue: packets are lost that would have arrived.
     #[inline]
     pub fn settle(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         if self.travel.is_some() {
@@ -78,7 +78,7 @@ impl Link {
         }
     }
 
-    /// Of the packets under way, those are sent on that will arrive before any that is still to be sent.
+    /// Sends on the packets under way that will arrive before any that is still to be sent.
     #[cold]
     fn order(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
         let Some(mut travel) = self.travel.take() else { return };
@@ -100,7 +100,7 @@ impl Link {
         self.travel = Some(travel);
     }
 
-    /// From when on it is certain that what arrives at `arrival` is the next: what is sent later arrives later.
+    /// Returns the time from when on the packet that arrives at `arrival` is certainly the next: packets sent later arrive later.
     pub(super) fn is_certain_at(&self, arrival: Time) -> Time {
         if arrival == Time::MAX { arrival } else { Time::from_ps(arrival.as_ps().saturating_sub(self.lag().as_ps())) }
     }

@@ -37,7 +37,7 @@ fn build_queue(choice: &Choice) -> Box<dyn Queue + Send> {
     (queue::find(choice.kind).unwrap().build)(&choice.params, context)
 }
 
-/// Packet number `seq`, of `len` bytes; every third is EF.
+/// Returns packet number `seq`, of `len` bytes; every third is EF.
 fn packet(seq: usize, len: u32) -> (Packet, Segment) {
     let segment = Segment::new(seq as u32, 0, (len - 40) as u16);
     let mut packet = Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment);
@@ -54,16 +54,16 @@ impl QueueLog for Drops {
     fn marked(&mut self, _now: Time, _id: PacketId, _packets: &Packets) {}
 }
 
-/// A link with someone at either end.
+/// A link with a driver at either end.
 struct Rig {
     link: Link,
     packets: Packets,
     dropped: Drops,
-    /// When which packet arrived at the far end.
+    /// Arrivals at the far end: time and packet.
     arrived: Vec<(u64, u32)>,
 }
 
-/// Long after everything.
+/// Time long after everything.
 const END: Time = Time::from_ps(1_000_000_000 * MS);
 
 impl Rig {
@@ -74,7 +74,7 @@ impl Rig {
         let loss = (loss::named(loss.kind).build)(&loss.params, Rng::named(1, "the loss of a test"));
         Rig { link: Link::new(config, build_queue(queue), loss), packets: Packets::new(), dropped: Drops::default(), arrived: Vec::new() }
     }
-    /// Takes what has been sent.
+    /// Takes the packets that have been sent.
     fn collect(&mut self) {
         while let Some(id) = self.link.take_sent(&self.packets) {
             let packet = &self.packets[id];
@@ -130,7 +130,7 @@ fn packets_back_to_back_leave_one_after_the_other() {
     assert_eq!(rig.link.busy(Time::from_ps(20 * MS)), Duration::from_millis(4));
 }
 
-/// Of 1230 bytes, each of which takes 1 ms; at 1 Mb/s a packet of 1230 bytes of IP takes 9.84 ms.
+/// Sends packets through a shaper at 1 Mb/s: a frame of 1230 bytes takes 1 ms on the link, and its IP packet takes 9.84 ms of the shaper.
 fn shaped(burst: u64, packets: &[(u64, u32)]) -> (Vec<u64>, u64) {
     let mut rig = Rig::new(&droptail(100));
     rig.link.shape(Shaper { rate: Rate::from_bps(1_000_000), burst });
@@ -140,7 +140,7 @@ fn shaped(burst: u64, packets: &[(u64, u32)]) -> (Vec<u64>, u64) {
 
 #[test]
 fn a_shaper_spaces_packets_and_lets_go_at_once_what_was_not_used() {
-    // In us. Each begins 9840 after the one before; the last comes when that time is long over.
+    // Times in us. Each begins 9840 after the one before; the last comes when that time is long over.
     let (arrived, held) = shaped(0, &[(0, 1230), (0, 1230), (0, 1230), (100 * MS, 1230)]);
     assert_eq!(arrived, [6000, 15_840, 25_680, 106_000]);
     // The second was held from 1 ms to 9.84 and the third from 10.84 to 19.68.
@@ -161,7 +161,7 @@ fn a_paused_transmitter_ends_its_packet_and_waits() {
         rig.offer_all(&[(0, 1230), (0, 1230), (10 * MS, 1230)]);
         rig.arrived.iter().map(|(at, _)| at * 10 / MS).collect::<Vec<_>>()
     };
-    // In tenths of ms: packets of 10, arriving 50 later.
+    // Times in tenths of ms: packets of 10, arriving 50 later.
     assert_eq!(run(&[]), [60, 70, 160]);
     assert_eq!(run(&[(5, 20)]), [60, 85, 160], "the first is sent whole");
     assert_eq!(run(&[(10, 20)]), [60, 90, 160], "at the very instant a PAUSE is first");
@@ -173,7 +173,7 @@ fn a_paused_transmitter_ends_its_packet_and_waits() {
     assert_eq!(run(&[(30, 100)]), [60, 70, 190], "it came to an idle line, and the packet waits");
 }
 
-/// A PAUSE of the very instant in which a packet finds the line free holds it back, also where departures come last.
+/// A PAUSE of the very instant in which a packet finds the line free holds it back, even if departures come last.
 #[test]
 fn a_pause_and_a_packet_at_one_instant() {
     for departs_last in [false, true] {
@@ -191,7 +191,7 @@ fn whoever_may_stop_a_transmitter_does() {
     let senders = [rig.link.heed_pauses(), rig.link.heed_pauses()];
     rig.link.pause(senders[0], Time::ZERO, Duration::from_millis(10));
     rig.link.pause(senders[1], Time::ZERO, Duration::from_millis(5));
-    // One lets go early; the other does not.
+    // One sender lets go early; the other does not.
     rig.link.pause(senders[0], Time::from_ps(MS), Duration::ZERO);
     rig.offer_all(&[(0, 1230)]);
     assert_eq!(rig.arrived, [(11 * MS, 0)]);
@@ -266,7 +266,7 @@ fn a_line_loses_and_damages_as_often_as_it_is_told() {
     assert!(rig.dropped.0.iter().all(|(at, seq)| *at == u64::from(*seq) * 2 * MS + 6 * MS), "it is lost when it would have arrived");
 }
 
-/// What comes to an idle link is seen at the far end no earlier than its lag.
+/// A packet that comes to an idle link is seen at the far end no earlier than the lag of the link.
 #[test]
 fn the_lag_is_that_of_the_least_packet() {
     let mut rig = Rig::new(&droptail(3));
@@ -276,8 +276,8 @@ fn the_lag_is_that_of_the_least_packet() {
     assert_eq!(rig.arrived[0].0, rig.link.lag().as_ps());
 }
 
-/// What the link under test must do, done the plain way: one event for each arrival and each end of a transmission,
-/// in order of time, ends of transmissions first.
+/// Plain reference for the link under test: one event for each arrival and each end of a transmission, in order of time, ends of
+/// transmissions first.
 struct Reference {
     queue: Box<dyn Queue + Send>,
     sending: Option<PacketId>,
@@ -307,7 +307,7 @@ impl Reference {
                 let id = kept.insert(Way::There, packet, segment);
                 this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
-            // Until one is sent, or nothing is left that may be sent now.
+            // Dequeues until one packet is sent, or none is left that may be sent now.
             while this.sending.is_none() && this.queue.held(Measure::Packets) > 0 {
                 let opens = this.queue.opens(now);
                 if opens > now {
@@ -321,7 +321,7 @@ impl Reference {
                 }
             }
             if kind == 0 && this.sending.is_none() && this.queue.held(Measure::Packets) == 0 {
-                // It asks all the same.
+                // The link asks its queue all the same.
                 assert!(this.queue.dequeue(now, &mut kept, &mut this.log).is_none());
             }
         }
@@ -388,8 +388,8 @@ fn lazy(kind: &str) -> Choice {
     }
 }
 
-/// Lazy departures are the same as eager ones, for the queues that look at the time, too, and for those that hold packets back. Packets are `(gap in ps,
-/// length)`.
+/// Lazy departures equal eager ones, for the queues that look at the time, too, and for those that hold packets back. Packets are `(gap in
+/// ps, length)`.
 fn assert_lazy_is_eager(kind: &str, gaps: &[(u64, u32)]) {
     let queue = lazy(kind);
     let mut at = 0;
@@ -418,7 +418,7 @@ proptest! {
     }
 }
 
-/// What a queue remembers for long (BLUE of cake: when it was last empty, to the picosecond) shows seldom.
+/// State that a queue keeps for long (BLUE of cake: when it was last empty, to the picosecond) shows seldom.
 #[test]
 fn lazy_is_eager_for_long() {
     for kind in LAZY {

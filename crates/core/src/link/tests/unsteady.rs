@@ -1,4 +1,4 @@
-//! Links that change: worked out by hand.
+//! Links that change, with results computed by hand.
 
 use super::*;
 use crate::link::course::{Course, Outages, Step, Steps};
@@ -21,7 +21,7 @@ fn passage(passage: Passage) -> Unsteady {
     Unsteady { passage, ..Unsteady::default() }
 }
 
-/// Nothing is added to a packet, so that a byte on the line is a byte of IP.
+/// Framing adds nothing to a packet, so that a byte on the line is a byte of IP.
 const PLAIN: LinkConfig = LinkConfig { overhead: 0, min_frame: 0, ..CONFIG };
 
 fn rig(unsteady: &Unsteady) -> Rig {
@@ -34,7 +34,7 @@ fn rig_with_loss(unsteady: &Unsteady, loss: &Choice) -> Rig {
     rig
 }
 
-/// When they arrive, in us, and which.
+/// Returns when packets arrive, in us, and which.
 fn arrivals(unsteady: &Unsteady, packets: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let mut rig = rig(unsteady);
     rig.offer_all(packets);
@@ -76,7 +76,7 @@ fn opportunities_are_counted_in_bytes() {
 #[test]
 fn opportunities_that_nobody_waits_for_are_wasted_and_the_trace_begins_anew() {
     let trace = opportunities(&[1, 2, 2, 10]);
-    // What comes at the very instant of an opportunity is too late for it; both at 12 ms are there for what waits.
+    // Packets that arrive at the instant of an opportunity are too late for it. Both opportunities at 12 ms are there for waiting packets.
     let packets = [(MS, 1500), (10 * MS, 1500), (11 * MS, 1500), (11 * MS, 1500), (11 * MS, 1500)];
     assert_eq!(arrivals(&trace, &packets), [(7_000, 0), (16_000, 1), (17_000, 2), (17_000, 3), (25_000, 4)]);
     // 4 times 1500 bytes in 10 ms.
@@ -154,7 +154,8 @@ fn blocks_arrive_whole() {
     assert_eq!(arrivals(&changes, &[(0, 500); 5]), [(6_000, 0), (6_000, 1), (7_000, 2), (7_000, 3), (7_000, 4)]);
 }
 
-/// One packet of a whole block each ms: how much later each comes than its block is 0, 8, 16 or 24 ms, or what is left of that of one before.
+/// One packet of a whole block is sent each ms: it comes 0, 8, 16 or 24 ms later than its block, or when the rest of that time of an
+/// earlier block is over.
 #[test]
 fn a_block_that_failed_comes_a_round_trip_later_and_in_order() {
     let n = 100_000;
@@ -181,7 +182,7 @@ fn a_long_packet_looks_back_no_further_than_it_must() {
     assert_eq!(arrivals(&changes, &[(0, 500)]), [(3_600_006_000, 0)]);
 }
 
-/// A modem behind a queue: what waits is asked for with the packet that is in the transmitter, so that one burst carries all of it.
+/// A modem asks for the packets behind the one in its transmitter together with that one, so that one burst carries all of them.
 #[test]
 fn a_burst_carries_what_waits_in_the_queue() {
     let by = crate::link::service::choice("docsis").with(&[("rate", Value::Rate(Rate::from_bps(10_000_000)))]);
@@ -194,7 +195,7 @@ fn a_burst_carries_what_waits_in_the_queue() {
     assert!(times[3..].iter().all(|(at, _)| (at - 5400).is_multiple_of(2000)));
 }
 
-/// What is sent on is certain to come before all that is not; what is not is due in time.
+/// Packets that are sent on certainly arrive before all others. The others are due in time.
 #[test]
 fn nothing_is_sent_on_too_early_or_too_late() {
     let jitter = Jitter { spread: Spread::Uniform(Duration::from_millis(7)), correlation: 0.0, in_order: false };
@@ -220,7 +221,7 @@ fn nothing_is_sent_on_too_early_or_too_late() {
 }
 
 impl Rig {
-    /// At `now` all is sent on that is certain, and nothing that is not.
+    /// At `now` all packets are sent on that are certain, and no others.
     fn settle(&mut self, now: Time, lag: Duration) {
         self.advance(now);
         self.link.settle(now, &mut self.packets, &mut self.dropped);
@@ -231,7 +232,8 @@ impl Rig {
     }
 }
 
-/// Each takes 1 ms and arrives 5 ms later. Three are in the queue or on the wire from the beginning, until the first arrives at 6 ms.
+/// Each packet takes 1 ms and arrives 5 ms later. Three are in the queue or on the wire from the beginning, until the first arrives at 6
+/// ms.
 #[test]
 fn a_limit_in_delay_counts_what_is_on_the_wire() {
     let limited = Unsteady { limit_in_delay: Some(3), ..Unsteady::default() };
@@ -248,7 +250,7 @@ fn a_limit_in_delay_counts_what_is_on_the_wire() {
     assert_eq!(came, [0, 1, 2, 7], "what arrives at an instant leaves after what comes at it");
 }
 
-/// Packets keep their place until they arrive, however long that takes, and whether they arrive at all.
+/// Packets keep their place until they arrive or are lost, however long that takes.
 #[test]
 fn a_limit_in_delay_counts_jitter_and_losses() {
     let limit = |passage| Unsteady { limit_in_delay: Some(2), passage, ..Unsteady::default() };

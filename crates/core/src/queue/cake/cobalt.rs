@@ -6,18 +6,18 @@ use crate::packet::{PacketId, Packets};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What BLUE's probability is counted in: one over this.
+/// Denominator of BLUE's probability.
 const UNIT: u16 = 4096;
-/// Up by 1/256, down by 1/4096 (see docs/queues/cake.md).
+/// Steps of BLUE's probability: up by 1/256, down by 1/4096 (see docs/queues/cake.md).
 const UP: u16 = UNIT / 256;
 const DOWN: u16 = 1;
 
 /// BLUE (Feng, Shin, Kandlur and Saha 2002): a drop probability that rises when the queue overflows and falls when it runs empty.
 #[derive(Clone, Debug)]
 pub struct Blue {
-    /// Of [`UNIT`]s.
+    /// Probability in units of 1 / [`UNIT`].
     probability: u16,
-    /// Until when it stands.
+    /// Time until which the probability stays as it is.
     frozen: Time,
 }
 
@@ -25,14 +25,14 @@ impl Blue {
     pub const fn new() -> Self {
         Blue { probability: 0, frozen: Time::ZERO }
     }
-    /// A packet was lost to overflow.
+    /// Raises the probability: a packet was lost to overflow.
     pub fn full(&mut self, now: Time, freeze: Duration) {
         if now >= self.frozen {
             self.probability = (self.probability + UP).min(UNIT);
             self.frozen = now.saturating_add(freeze);
         }
     }
-    /// Nothing is held.
+    /// Lowers the probability: the queue is empty.
     #[inline]
     pub fn empty(&mut self, now: Time, freeze: Duration) {
         if self.probability > 0 && now >= self.frozen {
@@ -40,7 +40,7 @@ impl Blue {
             self.frozen = now.saturating_add(freeze);
         }
     }
-    /// Whether this packet is dropped.
+    /// Returns true if this packet is dropped.
     #[inline]
     fn hits(&self, rng: &mut Rng) -> bool {
         self.probability > 0 && rng.below(UNIT.into()) < self.probability.into()
@@ -51,7 +51,7 @@ impl Blue {
     }
 }
 
-/// The state of one line.
+/// State of one flow queue.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     codel: Codel,
@@ -59,11 +59,11 @@ pub struct Cobalt {
 }
 
 impl Cobalt {
-    /// A line that is empty.
+    /// Returns the state of an empty flow queue.
     pub const fn new() -> Self {
         Cobalt { codel: Codel::new(), blue: Blue::new() }
     }
-    /// The next packet of the line at `now`; what is dropped before it is. `None` if the line is empty, or becomes it.
+    /// Returns the next packet of the flow queue at `now`, dropping those before it. `None` if the flow queue is empty or becomes empty.
     #[inline]
     pub fn dequeue(
         &mut self,
@@ -82,7 +82,7 @@ impl Cobalt {
         self.blue.empty(now, freeze);
         None
     }
-    /// What asking an empty line for a packet comes to.
+    /// Updates CoDel and BLUE when an empty flow queue is asked for a packet.
     #[inline]
     pub fn rest(&mut self, now: Time, freeze: Duration) {
         self.codel.rest();

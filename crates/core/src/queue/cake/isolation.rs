@@ -1,13 +1,13 @@
-//! Which packets share a line, and which hosts a line counts for.
+//! Isolation: which packets share a flow queue, and for which hosts a flow queue counts.
 
 use std::collections::BTreeMap;
 
 use super::super::Party;
 
-/// A host, or a line, that nobody knows.
+/// Tag of an unknown host, or of an unused flow queue.
 pub const NOBODY: u32 = u32::MAX;
 
-/// The words, as tc-cake(8) has them.
+/// Words of tc-cake(8).
 pub const WORDS: &[&str] = &["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,29 +25,29 @@ pub enum End {
     Destination = 1,
 }
 
-/// Who is kept apart from whom.
+/// Isolation of flows and hosts from each other.
 #[derive(Debug)]
 pub struct Isolation {
     by: By,
-    /// Whether a turn is a part of what its host has, at either end.
+    /// True, per end, if a flow's turn is a share of its host's turn.
     fair: [bool; 2],
     numbers: BTreeMap<String, u32>,
     pairs: BTreeMap<[u32; 2], u32>,
-    /// For each route, the name of its line and the hosts at its ends, as far as they are known.
+    /// Tag of the flow queue, and the hosts at its ends, for each route, as far as they are known.
     known: Vec<Flow>,
 }
 
-/// What a packet is of.
+/// Flow and hosts of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// Packets with the same go into one line.
+    /// Tag: packets with the same tag go into one flow queue.
     pub tag: u32,
-    /// Source and destination.
+    /// Source and destination hosts.
     pub hosts: [u32; 2],
 }
 
 impl Isolation {
-    /// As `word` of [`WORDS`] says.
+    /// Returns the isolation that `word` of [`WORDS`] names.
     pub fn named(word: &str) -> Self {
         let (by, fair) = match word {
             "flowblind" => (By::Nothing, [false; 2]),
@@ -61,11 +61,11 @@ impl Isolation {
         };
         Isolation { by, fair, numbers: BTreeMap::new(), pairs: BTreeMap::new(), known: Vec::new() }
     }
-    /// At which ends hosts count.
+    /// Returns the ends at which hosts count.
     pub const fn fair(&self) -> [bool; 2] {
         self.fair
     }
-    /// Packets with this route are of `party`.
+    /// Records that packets with this route are of `party`.
     pub fn tell(&mut self, route: u32, party: &Party<'_>) {
         let hosts = party.hosts.map(|name| {
             let next = self.numbers.len() as u32;
@@ -85,7 +85,7 @@ impl Isolation {
         }
         self.known[place] = Flow { tag, hosts };
     }
-    /// Of a route that nobody told of: a flow with hosts of its own.
+    /// Returns the flow of a route that nobody told of: one with hosts of its own.
     const fn unknown(&self, route: u32) -> Flow {
         let tag = match self.by {
             By::Nothing => 0,
@@ -94,7 +94,7 @@ impl Isolation {
         };
         Flow { tag, hosts: [NOBODY; 2] }
     }
-    /// What packets with this route are of.
+    /// Returns the flow of packets with this route.
     #[inline]
     pub fn flow(&self, route: u32) -> Flow {
         self.known.get(route as usize).copied().unwrap_or_else(|| self.unknown(route))

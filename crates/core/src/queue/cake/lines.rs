@@ -1,5 +1,5 @@
-//! The lines of one tin: an 8-way set-associative hash says which a packet joins, DRR++ says which is served, and how many busy lines a host has
-//! says how much a turn is.
+//! Flow queues of one tin: an 8-way set-associative hash selects the queue that a packet joins, and DRR++ the queue that is served. The
+//! number of a host's busy queues sets the size of a turn.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use super::cobalt::Cobalt;
 use super::isolation::{Flow, NOBODY};
 use crate::packet::{PacketId, Packets};
 
-/// Lines of a tin.
+/// Flow queues of a tin.
 pub const LINES: usize = 1024;
-/// Lines of a set.
+/// Flow queues of a set.
 pub const WAYS: usize = 8;
-/// What credit is counted in: parts of a byte, so that a part of a quantum is exact enough never to be seen.
+/// Units of credit per byte, small enough that rounding a part of a quantum never shows.
 pub const BYTE: i64 = 1 << 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,20 +24,20 @@ enum Place {
     Old,
 }
 
-/// One line.
+/// One flow queue.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line {
     held: Backlog,
-    /// Of what flow or host it was last; [`NOBODY`] where it was never used.
+    /// Tag of the last flow or host that used it; [`NOBODY`] if it was never used.
     tag: u32,
     hosts: [u32; 2],
     place: Place,
-    /// Whether it used up a turn since it was idle: its hosts count it.
+    /// True if it used up a turn since it was idle: its hosts count it.
     busy: bool,
-    /// Of [`BYTE`]s.
+    /// Credit in units of 1 / [`BYTE`].
     credit: i64,
-    /// How many packets joined behind the last pure ACK, where ACKs are filtered: if no more are held, none of them is one.
+    /// Packets that joined behind the last pure ACK, where ACKs are filtered: if no more are held, none of them is a pure ACK.
     since_ack: u32,
     cobalt: Cobalt,
 }
@@ -50,7 +50,7 @@ impl Line {
     }
 }
 
-/// Lines in turns.
+/// Flow queues in turns.
 #[derive(Debug)]
 pub struct Lines {
     lines: Vec<Line>,
@@ -59,13 +59,13 @@ pub struct Lines {
     old: VecDeque<u32>,
     quantum: i64,
     fair: [bool; 2],
-    /// For each host, how many lines that it sends and receives are busy.
+    /// Busy flow queues, of those that a host sends or receives, per host.
     busy: [Vec<u32>; 2],
     packets: u64,
 }
 
 impl Lines {
-    /// Idle ones; a turn is `quantum` bytes, or a part of them by hosts at those ends that are `fair`.
+    /// Returns idle flow queues; a turn is `quantum` bytes, or a part of them by hosts at those ends that are `fair`.
     pub const fn new(key: u64, quantum: u32, fair: [bool; 2]) -> Self {
         let quantum = quantum as i64 * BYTE;
         Lines {
@@ -85,7 +85,7 @@ impl Lines {
         self.packets
     }
 
-    /// The packet `id`, of `flow`, joins its line, of which this is the number.
+    /// Adds the packet `id`, of `flow`, to its flow queue, and returns the number of that queue.
     #[inline]
     pub fn push(&mut self, flow: Flow, id: PacketId, packets: &mut Packets) -> usize {
         let number = self.line_of(flow);
@@ -99,7 +99,7 @@ impl Lines {
         number
     }
 
-    /// Takes the first ACK that the packet `last`, which has just joined this line, makes redundant, if more than `spare` are.
+    /// Takes the first ACK that the packet `last`, which has just joined this flow queue, makes redundant, if more than `spare` are.
     pub fn thin(&mut self, number: usize, spare: usize, last: PacketId, packets: &mut Packets) -> Option<PacketId> {
         let Line { held, since_ack, .. } = &mut self.lines[number];
         let has_ack = held.packets() - 1 > u64::from(*since_ack);
@@ -112,7 +112,7 @@ impl Lines {
             let segment = packets.segment(id);
             packets[id].route == route && is_pure(segment) && is_redundant(segment, packets.segment(last))
         };
-        // `last` says no more than itself.
+        // `last` does not make itself redundant.
         let mut before = None;
         let mut first = held.iter(packets).map(|id| (before.replace(id), id)).filter(|&(_, id)| is_spare(id));
         let (before, _) = first.next()?;
@@ -123,7 +123,7 @@ impl Lines {
         held.take_after(before, packets)
     }
 
-    /// The number of the line of `flow`, which is its own if any of its set can be.
+    /// Returns the number of the flow queue of `flow`, which is its own if any of its set can be.
     #[inline]
     fn line_of(&mut self, flow: Flow) -> usize {
         if self.lines.is_empty() {
@@ -148,7 +148,8 @@ impl Lines {
         self.lines.resize_with(LINES, line);
     }
 
-    /// The same where the first way is not its own: one that is, or else one that is free, or else the first, which is shared.
+    /// Searches the set when the first way belongs to another flow: finds the flow's own way, else a free way, else the first way, which is
+    /// shared.
     fn search(&mut self, direct: usize, flow: Flow) -> usize {
         let first = direct - direct % WAYS;
         let mut ways = (0..WAYS).map(|n| first + (direct + n) % WAYS);
@@ -167,7 +168,7 @@ impl Lines {
         number
     }
 
-    /// Whether the hosts of a line count it.
+    /// Sets whether the hosts of a flow queue count it.
     #[inline]
     fn count(&mut self, number: usize, busy: bool) {
         if self.lines[number].busy != busy {
@@ -194,7 +195,7 @@ impl Lines {
         }
     }
 
-    /// What a turn of this line is: a quantum, or the part of it that it has of its host with the most busy lines.
+    /// Returns the turn of this flow queue: a quantum, or its part of the quantum of its host with the most busy flow queues.
     #[inline]
     fn turn(&self, number: usize) -> i64 {
         let hosts = &self.lines[number].hosts;
@@ -203,8 +204,9 @@ impl Lines {
         if most <= 1 { self.quantum } else { self.quantum / i64::from(most) }
     }
 
-    /// The next packet, which `take` takes from the line whose turn it is; it may drop others first. `None` when nothing is held any more: then
-    /// every line is idle, and its control has been told by `rest`. A packet takes as many bytes of credit as `size` says.
+    /// Returns the next packet, which `take` takes from the flow queue whose turn it is; `take` may drop others first. `None` when nothing
+    /// is held any more: then every flow queue is idle, and `rest` has told its control. A packet takes as many bytes of credit as `size`
+    /// says.
     #[inline]
     pub fn next(
         &mut self,
@@ -243,7 +245,7 @@ impl Lines {
             self.lines[place].place = Place::Old;
             self.old.push_back(number);
         }
-        // Nothing is held: each line is told so once. In turns a new one would be told twice, which changes nothing.
+        // The tin is empty: each flow queue is told so once. In turns a new queue would be told twice, which changes nothing.
         while let Some(number) = self.new.pop_front().or_else(|| self.old.pop_front()) {
             let line = &mut self.lines[number as usize];
             rest(&mut line.cobalt);
@@ -253,13 +255,13 @@ impl Lines {
         None
     }
 
-    /// The line that holds the most bytes, the first of such, and how many these are.
+    /// Returns the flow queue that holds the most bytes, the first of such, and these bytes.
     pub fn fattest(&self) -> Option<(usize, u64)> {
         let lines = self.new.iter().chain(&self.old).map(|&number| (number as usize, self.lines[number as usize].held.bytes()));
         lines.filter(|(_, bytes)| *bytes > 0).max_by_key(|&(number, bytes)| (bytes, usize::MAX - number))
     }
 
-    /// Takes the first packet of this line, for which it overflows.
+    /// Takes the first packet of this flow queue, because of an overflow.
     pub fn shorten(&mut self, number: usize, packets: &Packets) -> (Option<PacketId>, &mut Cobalt) {
         let line = &mut self.lines[number];
         let taken = line.held.pop(packets);
@@ -270,11 +272,11 @@ impl Lines {
 
 #[cfg(test)]
 impl Lines {
-    /// The number of the line of `flow`, for tests.
+    /// Returns the number of the flow queue with this `tag`, for tests.
     pub fn place_of(&mut self, tag: u32) -> usize {
         self.line_of(Flow { tag, hosts: [NOBODY; 2] })
     }
-    /// The set of `tag`.
+    /// Returns the set of `tag`.
     pub fn set_of(&self, tag: u32) -> usize {
         (((mix(tag, self.key) >> 32) * LINES as u64) >> 32) as usize / WAYS
     }

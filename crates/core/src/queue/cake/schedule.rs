@@ -1,42 +1,43 @@
-//! When the next packet may go, by a deficit: what `cake` shapes with, and what it holds its tins to. In exact arithmetic.
+//! Deficit schedule of packets at a rate, in exact arithmetic: `cake` shapes with one, and compares its tins with others.
 
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 
-/// Bits times picoseconds in a second, of a byte.
+/// Bits of a byte, times the picoseconds of a second.
 const BYTE: u64 = 8 * 1_000_000_000_000;
 
-/// Packets one after the other, each as long as it takes at a rate.
+/// Schedule of packets one after the other, each as long as it takes at a rate.
 #[derive(Debug)]
 pub struct Schedule {
     rate: u64,
     next: Time,
-    /// What `next` leaves out: a part of a picosecond, in units of one over the rate.
+    /// Remainder of `next`: a part of a picosecond, in units of one over the rate.
     rest: u64,
-    /// The last packet's size, and how long it takes: whole picoseconds and the rest. The next packet is mostly of the same size, and then nothing is divided.
+    /// Size of the last packet, and its time: whole picoseconds and the remainder. The next packet mostly has the same size, and then
+    /// nothing is divided.
     last: (u32, u64, u64),
 }
 
 impl Schedule {
-    /// One that is quiet.
+    /// Returns a quiet schedule.
     pub fn new(rate: Rate) -> Self {
         Schedule { rate: rate.as_bps(), next: Time::ZERO, rest: 0, last: (0, 0, 0) }
     }
-    /// When the packet after those so far may go.
+    /// Returns when the next packet may go.
     #[inline]
     pub const fn next(&self) -> Time {
         self.next
     }
-    /// Those so far are through by `at`: the next packet goes then.
+    /// Lets the next packet go at `at`: all packets so far are through by then.
     #[inline]
     pub fn start(&mut self, at: Time) {
         (self.next, self.rest) = (at, 0);
     }
-    /// A packet of `bytes` goes when it may.
+    /// Adds a packet of `bytes` that goes when it may.
     #[inline]
     pub fn advance(&mut self, bytes: u32) {
         if bytes != self.last.0 {
-            // Of 64 KiB and more there are none: it is under 2^63.
+            // No packet has 64 KiB or more: the product is under 2^63.
             let time = u64::from(bytes) * BYTE;
             self.last = (bytes, time / self.rate, time % self.rate);
         }
@@ -46,7 +47,7 @@ impl Schedule {
         self.rest -= if carry { self.rate } else { 0 };
         self.next = self.next.saturating_add(Duration::from_ps(whole + u64::from(carry)));
     }
-    /// A packet of `bytes` goes at `at`, late or early.
+    /// Adds a packet of `bytes` that goes at `at`, late or early.
     #[inline]
     pub fn note(&mut self, at: Time, bytes: u32) {
         if at > self.next {
@@ -56,10 +57,10 @@ impl Schedule {
     }
 }
 
-/// How packets are cut on the line that is shaped for.
+/// Framing on the line that the shaper is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Framing {
-    /// They are not.
+    /// No framing.
     None,
     /// Cells of 53 bytes with 48 of payload.
     Atm,
@@ -67,7 +68,7 @@ pub enum Framing {
     Ptm,
 }
 
-/// What a packet takes on that line.
+/// Framing on the line that the shaper accounts for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
     pub overhead: u32,
@@ -76,7 +77,8 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Bytes that an IP packet of `ip_len` takes. tc-cake(8): the overhead is added, then the minimum holds, then it is cut.
+    /// Returns the bytes that an IP packet of `ip_len` takes. tc-cake(8): the overhead is added, then the minimum applies, then the packet
+    /// is framed.
     #[inline]
     pub fn bytes(&self, ip_len: u32) -> u32 {
         let bytes = (ip_len + self.overhead).max(self.mpu);
@@ -94,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever sizes follow each other, packets are through when all their bits are, in whole picoseconds.
+        /// Packets of any sizes are through when all their bits are, in whole picoseconds.
         #[test]
         fn packets_take_what_their_bits_do(rate in 1u64..1_000_000_000_000, sizes in prop::collection::vec(prop_oneof![Just(40u32), Just(1500), 1u32..65_536], 1..50)) {
             let mut schedule = Schedule::new(Rate::from_bps(rate));

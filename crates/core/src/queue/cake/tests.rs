@@ -6,7 +6,7 @@ use crate::packet::{Ecn, Way};
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::units::Capacity;
 
-/// A queue, its packets and what became of them. The number of a packet is `10000 flow + n`.
+/// A queue, its packets and their fates. The number of a packet is `10000 flow + n`.
 pub(super) struct Rig {
     pub queue: Box<dyn Queue + Send>,
     pub packets: Packets,
@@ -35,7 +35,7 @@ impl Rig {
         assert_eq!((KIND.check)(&params, &context), Ok(()));
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default(), ecn: Ecn::NotEct }
     }
-    /// The packets `numbers` of a flow come at `now`, each of `size` bytes, with this codepoint.
+    /// Enqueues the packets `numbers` of a flow at `now`, each of `size` bytes, with this codepoint.
     pub fn arrive(&mut self, now: Time, (flow, dscp): (u32, &str), numbers: std::ops::Range<u32>, size: u16) {
         for n in numbers {
             let (mut packet, segment) = packet_with(self.ecn, 10_000 * flow + n, size - 40);
@@ -44,14 +44,14 @@ impl Rig {
             self.queue.enqueue(now, id, &mut self.packets, &mut self.log);
         }
     }
-    /// The next packet, at `now`.
+    /// Dequeues the next packet, at `now`.
     pub fn depart(&mut self, now: Time) -> Option<u32> {
         let id = self.queue.dequeue(now, &mut self.packets, &mut self.log)?;
         let seq = self.packets.segment(id).seq;
         self.packets.remove(id);
         Some(seq)
     }
-    /// When each of the packets held leaves, in picoseconds, on a link that is always free.
+    /// Returns when each of the packets held leaves, in picoseconds, on a link that is always free.
     fn departures(&mut self) -> Vec<u64> {
         let mut now = Time::ZERO;
         let mut leave = || {
@@ -60,7 +60,7 @@ impl Rig {
         };
         std::iter::from_fn(&mut leave).collect()
     }
-    /// How many of the next `count` packets are of each of the flows, at one instant, so that nothing has waited.
+    /// Returns how many of the next `count` packets are of each of the flows, at one instant, so that no packet has waited.
     pub fn shares(&mut self, flows: u32, count: u32) -> Vec<u32> {
         let mut shares = vec![0; flows as usize];
         for _ in 0..count {
@@ -70,7 +70,8 @@ impl Rig {
     }
 }
 
-/// Each mode beside what it gives to five flows of equal packets: flow 0 of host `a`, flows 1 to 4 of host `b`; to one server, and to one each.
+/// Modes, each with its shares for five flows of equal packets: flow 0 of host `a`, flows 1 to 4 of host `b`; to one server, and to one
+/// each.
 #[test]
 fn hosts_have_equal_shares_by_mode() {
     let one: fn(u32) -> &'static str = |_| "server";
@@ -87,7 +88,7 @@ fn hosts_have_equal_shares_by_mode() {
         // The larger count decides: that of the server, which is five for all, or that of the client.
         ("triple-isolate", one, flows),
         ("triple-isolate", many, hosts),
-        // One line for each client, for each server, for each pair, for all: within a line they leave as they came.
+        // Each client, each server, each pair or all have one queue: packets in it leave in order of arrival.
         ("srchost", one, hosts),
         ("srchost", many, hosts),
         ("dsthost", one, flows),
@@ -107,12 +108,12 @@ fn hosts_have_equal_shares_by_mode() {
             (0..5).for_each(|flow| rig.arrive(Time::ZERO, (flow, "CS0"), n..n + 1, 1500));
         }
         let shares = rig.shares(5, 4000);
-        // First turns are whole ones: nobody is busy yet. So each share is within a packet, or four of a host, of the exact one.
+        // First turns are whole ones, since no flow is busy yet. So each share is within a packet, or four of a host, of the exact one.
         assert!(shares.iter().zip(expected).all(|(got, want)| got.abs_diff(want) <= 4), "{mode}: {shares:?}, {expected:?}");
     }
 }
 
-/// Downstream it is the other end: four flows to host `b`, one to host `a`.
+/// Fairness downstream is at the other end: four flows to host `b`, one to host `a`.
 #[test]
 fn the_destination_counts_too() {
     for (mode, expected) in [("dual-dsthost", [2000, 500, 500, 500, 500]), ("dual-srchost", [800; 5]), ("triple-isolate", [800; 5])] {
@@ -139,7 +140,8 @@ fn a_flow_that_ends_leaves_its_share_to_its_host() {
     assert!(shares.iter().zip([2000, 1000, 1000, 0, 0]).all(|(got, want): (&u32, u32)| got.abs_diff(want) <= 8), "{shares:?}");
 }
 
-/// At 7 Mb/s a packet of 1000 bytes with 38 more takes 8304/7 us; what is left of a picosecond is not lost. The first goes at once, and no other with it.
+/// A packet of 1000 bytes with 38 more takes 8304/7 us at 7 Mb/s; the rest of a picosecond is not lost. The first packet goes at once, and
+/// no other with it.
 #[test]
 fn the_shaper_is_exact_and_has_no_burst() {
     let mut rig = Rig::new(1_000_000_000, &[rate(7_000_000), ("overhead", Value::Bytes(38)), ("mpu", Value::Bytes(84))]);
@@ -159,7 +161,7 @@ fn a_packet_takes_what_the_line_needs() {
     assert_eq!([1500, 34].map(|len| wire(30, 0, Framing::Ptm).bytes(len)), [1554, 65]);
 }
 
-/// What waited goes as a train, whatever the link does meanwhile; and after a pause nothing is made up for.
+/// Packets that waited go as a train, whatever the link does meanwhile. A pause is not made up for.
 #[test]
 fn a_pause_is_not_made_up_for() {
     // 12 Mb/s: a millisecond a packet.
@@ -182,7 +184,7 @@ fn a_pause_is_not_made_up_for() {
     assert_eq!(rig.queue.opens(Time::from_ps(51_800_000_000)), at(52));
 }
 
-/// Tags of `count` flows in one set, for lines with this key.
+/// Returns tags of `count` flows in one set, for flow queues with this key.
 fn of_one_set(lines: &Lines, count: usize) -> Vec<u32> {
     (0..).filter(|&tag| lines.set_of(tag) == 7).take(count).collect()
 }
@@ -216,7 +218,8 @@ fn eight_flows_of_a_set_share_nothing_and_the_ninth_does() {
     assert_eq!(lines.place_of(tags[8]), ninth, "it is known there");
 }
 
-/// Of n flows those that are over eight in their set share: 128 E max(0, B(n, 1/128) - 8). A plain hash has n - 1024 (1 - (1 - 1/1024)^n) that do.
+/// Flows beyond eight in their set share a queue: 128 E max(0, B(n, 1/128) - 8) of n flows. A plain hash makes n - 1024 (1 - (1 -
+/// 1/1024)^n) share.
 #[test]
 fn collisions_are_as_rare_as_eight_ways_make_them() {
     let sets = (LINES / WAYS) as f64;
@@ -267,12 +270,12 @@ fn blue_rises_by_a_256th_and_falls_by_a_4096th_once_in_a_while() {
     assert_eq!(blue.probability(), (4096, 4096));
 }
 
-/// The flow that overflows is dropped from, ECN-capable or not; the other is not.
+/// Overflow drops from the flow that causes it, ECN-capable or not; the other flow loses nothing.
 #[test]
 fn who_overflows_is_dropped_from() {
     let mut rig = Rig::new(12_000_000, &[limit_of_packets(20), ("rtt", Value::Duration(Duration::from_millis(1)))]);
     rig.ecn = Ecn::Ect0;
-    // Two packets a millisecond of flow 1, of which one leaves with a small one of flow 2, for a minute.
+    // Flow 1 has two packets per millisecond, of which one leaves with a small packet of flow 2, for a minute.
     let (mut lost, mut sent) = ([0, 0], [0, 0]);
     for ms in 0..60_000 {
         rig.arrive(at(ms), (1, "CS0"), 0..2, 1500);
@@ -285,15 +288,15 @@ fn who_overflows_is_dropped_from() {
     }
     rig.log.dropped.iter().for_each(|(seq, ..)| lost[(seq / 10_000 - 1) as usize] += 1);
     assert_eq!((sent[1], lost[1]), (60_000, 0));
-    // Overflow has taught BLUE to drop about half: then the queue is hardly ever full any more, and now and then empty.
+    // Overflow has taught BLUE to drop about half. Then the queue is hardly ever full any more, and now and then empty.
     let late: Vec<_> = rig.log.dropped.iter().filter(|(_, when, _)| *when > at(30_000)).map(|(.., reason)| *reason).collect();
     let early = late.iter().filter(|reason| **reason == DropReason::Early).count();
     assert!(early * 10 > late.len() * 9, "{early} of {} drops are BLUE's", late.len());
     assert!((50_000..60_000).contains(&sent[0]), "{sent:?}");
 }
 
-/// 12 Mb/s: a packet leaves each millisecond. From 5 ms on they have waited the target; an interval later the first is dropped, then after 100 ms, 100/sqrt(2),
-/// 100/sqrt(3): 105, 205, 275.7, 333.4.
+/// One packet leaves per millisecond (12 Mb/s). From 5 ms on packets have waited the target. An interval later the first is dropped, then
+/// after 100 ms, 100/sqrt(2), 100/sqrt(3): 105, 205, 275.7, 333.4.
 #[test]
 fn codel_drops_at_the_interval_over_the_root_of_the_count() {
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
@@ -311,7 +314,7 @@ fn codel_drops_at_the_interval_over_the_root_of_the_count() {
     }
 }
 
-/// Published: the statistics in tc-cake(8), of 100 Mb/s and diffserv3, and on the wiki of bufferbloat.net, of a tin of 3 Mb/s.
+/// Published values: the statistics in tc-cake(8), of 100 Mb/s and diffserv3, and on the wiki of bufferbloat.net, of a tin of 3 Mb/s.
 #[test]
 fn what_follows_from_rate_and_rtt_is_what_tc_prints() {
     let mbps = |mbps: f64| Rate::from_bps((mbps * 1e6) as u64);
@@ -333,7 +336,8 @@ fn what_follows_from_rate_and_rtt_is_what_tc_prints() {
     assert_eq!([slow.target, slow.interval], [Duration::from_micros(18_168), Duration::from_micros(145_344)]);
 }
 
-/// Two tins that want all there is. A tin under its threshold has its high weight, so that it comes up to it, and over it its low one: it stays there.
+/// Two tins want the whole link. A tin under its threshold has its high weight and comes up to the threshold; over it the tin has its low
+/// weight and stays there.
 #[test]
 fn tins_share_by_weight_and_threshold() {
     let cases = [
@@ -383,7 +387,7 @@ fn new_flows_come_first() {
     assert_eq!(out(&mut rig, 2), [30_000, 10_006]);
 }
 
-/// Without a shaper, hosts, tins and overflow it is `fq_codel` whose flows share no lines: what leaves, when, and what is dropped.
+/// Cake is `fq_codel` whose flows share no queues if it has no shaper, hosts, tins or overflow: packets, times and drops are equal.
 #[test]
 fn bare_it_is_fq_codel_without_collisions() {
     let mut dropped = 0;
@@ -399,7 +403,7 @@ fn bare_it_is_fq_codel_without_collisions() {
         let mut now = Time::ZERO;
         for n in 0..6000 {
             now += Duration::from_micros(rng.below(2000));
-            // Flows that send much, and others that send little: lines fall empty, and are new again.
+            // Some flows send much and others little: flow queues become empty, and are new again.
             let (flow, size) = (rng.below(8).min(rng.below(8)) as u32, 100 + rng.below(1400) as u16);
             let departures = rng.below(3);
             for rig in [&mut cake, &mut plain] {

@@ -1,21 +1,21 @@
-//! Tins: which codepoints go into which, the share of the rate that each is meant for, and how much of a turn it has under that and over it.
+//! Tins: their codepoints, their thresholds as shares of the rate, and their weights under and over the threshold.
 
 use super::schedule::Schedule;
 use crate::packet::Dscp;
 use crate::units::Rate;
 
-/// The words, as tc-cake(8) has them.
+/// Words of tc-cake(8).
 pub const WORDS: &[&str] = &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"];
 
-/// Parts of the rate, and of the MTU in a turn: sixteenths.
+/// Denominator of shares of the rate, and of the MTU in a turn: sixteenths.
 pub const WHOLE: u32 = 16;
 
 /// One kind of tin.
 #[derive(Debug)]
 pub struct TinKind {
-    /// The part of the rate that it is meant for.
+    /// Threshold: its share of the rate.
     pub threshold: u32,
-    /// Its weight as long as it takes less than that, and else.
+    /// Weights: while it is under its threshold, and otherwise.
     pub weights: [u32; 2],
 }
 
@@ -29,14 +29,14 @@ const BULK_DSCPS: &[u8] = &[8, 1];
 const VIDEO_DSCPS: &[u8] = &[34, 36, 38, 26, 28, 30, 24, 18, 20, 22, 16, 4];
 const VOICE_DSCPS: &[u8] = &[56, 48, 46, 44];
 const VOICE_DSCPS_4: &[u8] = &[56, 48, 46, 44, 40, 32];
-/// Of `diffserv8`, the tins over best effort: those of `diffserv4`, split by the service classes of RFC 4594 (its figure 3): AF1x; AF2x, CS2, 4; AF3x, CS3; AF4x; EF,
-/// VOICE-ADMIT, CS5, CS4; CS6, CS7.
+/// Codepoints of the tins over best effort in `diffserv8`: the tins of `diffserv4`, split by the service classes of RFC 4594 (its figure
+/// 3): AF1x; AF2x, CS2, 4; AF3x, CS3; AF4x; EF, VOICE-ADMIT, CS5, CS4; CS6, CS7.
 const CLASSES: [&[u8]; 6] = [&[10, 12, 14], &[18, 20, 22, 16, 4], &[26, 28, 30, 24], &[34, 36, 38], &[46, 44, 40, 32], &[48, 56]];
 
-/// For each codepoint the number of its tin.
+/// Number of the tin per codepoint.
 type Tins = [u8; Dscp::COUNT as usize];
 
-/// Tins in order of priority, the last first, and which codepoint is in which.
+/// Returns the tins in order of priority, the last first, and the tin of each codepoint.
 pub fn named(word: &str) -> (&'static [TinKind], Tins) {
     match word {
         "besteffort" => (&[BEST_EFFORT], [0; _]),
@@ -51,7 +51,7 @@ pub fn named(word: &str) -> (&'static [TinKind], Tins) {
     }
 }
 
-/// These codepoints are in these tins, bulk is in the first, and all others are in the second.
+/// Returns the tin of each codepoint: `those` in their tins, bulk in the first, and all others in the second.
 fn tins(those: &[(u8, &[u8])]) -> Tins {
     let mut tins = [1; _];
     for &(tin, dscps) in those.iter().chain(&[(0, BULK_DSCPS)]) {
@@ -61,11 +61,11 @@ fn tins(those: &[(u8, &[u8])]) -> Tins {
 }
 
 impl TinKind {
-    /// The rate that it is meant for, of `rate`.
+    /// Returns the rate of its threshold, of `rate`.
     pub fn rate(&self, rate: Rate) -> Rate {
         Rate::from_bps((rate.as_bps() / u64::from(WHOLE) * u64::from(self.threshold)).max(1))
     }
-    /// Whether it keeps to that is for its schedule to say.
+    /// Returns the schedule that tells if the tin exceeds its rate.
     pub fn schedule(&self, rate: Rate) -> Schedule {
         Schedule::new(self.rate(rate))
     }

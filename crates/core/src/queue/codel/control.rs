@@ -1,68 +1,69 @@
-//! CoDel's control law (RFC 8289): which packets are to carry the news that the queue stands. It is asked as packets leave, and holds
-//! none: any line can have one.
+//! CoDel's control law (RFC 8289): which packets signal a standing queue. It is asked as packets leave, and holds none: any queue can have
+//! one.
 
 use super::super::fifo::Backlog;
 use super::super::{DropReason, QueueLog, discard, mark};
 use crate::packet::{PacketId, Packets};
 use crate::time::{Duration, Time};
 
-/// What all lines of a queue have in common.
+/// Configuration that all flow queues of a queue share.
 #[derive(Clone, Copy, Debug)]
 pub struct CodelConfig {
-    /// The delay that may stand.
+    /// Target: the acceptable standing delay.
     pub target: Duration,
-    /// The time in which the delay must have been under the target once; of the order of the longest round trip.
+    /// Interval in which the delay must have been under the target once; of the order of the longest round trip.
     pub interval: Duration,
-    /// Whether ECN-capable packets are marked instead of dropped.
+    /// True if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// ECN-capable packets that waited longer than this are marked, whatever the control law says.
+    /// Wait over which ECN-capable packets are marked, whatever the control law says.
     pub ce_threshold: Option<Duration>,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
 }
 
-/// A line, and what waits for the same link beside it.
+/// A flow queue, and the bytes that wait for the same link beside it.
 #[derive(Debug)]
 pub struct Waiting<'a> {
     pub line: &'a mut Backlog,
-    /// IP bytes in other lines.
+    /// IP bytes in other flow queues.
     pub elsewhere: u64,
 }
 
 impl Waiting<'_> {
-    /// IP bytes that wait for the link. RFC 8289 §4.4: where lines share a link, what all of them hold keeps it busy.
+    /// Returns the IP bytes that wait for the link. RFC 8289 §4.4: where flow queues share a link, all that they hold keeps it busy.
     #[inline]
     pub const fn bytes(&self) -> u64 {
         self.line.bytes() + self.elsewhere
     }
 }
 
-/// The state of one line.
+/// State of one flow queue.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    /// Until when the delay may stay over the target; [`Time::MAX`] while it is under it.
+    /// Time until which the delay may stay over the target; [`Time::MAX`] while it is under the target.
     first_above: Time,
-    /// When the next packet is dropped or marked, in the dropping state. Out of it, when it would have been.
+    /// Time of the next drop or mark in the dropping state. Out of that state, the time at which it would have been.
     drop_next: Time,
-    /// Drops and marks that the control law goes by, and what that was when the dropping state began.
+    /// Drops and marks that the control law counts, and their count when the dropping state began.
     count: u32,
     last_count: u32,
     dropping: bool,
 }
 
 impl Codel {
-    /// A line that is empty.
+    /// Returns the state of an empty flow queue.
     pub const fn new() -> Self {
         Codel { first_above: Time::MAX, drop_next: Time::ZERO, count: 0, last_count: 0, dropping: false }
     }
 
-    /// What asking an empty line for a packet comes to.
+    /// Ends the dropping state: the flow queue was asked for a packet and is empty.
     #[inline]
     pub fn rest(&mut self) {
         (self.first_above, self.dropping) = (Time::MAX, false);
     }
 
-    /// The next packet of the line at `now`; what is dropped before it is. `None` if the line is empty, or becomes it: then the link takes from another.
+    /// Returns the next packet of the flow queue at `now`, dropping those before it. `None` if the flow queue is empty or becomes empty:
+    /// then the link takes from another.
     #[inline]
     pub fn dequeue(
         &mut self,
@@ -87,11 +88,13 @@ impl Codel {
         Some(id)
     }
 
-    /// RFC 8289 §5.6: the first packet of the line, and whether the delay has been over the target for an interval, as of that packet.
+    /// Returns the first packet of the flow queue, and whether the delay has been over the target for an interval, as of that packet (RFC
+    /// 8289 §5.6).
     #[inline]
     fn take(&mut self, config: &CodelConfig, now: Time, waiting: &mut Waiting<'_>, packets: &Packets) -> (Option<PacketId>, bool) {
         let taken = waiting.line.pop(packets);
-        // An empty line is not over the target. Nor, §4.1, does one packet left for the link stand: it must be more than the largest packet.
+        // An empty queue is not over the target. §4.1: one packet left for the link is no standing queue: it must hold more than the
+        // largest packet.
         let over = taken.is_some_and(|id| now.since(packets[id].stamp) >= config.target) && waiting.bytes() > u64::from(config.mtu);
         if !over {
             self.first_above = Time::MAX;
@@ -101,8 +104,8 @@ impl Codel {
         (taken, over && now >= self.first_above)
     }
 
-    /// RFC 8289 §5.5, where something stands or has stood: the packet to send, which is the first, with whether it stands, or one behind it; and whether it
-    /// is marked.
+    /// Returns the packet to send, and whether it is marked, where the queue stands or has stood (RFC 8289 §5.5). The packet is the first
+    /// one, with whether the queue stands, or one behind it.
     fn control(
         &mut self,
         config: &CodelConfig,
@@ -141,7 +144,7 @@ impl Codel {
             (taken, _) = self.take(config, now, waiting, packets);
         }
         self.dropping = true;
-        // RFC 8289 §5.5: where it was in this state a short time ago, it begins with the rate that it ended with then.
+        // RFC 8289 §5.5: if it was in this state a short time ago, it begins with the rate that it ended with then.
         let last_drops = self.count - self.last_count;
         let recent = now.since(self.drop_next) < config.interval.saturating_mul(16);
         self.count = if last_drops > 1 && recent { last_drops } else { 1 };
@@ -152,7 +155,7 @@ impl Codel {
 }
 
 impl CodelConfig {
-    /// RFC 8289 §5.6, the control law: the drop or mark after the one at `time`, which was the `count`th.
+    /// Returns the time of the drop or mark after the one at `time`, which was the `count`th (RFC 8289 §5.6, the control law).
     #[inline]
     fn after(&self, time: Time, count: u32) -> Time {
         let wait = self.interval.as_ps() as f64 / f64::from(count).sqrt();
@@ -165,7 +168,7 @@ mod tests {
     use super::super::super::tests::Ledger;
     use super::*;
 
-    /// To rest is to be asked while empty.
+    /// `rest` is the same as asking an empty queue.
     #[test]
     fn a_line_rests_as_if_it_were_asked() {
         let config = CodelConfig {

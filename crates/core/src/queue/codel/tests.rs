@@ -4,7 +4,7 @@ use crate::queue::DropReason;
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::units::Capacity;
 
-/// A queue, its packets and what became of them.
+/// A queue, its packets and their fates.
 struct Rig {
     queue: Box<dyn Queue + Send>,
     packets: Packets,
@@ -20,7 +20,7 @@ impl Rig {
         assert_eq!((KIND.check)(&params, &context), Ok(()));
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default(), next: 0 }
     }
-    /// So many packets of 1500 bytes come at `ms`.
+    /// Enqueues `count` packets of 1500 bytes at `ms`.
     fn arrive(&mut self, ms: u64, count: u32, ecn: Ecn) {
         for _ in 0..count {
             let (packet, segment) = packet_with(ecn, self.next, 1460);
@@ -29,7 +29,7 @@ impl Rig {
             self.queue.enqueue(at(ms), id, &mut self.packets, &mut self.log);
         }
     }
-    /// One leaves at each millisecond of `from..to`: their numbers.
+    /// Dequeues one packet at each millisecond of `from..to`, and returns their numbers.
     fn depart(&mut self, from: u64, to: u64) -> Vec<u32> {
         let take = |ms| {
             let id = self.queue.dequeue(at(ms), &mut self.packets, &mut self.log)?;
@@ -39,7 +39,7 @@ impl Rig {
         };
         (from..to).filter_map(take).collect()
     }
-    /// When packets were dropped, in ms.
+    /// Returns when packets were dropped, in ms.
     fn drops(&self) -> Vec<u64> {
         self.log
             .dropped
@@ -86,14 +86,14 @@ fn marks_are_as_drops_and_only_for_what_can_be_marked() {
     assert_eq!((rig.drops().len(), rig.log.marked.len()), (7, 0));
 }
 
-/// Where several drops are due by the time a packet leaves, they come at once; marks one to a packet, since a packet carries one.
+/// Several drops that are due when a packet leaves come at once. Marks come one per packet, since a packet carries one.
 #[test]
 fn what_is_due_meanwhile_is_caught_up_with() {
     for (ecn, dropped, marked) in [(Ecn::NotEct, vec![105, 300, 300], vec![]), (Ecn::Ect0, vec![], vec![105, 106, 107])] {
         let mut rig = Rig::new(&[ECN]);
         rig.arrive(0, 900, ecn);
         rig.depart(0, 106);
-        // At 300 ms those of 205 and 275.71 are due.
+        // The drops of 205 and 275.71 ms are due at 300 ms.
         rig.depart(300, 304);
         assert_eq!((rig.drops(), &rig.log.marked), (dropped, &marked));
     }
@@ -108,7 +108,7 @@ fn one_short_wait_is_enough() {
     rig.arrive(100, 400, Ecn::NotEct);
     rig.depart(100, 205);
     assert_eq!(rig.drops().len(), 0);
-    // Packet 101 came at 100 ms and leaves at 101; the first to have waited 5 ms is that of 105.
+    // Packet 101 came at 100 ms and leaves at 101; the first packet to have waited 5 ms is that of 105.
     rig.depart(205, 206);
     assert_eq!(rig.drops(), [205]);
 }
@@ -126,7 +126,7 @@ fn the_last_packet_is_never_dropped() {
     assert_eq!(rig.drops(), [7000]);
 }
 
-/// Seven drops: the state ends with count 7, and 6 are the rate to begin with again, for 16 intervals.
+/// The dropping state ends with count 7 after seven drops, and begins again at the rate of 6, for 16 intervals.
 #[test]
 fn it_remembers_its_rate_for_sixteen_intervals() {
     for (pause, second) in [(1000, 41), (3000, 100)] {

@@ -1,32 +1,32 @@
-//! The PI controller of both lines and what it makes of each packet's chance (RFC 9332, appendix A).
+//! The PI controller of both queues, and the probabilities that follow from it (RFC 9332, appendix A).
 
 use crate::time::{Duration, Time};
 
-/// The constants.
+/// Constants of the control.
 #[derive(Clone, Copy, Debug)]
 pub struct CoupledConfig {
-    /// The delay of the classic line.
+    /// Target delay of the classic queue.
     pub target: Duration,
-    /// From one change of the probability to the next.
+    /// Time from one change of the probability to the next.
     pub tupdate: Duration,
-    /// What a second over the target adds to the probability, in Hz.
+    /// Increase of the probability per second over the target, in Hz.
     pub alpha: f64,
-    /// What a second more than last time adds to the probability, in Hz.
+    /// Increase of the probability per second more than last time, in Hz.
     pub beta: f64,
     /// The coupling factor.
     pub k: f64,
-    /// Where the ramp of the L4S line begins, and how long it is.
+    /// Delay at which the ramp of the L4S queue begins (`min_th`), and the length of the ramp (`range`).
     pub min_th: Duration,
     /// See `min_th`.
     pub range: Duration,
-    /// An L4S packet with fewer behind it is not marked for its own delay.
+    /// Packets: an L4S packet with fewer behind it is not marked for its own delay.
     pub th_len: u64,
-    /// Whether what can be marked is dropped, too, when marks do not help any more.
+    /// True if markable packets are dropped, too, when marks do not help any more.
     pub drop_on_overload: bool,
 }
 
 impl CoupledConfig {
-    /// Figure 5: the probability that an L4S packet is marked for its own delay.
+    /// Returns the probability that an L4S packet is marked for its own delay (figure 5).
     pub fn ramp(&self, delay: Duration) -> f64 {
         if delay >= self.min_th + self.range {
             1.0
@@ -43,7 +43,7 @@ impl CoupledConfig {
 pub struct Coupled {
     p: f64,
     qdelay_old: Duration,
-    /// When it changes next.
+    /// Time of the next change.
     pub next_update: Time,
 }
 
@@ -52,27 +52,27 @@ impl Coupled {
         Coupled { p: 0.0, qdelay_old: Duration::ZERO, next_update: Time::ZERO.saturating_add(config.tupdate) }
     }
 
-    /// p_C: the probability of a classic packet.
+    /// Returns p_C, the probability of a classic packet.
     #[inline]
     pub fn p_classic(&self) -> f64 {
         self.p * self.p
     }
-    /// p_CL: the probability of an L4S packet by coupling.
+    /// Returns p_CL, the probability of an L4S packet by coupling.
     #[inline]
     pub fn p_coupled(&self, config: &CoupledConfig) -> f64 {
         (config.k * self.p).min(1.0)
     }
-    /// Appendix A.2, figure 7: every L4S packet is marked already (p_Lmax = 1), which is where p_C is p_Cmax = 1 / k^2.
+    /// Returns true if every L4S packet is marked already (appendix A.2, figure 7: p_Lmax = 1), which is where p_C is p_Cmax = 1 / k^2.
     #[inline]
     pub fn is_overloaded(&self, config: &CoupledConfig) -> bool {
         config.drop_on_overload && config.k * self.p >= 1.0
     }
 
-    /// Does what was due up to `now`, with the delay that there was at each time; `empty` if nothing is held.
+    /// Does the updates due up to `now`, with the delay that there was at each time; `empty` if nothing is held.
     pub fn update_until(&mut self, config: &CoupledConfig, now: Time, empty: bool, qdelay: impl Fn(Time) -> Duration) {
         while self.next_update <= now {
             if empty && self.p == 0.0 && self.qdelay_old.is_zero() {
-                // Nothing changes any more: on to the first update after now.
+                // The probability does not change any more: skip to the first update after now.
                 let due = now.since(self.next_update).as_ps() / config.tupdate.as_ps() + 1;
                 self.next_update = self.next_update.saturating_add(config.tupdate.saturating_mul(due));
                 return;

@@ -16,7 +16,7 @@ fn close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} is not {b}");
 }
 
-/// A queue, its packets and what became of them.
+/// A queue, its packets and their fates.
 struct Rig {
     queue: Box<dyn Queue + Send>,
     packets: Packets,
@@ -30,7 +30,7 @@ impl Rig {
         assert_eq!((KIND.check)(&params, &context), Ok(()));
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default(), next: 0 }
     }
-    /// So many packets come at `us`: the number of the first.
+    /// Enqueues `count` packets at `us`. Returns the number of the first.
     fn arrive(&mut self, us: u64, count: u32, ecn: Ecn, size: u16) -> u32 {
         let first = self.next;
         for _ in 0..count {
@@ -41,7 +41,7 @@ impl Rig {
         }
         first
     }
-    /// The next packet, at `us`.
+    /// Dequeues the next packet, at `us`.
     fn depart(&mut self, us: u64) -> Option<u32> {
         let id = self.queue.dequeue(Time::ZERO + Duration::from_micros(us), &mut self.packets, &mut self.log)?;
         let seq = self.packets.segment(id).seq;
@@ -123,7 +123,7 @@ fn likelihoods_are_spread_evenly() {
     assert_eq!(hits, [5, 9, 13]);
 }
 
-/// With a tenth for the classic line: nine packets of L4S, and one; or three, and one of a third of their size.
+/// The classic queue has a share of a tenth: nine packets of L4S, then one classic packet; or three, and one of a third of their size.
 #[test]
 fn both_lines_get_their_shares() {
     let mut rig = Rig::new(&[]);
@@ -136,7 +136,7 @@ fn both_lines_get_their_shares() {
     let classic = rig.arrive(0, 100, Ecn::NotEct, 500);
     let order: String = (0..16).map(|_| if rig.depart(0).unwrap() >= classic { 'c' } else { 'l' }).collect();
     assert_eq!(order, "lllclllclllclllc");
-    // Whoever is alone has all, and is owed nothing for it.
+    // A queue that is alone has the whole link, and is owed nothing for it.
     let mut rig = Rig::new(&[]);
     rig.arrive(0, 30, Ecn::Ect1, 1500);
     assert!((0..20).all(|n| rig.depart(0) == Some(n)));
@@ -144,15 +144,16 @@ fn both_lines_get_their_shares() {
     let order: Vec<u32> = (0..10).map(|_| rig.depart(0).unwrap()).collect();
     assert_eq!(order, [20, 21, 22, 23, 24, 25, 26, 27, 28, classic]);
     assert_eq!((rig.depart(0), rig.depart(0), rig.depart(0)), (Some(29), Some(classic + 1), None));
-    // With no share it waits for all.
+    // The classic queue waits for all L4S packets if it has no share.
     let mut rig = Rig::new(&[("classic_protection", Value::Number(0.0))]);
     let l4s = rig.arrive(0, 50, Ecn::Ce, 1500);
     rig.arrive(0, 1, Ecn::Ect0, 1500);
     assert!((0..51).all(|n| rig.depart(0) == Some(l4s + n)));
 }
 
-/// A packet leaves each millisecond. Of a burst of ten each has those before it to wait for; from the one that waited 1.2 ms on they are marked, but
-/// not the last, which has none behind it. (The first that is certain is one too early for `recur`, which wants more than 1.)
+/// One packet leaves per millisecond. Each packet of a burst of ten waits for those before it. From the one that waited 1.2 ms on they are
+/// marked, except the last, which has none behind it. (The first certain mark is one packet too early for `recur`, which needs more than
+/// 1.)
 #[test]
 fn l4s_is_marked_for_its_own_wait() {
     let mut rig = Rig::new(&[]);
@@ -168,7 +169,7 @@ fn l4s_is_marked_for_its_own_wait() {
     assert_eq!(rig.log, Ledger::default());
 }
 
-/// A classic queue of 20 ms at 15 ms, the first update: p = 0.06 + ..., of which L4S packets without any wait are marked twice as many, evenly.
+/// A classic queue of 20 ms at 15 ms, the first update: p = 0.06 + .... L4S packets without any wait are marked at twice that rate, evenly.
 #[test]
 fn the_classic_queue_marks_l4s() {
     let mut rig = Rig::new(&[("tupdate", Value::Duration(ms(20)))]);
@@ -188,7 +189,8 @@ fn the_classic_queue_marks_l4s() {
     assert_eq!(rig.log.dropped.iter().map(|d| (d.0, d.2)).collect::<Vec<_>>(), [(268, DropReason::Early), (537, DropReason::Early)]);
 }
 
-/// Overload: L4S is dropped as often as classic packets, what is left of it is marked, and ECT(0) is dropped instead of marked.
+/// Overload: L4S packets are dropped as often as classic packets, the remaining ones are marked, and ECT(0) packets are dropped instead of
+/// marked.
 #[test]
 fn in_overload_both_lines_drop() {
     for (on_overload, dropped) in [(true, true), (false, false)] {
@@ -210,7 +212,7 @@ fn in_overload_both_lines_drop() {
     }
 }
 
-/// What is due is done when somebody looks: whether that is at each update or much later makes no difference.
+/// Updates that are due are done when somebody looks: one look at each update or one much later makes no difference.
 #[test]
 fn late_is_as_on_time() {
     let config = config_of(&params(&[]));

@@ -25,14 +25,14 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// How many arrivals from one signal to the next, at a steady queue of `held`.
+/// Returns the arrivals from one signal to the next, at a steady queue of `held`.
 fn distances(red: &mut Red, held: u64, signals: usize) -> Vec<u64> {
     let mut next = || (1..).find(|_| red.arrival(ms(1), held, 100) == Verdict::Signal).unwrap();
     next();
     (0..signals).map(|_| next()).collect()
 }
 
-/// Pearson's chi-square of `seen` against equal chances for 1..=n.
+/// Returns Pearson's chi-square of `seen` against equal chances for 1..=n.
 fn chi_square(seen: &[u64], n: u64) -> f64 {
     let expected = seen.len() as f64 / n as f64;
     let of = |d: u64| seen.iter().filter(|s| **s == d).count() as f64;
@@ -65,7 +65,7 @@ fn silence_counts_as_small_packets_meeting_an_empty_queue() {
     // m = (15 - 12) / 1: avg <- (1/2)^3 avg.
     red.arrival(ms(15), 0, 100);
     assert!((red.average() - 0.5).abs() < 1e-12);
-    // Were that packet dropped, the next finds the queue empty still: only the time since then counts.
+    // The next packet finds the queue still empty if that packet is dropped: only the time since then counts.
     red.arrival(ms(16), 0, 100);
     assert!((red.average() - 0.25).abs() < 1e-12);
 }
@@ -91,7 +91,7 @@ fn the_distance_between_signals_is_uniform() {
     assert!(many.iter().all(|d| (1..=49).contains(d)));
     let x = chi_square(&many, 49);
     assert!(x < 84.0, "{x}");
-    // Waiting: the same, but from 1 / pb = 50 on: 50 to 99.
+    // Waiting moves the distances to 1 / pb = 50 and on: 50 to 99.
     let apart = distances(&mut red(RedConfig { max_p: 0.04, wait: true, ..config() }, 4), 6, 50_000);
     assert!(apart.iter().all(|d| (50..=99).contains(d)));
     let x = chi_square(&apart.iter().map(|d| d - 49).collect::<Vec<_>>(), 50);

@@ -5,7 +5,7 @@ use crate::queue::tests::{Ledger, context, packet_with};
 use crate::time::Duration;
 use crate::units::Capacity;
 
-/// A queue, its packets and what became of them. The number of a packet is `100 flow + n`.
+/// A queue, its packets and their fates. The number of a packet is `100 flow + n`.
 struct Rig {
     queue: Box<dyn Queue + Send>,
     packets: Packets,
@@ -21,26 +21,26 @@ impl Rig {
         assert_eq!((KIND.check)(&params, &context), Ok(()));
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default() }
     }
-    /// The packet `n` of a flow, of `size` bytes.
+    /// Makes the packet `n` of a flow, of `size` bytes.
     fn packet(&mut self, flow: u32, n: u32, size: u16) -> PacketId {
         let (mut packet, segment) = packet_with(Ecn::NotEct, 100 * flow + n, size - 40);
         packet.route = flow;
         self.packets.insert(Way::There, packet, segment)
     }
-    /// The packets `numbers` of a flow come at `ms`, each of `size` bytes.
+    /// Enqueues the packets `numbers` of a flow at `ms`, each of `size` bytes.
     fn arrive(&mut self, ms: u64, flow: u32, numbers: std::ops::Range<u32>, size: u16) {
         for n in numbers {
             let id = self.packet(flow, n, size);
             self.queue.enqueue(at(ms), id, &mut self.packets, &mut self.log);
         }
     }
-    /// The packet `n` of a flow, of 200 bytes, finds the link idle at `ms`.
+    /// Passes the packet `n` of a flow, of 200 bytes, over the idle link at `ms`.
     fn pass(&mut self, ms: u64, flow: u32, n: u32) {
         let id = self.packet(flow, n, 200);
         assert!(self.queue.pass(at(ms), at(ms), id, &mut self.packets, &mut self.log));
         self.packets.remove(id);
     }
-    /// The next `count` packets, at `ms`.
+    /// Dequeues the next `count` packets, at `ms`.
     fn depart(&mut self, ms: u64, count: usize) -> Vec<u32> {
         (0..count)
             .map_while(|_| {
@@ -85,13 +85,13 @@ fn a_new_flow_comes_first_once() {
     // One packet of a flow that had none waits for nobody.
     rig.arrive(1, 3, 0..1, 200);
     assert_eq!(rig.depart(1, 1), [300]);
-    // Its line is still new, with 1300 bytes of credit; so is the packet that follows at once.
+    // Its flow queue is still new, with 1300 bytes of credit; so is the packet that follows at once.
     rig.arrive(1, 3, 1..2, 200);
     assert_eq!(rig.depart(1, 2), [301, 106]);
-    // Found empty in its turn it became an old line; what comes now waits for the turn of flow 1 to end.
+    // Found empty in its turn it became an old flow queue; a packet that comes now waits for the turn of flow 1 to end.
     rig.arrive(2, 3, 2..3, 200);
     assert_eq!(rig.depart(2, 3), [107, 108, 302]);
-    // Found empty as an old line it was forgotten, and is new again.
+    // Found empty as an old flow queue it was forgotten, and is new again.
     assert_eq!(rig.depart(2, 2), [202, 109]);
     rig.arrive(3, 3, 3..4, 200);
     assert_eq!(rig.depart(3, 1), [303]);
@@ -107,7 +107,7 @@ fn a_new_flow_that_sends_more_than_a_quantum_is_an_old_one() {
     assert_eq!(rig.depart(0, 4), [200, 201, 101, 202]);
 }
 
-/// Three packets of 200 bytes have found the link idle. The line had its whole quantum each time: it has 1300 bytes left, not 900.
+/// Three packets of 200 bytes have found the link idle. The flow queue had its whole quantum each time: it has 1300 bytes left, not 900.
 #[test]
 fn an_idle_link_forgets_every_line() {
     let mut rig = Rig::new(&[]);
@@ -128,7 +128,7 @@ fn over_the_limit_the_fattest_line_loses_half_from_its_head() {
     let dropped: Vec<_> = rig.log.dropped.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(dropped, [200, 201, 202, 203].map(|seq| (seq, DropReason::Overflow)));
     assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (17, 13 * 500 + 4 * 1500));
-    // 64 at most, of one line of 201.
+    // 64 packets at most, of one flow queue of 201.
     let mut rig = Rig::new(&[("limit", packets(200))]);
     rig.arrive(0, 1, 0..201, 500);
     assert_eq!((rig.log.dropped.len(), rig.queue.held(Measure::Packets)), (64, 137));
@@ -139,7 +139,7 @@ fn over_the_limit_the_fattest_line_loses_half_from_its_head() {
     assert_eq!((rig.log.dropped.len(), rig.queue.held(Measure::Packets)), (2, 1));
 }
 
-/// Each line has a control of its own: the flow that stands is made to drop, and the other one not.
+/// Each flow queue has a control of its own: the standing flow loses packets, and the other does not.
 #[test]
 fn who_does_not_queue_is_not_dropped() {
     let mut rig = Rig::new(&[]);
@@ -157,9 +157,9 @@ fn who_does_not_queue_is_not_dropped() {
     assert!(rig.log.dropped.iter().all(|(seq, _, reason)| *seq < 250 && *reason == DropReason::Early), "{:?}", rig.log.dropped);
 }
 
-/// RFC 8289 §4.4: line 2 never holds more than an MTU, but the link has line 1 to send. Packet 200 waited 10 ms, so line 2 stands at 110 ms:
-/// of what it holds at 120 ms the first is dropped and the last goes out. Then it is found empty, which ends its dropping state: at 225 ms, though its
-/// next drop would have been due at 220 ms, its clock starts anew.
+/// Flow queue 2 never holds more than an MTU, but the link has flow queue 1 to send (RFC 8289 §4.4). Packet 200 waited 10 ms, so flow queue
+/// 2 stands at 110 ms: the first of its packets at 120 ms is dropped and the last goes out. Then it is found empty, which ends its dropping
+/// state: at 225 ms, though its next drop would have been due at 220 ms, its clock starts anew.
 #[test]
 fn what_other_lines_hold_counts_and_an_empty_line_starts_anew() {
     let mut rig = Rig::new(&[]);
@@ -167,7 +167,7 @@ fn what_other_lines_hold_counts_and_an_empty_line_starts_anew() {
     rig.arrive(0, 2, 0..3, 500);
     assert_eq!(rig.depart(10, 2), [100, 200]);
     assert_eq!(rig.depart(120, 1), [202]);
-    // Line 2 becomes an old one; line 1 stands as well.
+    // Flow queue 2 becomes an old one; flow queue 1 stands as well.
     assert_eq!(rig.depart(121, 1), [102]);
     let dropped = [(201, at(120), DropReason::Early), (101, at(121), DropReason::Early)];
     assert_eq!(rig.log.dropped, dropped);
@@ -176,8 +176,8 @@ fn what_other_lines_hold_counts_and_an_empty_line_starts_anew() {
     assert_eq!(rig.log.dropped, dropped);
 }
 
-/// What is left beside the last packet of line 2 at 10 ms is 1600 bytes. But that all is gone when the link is idle, and so is what line 2 was found to be
-/// on the way to.
+/// Flow queue 2 has 1600 bytes left beside its last packet at 10 ms. An idle link ends all of that, and the standing delay that was about
+/// to be found in flow queue 2.
 #[test]
 fn an_idle_link_ends_what_stood() {
     let mut rig = Rig::new(&[]);
@@ -191,7 +191,7 @@ fn an_idle_link_ends_what_stood() {
     assert_eq!(rig.log.dropped, []);
 }
 
-/// Line 2 has one packet that is due to be dropped, and it is its last: the link takes from line 1 instead.
+/// Flow queue 2 has one packet that is due to be dropped, and it is its last: the link takes from flow queue 1 instead.
 #[test]
 fn a_line_that_a_drop_empties_leaves_its_turn() {
     let mut rig = Rig::new(&[]);
@@ -203,7 +203,7 @@ fn a_line_that_a_drop_empties_leaves_its_turn() {
     assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (9, 9 * 1500));
 }
 
-/// Two flows of one line share it, and their order within it is that of their arrival.
+/// Two flows share one flow queue, and their order in it is that of their arrival.
 #[test]
 fn flows_of_one_line_are_one() {
     let mut rig = Rig::new(&[("collisions", Value::Bool(true)), ("flows", Value::Count(1))]);
@@ -213,7 +213,7 @@ fn flows_of_one_line_are_one() {
     assert_eq!(rig.depart(0, 4), [100, 101, 200, 102]);
 }
 
-/// 1000 flows on 1024 lines take 1024 (1 - (1 - 1/1024)^1000) = 638.4 of them on average, with a standard deviation of about 11.
+/// 1000 flows on 1024 queues take 1024 (1 - (1 - 1/1024)^1000) = 638.4 of them on average, with a standard deviation of about 11.
 #[test]
 fn the_hash_is_even() {
     for seed in 0..20 {

@@ -1,4 +1,4 @@
-//! What can be said of a tree of classes, whether it can work, and how it is made.
+//! Parameters of a tree of classes, the check that it can work, and its construction.
 
 use super::turns::Turns;
 use super::{Htb, Leaf, Node, Within};
@@ -24,7 +24,7 @@ const CBURST: ParamSpec = ParamSpec {
     doc: "what goes at once, and not at its ceil, after a silence",
 };
 
-/// What can be said of a class. (A static: it names itself.)
+/// Parameters of a class. (A static: it names itself.)
 static CLASSES: [ParamSpec; 13] = [
     DSCP,
     ECN,
@@ -77,7 +77,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// The classes, and one that takes everything where none are given.
+/// Returns the classes, or one that takes everything if none are given.
 fn classes_of(params: &Params, rate: Rate) -> Vec<Params> {
     let given = params.tables(CLASS);
     if !given.is_empty() {
@@ -92,7 +92,7 @@ fn ceil_of(class: &Params) -> Rate {
     class.rate(if class.is_auto("ceil") { "rate" } else { "ceil" })
 }
 
-/// What a bucket holds, in bytes.
+/// Returns the capacity of a bucket, in bytes.
 fn bytes(params: &Params, name: &str, context: &QueueContext) -> u64 {
     let limit = Limit::new(params.capacity(name), context);
     match limit.measure {
@@ -114,7 +114,7 @@ pub(super) fn check(params: &Params, context: &QueueContext) -> Result<(), Strin
     check_classes(&classes_of(params, rate), rate, rate, context)
 }
 
-/// The classes in one of this rate and this ceil.
+/// Returns the classes in one of this rate and this ceil.
 fn check_classes(classes: &[Params], rate: Rate, ceil: Rate, context: &QueueContext) -> Result<(), String> {
     classes::check(classes)?;
     for (class, number) in classes.iter().zip(1..) {
@@ -159,16 +159,16 @@ pub(super) fn build(params: &Params, context: &QueueContext) -> Htb {
     Htb { mtu: context.mtu, nodes: tree.nodes, leaves: tree.leaves, turns: Turns::new(quanta), rings: Vec::new() }
 }
 
-/// A tree that grows.
+/// A tree under construction.
 struct Tree {
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
-    /// Of each leaf its rate, and its quantum where it says one.
+    /// Rate of each leaf, and its quantum where one is given.
     quanta: Vec<(Rate, Option<u64>)>,
 }
 
 impl Tree {
-    /// Puts the classes into the node `parent`, of which `params` are said.
+    /// Puts the classes of `params` into the node `parent`.
     fn add(&mut self, parent: usize, params: &Params, classes: &[Params], context: &QueueContext) {
         for (i, class) in classes.iter().enumerate() {
             let place = place_of_class(params, i, context);
@@ -198,7 +198,7 @@ impl Tree {
         }
     }
 
-    /// Finds the height of each.
+    /// Sets the height of each node.
     fn lift(&mut self) {
         for number in (1..self.nodes.len()).rev() {
             let (height, parent) = (self.nodes[number].height, self.nodes[number].parent.expect("the first alone has none"));

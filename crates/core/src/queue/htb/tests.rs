@@ -17,7 +17,7 @@ fn specs() -> &'static [ParamSpec] {
     }
 }
 
-/// A class for this codepoint, or for all others, with rate and ceil in Mb/s.
+/// Returns a class for this codepoint, or for all others, with rate and ceil in Mb/s.
 fn class(dscp: Option<u8>, rate: u64, ceil: u64, more: &[(&'static str, Value)]) -> Params {
     let mut class = Params::defaults(specs());
     let mbps = |rate: u64| Value::Rate(Rate::from_bps(rate * 1_000_000));
@@ -39,7 +39,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// Classes in 12 Mb/s, each of which holds any number of packets.
+    /// Returns classes in 12 Mb/s, each of which holds any number of packets.
     fn new(classes: Vec<Params>) -> Self {
         let context = context(LINK, 1000, SIZE.into());
         let rate = ("rate", Value::Rate(Rate::from_bps(12_000_000)));
@@ -55,7 +55,7 @@ impl Rig {
         self.queue.enqueue(self.free, id, &mut self.packets, &mut self.log);
     }
 
-    /// The next packet: its codepoint, and when it left.
+    /// Dequeues the next packet: its codepoint, and when it left.
     fn depart(&mut self) -> (u8, Time) {
         let at = self.queue.opens(self.free);
         let id = self.queue.dequeue(at, &mut self.packets, &mut self.log).expect("something is held");
@@ -65,7 +65,8 @@ impl Rig {
         (packet.dscp.number(), at)
     }
 
-    /// Packets of each of the codepoints 0 to 3 that leave within so many seconds, while those that are `busy` always have some.
+    /// Returns the packets of each of the codepoints 0 to 3 that leave within so many seconds, while those that are `busy` always have
+    /// some.
     fn shares(&mut self, busy: &[u8], seconds: u64) -> [u64; 4] {
         let mut count = [0; 4];
         busy.iter().for_each(|&dscp| (0..20).for_each(|_| self.arrive(dscp)));
@@ -81,14 +82,14 @@ impl Rig {
     }
 }
 
-/// 12 Mb/s are 1000 packets a second: so many of each class in `seconds`, but for the bursts and turns of `within` packets.
+/// Asserts the packets of each class in `seconds`: 12 Mb/s are 1000 packets per second, but for the bursts and turns of `within` packets.
 fn assert_shares(count: [u64; 4], per_second: [f64; 4], seconds: u64, within: f64) {
     for (count, rate) in count.into_iter().zip(per_second) {
         assert!((count as f64 - rate * seconds as f64).abs() <= within, "{count} packets, not {}", rate * seconds as f64);
     }
 }
 
-/// Excess is shared in proportion to the rates: of 12 Mb/s, 4 and 2 are given; the other 6 are divided 2 to 1.
+/// Excess is shared in proportion to the rates: 4 and 2 of 12 Mb/s are given, and the other 6 are divided 2 to 1.
 #[test]
 fn all_that_want_more_share_the_excess() {
     let mut rig = Rig::new(vec![class(Some(1), 4, 12, &[]), class(None, 2, 12, &[])]);
@@ -96,7 +97,7 @@ fn all_that_want_more_share_the_excess() {
     assert_shares(count, [1000.0 / 3.0, 2000.0 / 3.0, 0.0, 0.0], 100, 8.0);
 }
 
-/// Quanta say how the excess is divided: 1 to 3 of 6 Mb/s.
+/// Quanta set the division of the excess: 1 to 3 of 6 Mb/s.
 #[test]
 fn excess_goes_by_quanta() {
     let quantum = |bytes| [("quantum", Value::Bytes(bytes))];
@@ -105,7 +106,7 @@ fn excess_goes_by_quanta() {
     assert_shares(count, [250.0 + 125.0, 250.0 + 375.0, 0.0, 0.0], 100, 8.0);
 }
 
-/// What one leaves the others have, up to their ceils.
+/// Bandwidth that one class leaves goes to the others, up to their ceils.
 #[test]
 fn a_ceil_bounds_what_is_borrowed() {
     let mut rig = Rig::new(vec![class(Some(1), 4, 6, &[]), class(Some(2), 2, 2, &[]), class(None, 2, 12, &[])]);
@@ -115,7 +116,7 @@ fn a_ceil_bounds_what_is_borrowed() {
     assert_shares(rig.shares(&[0, 1, 2], 100), [4000.0 / 12.0, 500.0, 1000.0 / 6.0, 0.0], 100, 8.0);
 }
 
-/// The priority decides who borrows, not who has its own rate.
+/// The priority decides which class borrows, not which class has its own rate.
 #[test]
 fn who_comes_first_borrows_all() {
     let prio = |n| [("prio", Value::Count(n))];
@@ -123,7 +124,7 @@ fn who_comes_first_borrows_all() {
     assert_shares(rig.shares(&[0, 1], 100), [750.0, 250.0, 0.0, 0.0], 100, 8.0);
 }
 
-/// 8 for two classes together, 4 for a third one. While only one of the two has packets it has their 8; excess beyond comes last.
+/// Two classes together have 8, and a third has 4. While only one of the two has packets it has their 8; excess beyond comes last.
 #[test]
 fn classes_borrow_from_near_before_far() {
     let two = || vec![class(Some(1), 2, 12, &[]), class(None, 6, 12, &[])];
@@ -133,7 +134,7 @@ fn classes_borrow_from_near_before_far() {
     assert_shares(Rig::new(tree()).shares(&[1], 100), [0.0, 1000.0, 0.0, 0.0], 100, 8.0);
 }
 
-/// After a silence four packets of the burst go at the rate of the link, and then one each millisecond: 12 Mb/s.
+/// Four packets of the burst go at the rate of the link after a silence, and then one per millisecond: 12 Mb/s.
 #[test]
 fn a_burst_goes_at_once_and_then_the_rate() {
     let mut rig = Rig::new(vec![class(None, 12, 12, &[])]);
@@ -147,7 +148,7 @@ fn a_burst_goes_at_once_and_then_the_rate() {
     assert_eq!(times, [0, 1000, 2000], "a ceil has a burst of its own");
 }
 
-/// A queue inside that holds packets back lets others go, and is asked again in time.
+/// An inner queue that holds packets back lets other classes go, and is asked again in time.
 #[test]
 fn a_queue_inside_may_shape() {
     let rate = ("rate", Value::Rate(Rate::from_bps(1_200_000)));

@@ -1,23 +1,23 @@
-//! Whose turn it is among classes that may all send: deficit round robin, apart for each height of who lends and each priority.
+//! Turns among classes that may all send: deficit round robin, apart for each height of the lender and each priority.
 
 use std::collections::BTreeMap;
 
-/// How high the class is that lends, and the priority: the least comes first.
+/// Height of the lending class, and the priority: the least comes first.
 pub type Ring = (usize, u64);
 
-/// The turns of so many leaves.
+/// Turns of the leaves.
 #[derive(Debug)]
 pub struct Turns {
-    /// Bytes that each gains in a turn.
+    /// Bytes that each leaf gains per turn.
     quanta: Vec<u64>,
     rings: BTreeMap<Ring, Round>,
 }
 
 #[derive(Debug)]
 struct Round {
-    /// The leaf that has its turn.
+    /// Leaf whose turn it is.
     at: usize,
-    /// Bytes that each may still send in its turn; less than nothing once it has sent more.
+    /// Bytes that each leaf may still send in its turn; negative once it has sent more.
     credit: Vec<i64>,
 }
 
@@ -26,7 +26,7 @@ impl Turns {
         Turns { quanta, rings: BTreeMap::new() }
     }
 
-    /// The leaf whose turn it is in `ring`, of those that are `in` it, of which there is one.
+    /// Returns the leaf whose turn it is in `ring`, among those that are `in` it, of which there is at least one.
     pub fn next(&mut self, ring: Ring, is_in: impl Fn(usize) -> bool) -> usize {
         let Turns { quanta, rings } = self;
         let credit = || quanta.iter().map(|quantum| *quantum as i64).collect();
@@ -43,7 +43,7 @@ impl Turns {
         }
     }
 
-    /// The leaf sent so many bytes in its turn.
+    /// Accounts for bytes that the leaf sent in its turn.
     pub fn sent(&mut self, ring: Ring, leaf: usize, len: u32) {
         self.rings.get_mut(&ring).expect("it was given its turn").credit[leaf] -= i64::from(len);
     }

@@ -1,8 +1,8 @@
-//! PIE's control (RFC 8033): the probability with which arrivals are to carry the news that packets wait too long. It holds no packets: any
-//! line can have one.
+//! PIE's control (RFC 8033): the probability with which arrivals signal that packets wait too long. It holds no packets: any queue can have
+//! one.
 //!
-//! The probability changes at even times. Between two of them nothing that it depends on changes unless a packet comes or goes, so what was due is
-//! done then: the same as on time, without a timer.
+//! The probability changes at even times. Its inputs change between two of them only when a packet comes or goes, so updates that are due
+//! are done then: the result is the same as on time, without a timer.
 
 use super::super::fifo::Backlog;
 use super::super::{DropReason, QueueLog, discard, mark};
@@ -10,51 +10,51 @@ use crate::packet::{PacketId, Packets};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// What all lines of a queue have in common.
+/// Configuration that all flow queues of a queue share.
 #[derive(Clone, Copy, Debug)]
 pub struct PieConfig {
-    /// The delay to keep.
+    /// Target delay.
     pub target: Duration,
-    /// From one change of the probability to the next.
+    /// Time from one change of the probability to the next.
     pub tupdate: Duration,
-    /// What a second over the target adds to the probability, and what a second more than last time does. In Hz.
+    /// Increase of the probability per second over the target (`alpha`) and per second more than last time (`beta`), in Hz.
     pub alpha: f64,
     /// See `alpha`.
     pub beta: f64,
-    /// So long after all was quiet nothing is dropped.
+    /// Burst allowance: after a quiet spell no packet is dropped for this long.
     pub max_burst: Duration,
-    /// Under this probability ECN-capable packets are marked instead of dropped; `None`: never.
+    /// Probability under which ECN-capable packets are marked instead of dropped; `None`: never.
     pub mark_under: Option<f64>,
-    /// Whether drops keep apart.
+    /// True if drops keep apart.
     pub derandomize: bool,
-    /// Whether a high probability grows in small steps only.
+    /// True if a high probability grows in small steps only.
     pub cap_drop: bool,
-    /// Whether the delay is worked out from the rate at which packets leave, and not told by those that do.
+    /// True if the delay is computed from the departure rate; false if departing packets tell it.
     pub dq_rate_estimator: bool,
     /// The largest IP packet, in bytes.
     pub mtu: u32,
 }
 
-/// The state of one line.
+/// State of one queue.
 #[derive(Clone, Debug)]
 pub struct Pie {
     drop_prob: f64,
-    /// The sum of the probabilities since the last drop.
+    /// Sum of the probabilities since the last drop.
     accu_prob: f64,
     qdelay_old: Duration,
     burst_allowance: Duration,
     next_update: Time,
-    /// What the last packet that left had waited.
+    /// Wait of the last packet that left.
     waited: Duration,
     departures: Departures,
 }
 
-/// RFC 8033 §5.2: how long [`DQ_THRESHOLD`] bytes take to leave.
+/// Measurement of the departure rate (RFC 8033 §5.2): the time that [`DQ_THRESHOLD`] bytes take to leave.
 #[derive(Clone, Debug, Default)]
 struct Departures {
     since: Option<Time>,
     bytes: u64,
-    /// In seconds; 0 before the first measurement.
+    /// Average, in seconds; 0 before the first measurement.
     average: f64,
 }
 
@@ -62,11 +62,11 @@ struct Departures {
 const DQ_THRESHOLD: u64 = 1 << 14;
 const DQ_WEIGHT: f64 = 0.25;
 
-/// RFC 8033 §4.2: under such a probability its step is divided by so much, so that it moves by a like share wherever it is.
+/// Divisors of the step, each for probabilities under a bound (RFC 8033 §4.2): the probability moves by a like share wherever it is.
 const STEPS: [(f64, f64); 6] = [(0.000_001, 2048.0), (0.000_01, 512.0), (0.000_1, 128.0), (0.001, 32.0), (0.01, 8.0), (0.1, 2.0)];
 
 impl Pie {
-    /// A line that is empty, from `now` on.
+    /// Returns the state of a queue that is empty from `now` on.
     pub fn new(config: &PieConfig, now: Time) -> Self {
         Pie {
             drop_prob: 0.0,
@@ -79,10 +79,10 @@ impl Pie {
         }
     }
 
-    /// A packet comes to `line`, where there is room for it: whether it is to be dropped, or marked.
+    /// Returns true if a packet that comes to `line`, where there is room for it, is to be dropped or marked.
     pub fn hits(&mut self, config: &PieConfig, now: Time, line: &Backlog, rng: &mut Rng) -> bool {
         self.catch_up(config, now, line);
-        // RFC 8033 §4.4 and appendix A: an arrival that finds all quiet renews the allowance.
+        // RFC 8033 §4.4 and appendix A: an arrival at a quiet queue renews the allowance.
         let half = config.target / 2;
         if self.drop_prob == 0.0 && self.qdelay_old < half && self.qdelay(config, line) < half {
             self.burst_allowance = config.max_burst;
@@ -94,7 +94,7 @@ impl Pie {
         hits
     }
 
-    /// RFC 8033 §5.1: the packet `id` was hit: whether it is marked. If not, it is dropped.
+    /// Marks the packet `id`, which was hit, and returns true; or drops it (RFC 8033 §5.1).
     pub fn mark(&self, config: &PieConfig, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         let marked = config.mark_under.is_some_and(|threshold| self.drop_prob < threshold) && mark(now, id, packets, log);
         if !marked {
@@ -103,13 +103,13 @@ impl Pie {
         marked
     }
 
-    /// An arrival found the line full, and is dropped.
+    /// Drops an arrival that found the queue full.
     pub fn overflowed(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
         self.catch_up(config, now, line);
         self.accu_prob = 0.0;
     }
 
-    /// The next packet of `line`.
+    /// Returns the next packet of `line`.
     pub fn dequeue(&mut self, config: &PieConfig, now: Time, line: &mut Backlog, packets: &Packets) -> Option<PacketId> {
         self.catch_up(config, now, line);
         let id = line.pop(packets)?;
@@ -120,7 +120,7 @@ impl Pie {
         Some(id)
     }
 
-    /// RFC 8033 §4.1, §5.4 and appendix B: whether an arrival is to be dropped, or marked.
+    /// Returns true if an arrival is to be dropped or marked (RFC 8033 §4.1, §5.4 and appendix B).
     fn signals(&mut self, config: &PieConfig, line: &Backlog, rng: &mut Rng) -> bool {
         let calm = self.qdelay_old < config.target / 2 && self.drop_prob < 0.2;
         if calm || line.bytes() <= 2 * u64::from(config.mtu) {
@@ -136,7 +136,7 @@ impl Pie {
         config.derandomize && self.accu_prob >= 8.5 || rng.chance(self.drop_prob)
     }
 
-    /// Does what was due up to `now`.
+    /// Does the updates due up to `now`.
     #[inline]
     fn catch_up(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
         if self.next_update <= now {
@@ -148,7 +148,7 @@ impl Pie {
         while self.next_update <= now {
             let qdelay = self.qdelay(config, line);
             if self.drop_prob == 0.0 && qdelay.is_zero() && self.qdelay_old.is_zero() {
-                // Only the allowance still changes: all that was due at once.
+                // Only the allowance still changes: all updates are done at once.
                 let due = now.since(self.next_update).as_ps() / config.tupdate.as_ps() + 1;
                 let passed = config.tupdate.saturating_mul(due);
                 self.burst_allowance = self.burst_allowance.saturating_sub(passed);
@@ -160,7 +160,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033 §4.3: the delay as of now. An empty line has none, whatever the last packet had waited.
+    /// Returns the delay as of now (RFC 8033 §4.3). An empty queue has none, whatever the last packet had waited.
     fn qdelay(&self, config: &PieConfig, line: &Backlog) -> Duration {
         if line.is_empty() {
             Duration::ZERO
@@ -172,7 +172,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033 §4.2, §4.4 and §5.5: one change of the probability, with the delay `qdelay`.
+    /// Changes the probability once, with the delay `qdelay` (RFC 8033 §4.2, §4.4 and §5.5).
     fn update(&mut self, config: &PieConfig, qdelay: Duration) {
         let (now, old) = (qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
         let mut p = config.alpha * (now - config.target.as_secs_f64()) + config.beta * (now - old);
@@ -193,8 +193,9 @@ impl Pie {
 }
 
 impl Departures {
-    /// RFC 8033 appendix B: a packet of `len` bytes leaves at `now`, and `line` is left behind it. The next measurement begins with the end of this
-    /// one. (§5.2 puts these steps in another order, in which a packet that does not end the measurement breaks it off.)
+    /// Measures the departure of a packet of `len` bytes at `now`, behind which `line` is left (RFC 8033 appendix B). The next measurement
+    /// begins with the end of this one. (§5.2 puts these steps in another order, in which a packet that does not end the measurement breaks
+    /// it off.)
     fn count(&mut self, now: Time, len: u32, line: &Backlog) {
         if let Some(since) = self.since {
             self.bytes += u64::from(len);

@@ -12,7 +12,7 @@ fn shape(transmit: u64, per_peer: u64, receive: u64) -> Shape {
     Shape { buffer_size: 2048, transmit, per_peer, reserved: 0, peers: 1, receive }
 }
 
-/// Puts `packet` where there is room; whether there was.
+/// Puts `packet` where there is room. Returns true if there was.
 fn add(pool: &mut Pool, (packet, segment): (Packet, Segment), packets: &mut Packets) -> bool {
     match pool.place(&packet) {
         Place::Transmit => pool.push_transmit(packets.insert(Way::There, packet, segment), packets),
@@ -22,7 +22,7 @@ fn add(pool: &mut Pool, (packet, segment): (Packet, Segment), packets: &mut Pack
     true
 }
 
-/// Adds packets from `ingress` until none fits; how many did.
+/// Adds packets from `ingress` until none fits. Returns how many did.
 fn fill(pool: &mut Pool, ingress: u16, len: u16, packets: &mut Packets) -> u64 {
     (0..).find(|&seq| !add(pool, packet(seq, len, ingress), packets)).unwrap().into()
 }
@@ -59,7 +59,7 @@ fn one_peer_cannot_take_what_is_guaranteed_to_another() {
     assert_eq!(fill(&mut pool, 3, DATA, packets), 3);
     // A third peer has no guarantee.
     assert_eq!(fill(&mut pool, 4, DATA, packets), 0);
-    // What peer 7 gives back goes to the common pool, so now the third may send.
+    // Buffers that peer 7 gives back go to the common pool, so now the third may send.
     pool.pop(packets);
     assert_eq!(fill(&mut pool, 4, DATA, packets), 1);
 }
@@ -90,7 +90,7 @@ fn what_waits_longest_moves_first_and_order_within_a_peer_is_kept() {
 }
 
 proptest! {
-    /// The account agrees with a count of what is there, and no limit is ever passed.
+    /// The account agrees with a count of the packets held, and no limit is ever passed.
     #[test]
     fn the_account_is_exact(
         steps in prop::collection::vec((0..3_u16, 0..=4096_u16, any::<bool>()), 1..400),

@@ -59,7 +59,7 @@ fn queue(limit: u64, wq: f64) -> Box<dyn Queue + Send> {
     (KIND.build)(&params, context(10_000_000, 20, 1500))
 }
 
-/// So many ECN-capable packets arrive at once.
+/// Enqueues `count` ECN-capable packets at once.
 fn fill(queue: &mut dyn Queue, count: u32, log: &mut Ledger) {
     let packets = &mut Packets::new();
     for seq in 0..count {
@@ -113,8 +113,9 @@ fn the_average_outlives_the_queue_but_not_a_silence() {
     assert_eq!((queue.held(Measure::Packets), log.dropped.len()), (1, early + 1));
 }
 
-/// How many of 100 packets are marked, and how many are dropped, that each find 20 in the queue, and then 60: between the thresholds and over
-/// the upper one, since the average is the queue. (Where it cannot hold 60, since all are dropped from 30 on, they find 30.)
+/// Returns how many of 100 packets are marked and how many are dropped, first at a queue of 20 and then at one of 60: between the
+/// thresholds and over the upper one, since the average is the queue. (Where it cannot hold 60, since all are dropped from 30 on, they find
+/// 30.)
 fn fates(given: &[(&'static str, Value)], ecn: Ecn) -> [(usize, usize); 2] {
     let mut params = Params::defaults(KIND.params);
     let packets = |n| Value::Capacity(Capacity::Packets(n));
@@ -150,8 +151,8 @@ fn fates(given: &[(&'static str, Value)], ecn: Ecn) -> [(usize, usize); 2] {
     })
 }
 
-/// tc-red(8): `harddrop` drops over the upper threshold what would be marked, and without it all of that is marked. (RFC 3168 §7 has it
-/// drop, and so has longfat unless it is told otherwise.)
+/// `harddrop` drops over the upper threshold the packets that would be marked; without it all of them are marked (tc-red(8)). (RFC 3168 §7
+/// drops them, and so does longfat by default.)
 #[test]
 fn over_the_upper_threshold_packets_are_dropped_or_marked() {
     let [between, over] = fates(&[("harddrop", Value::Bool(false))], Ecn::Ect0);
@@ -161,14 +162,14 @@ fn over_the_upper_threshold_packets_are_dropped_or_marked() {
     assert!(between.1 > 10 && between.0 == 0 && over == (0, 100), "what cannot be marked is dropped: {between:?} {over:?}");
 }
 
-/// tc-red(8): with `nodrop` what cannot be marked is let in.
+/// `nodrop` lets in packets that cannot be marked (tc-red(8)).
 #[test]
 fn what_cannot_be_marked_is_let_in_with_nodrop() {
     let nodrop = ("nodrop", Value::Bool(true));
     assert_eq!(fates(&[nodrop, ("harddrop", Value::Bool(false))], Ecn::NotEct), [(0, 0), (0, 0)]);
     let [between, over] = fates(&[nodrop, ("harddrop", Value::Bool(false))], Ecn::Ect0);
     assert!(between.0 > 10 && over == (100, 0), "{between:?} {over:?}");
-    // Over the upper threshold `harddrop` has its way, and nothing is marked there.
+    // `harddrop` applies over the upper threshold: packets are not marked there.
     let [between, over] = fates(&[nodrop], Ecn::NotEct);
     assert_eq!((between, over.0), ((0, 0), 0));
     assert!(over.1 > 0);

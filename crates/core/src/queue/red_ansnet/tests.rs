@@ -20,7 +20,7 @@ fn queue(receive: u64, wq: f64, min: f64, max: f64) -> Box<dyn Queue + Send> {
 
 const DATA: u16 = 4096;
 
-/// Packets of `len` bytes of data arrive.
+/// Enqueues packets of `len` bytes of data.
 fn arrive(queue: &mut dyn Queue, seqs: std::ops::Range<u32>, now: Time, len: u16, packets: &mut Packets, log: &mut Ledger) {
     for seq in seqs {
         let (packet, segment) = packet(seq, len, 0);

@@ -9,7 +9,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// Flows 1, 2 and 3 have lines of their own unless few lines are asked for (the hash is that of this seed).
+    /// Flows 1, 2 and 3 have queues of their own unless few queues are asked for (the hash is that of this seed).
     fn new(given: &[(&'static str, Value)]) -> Self {
         let mut params = Params::defaults(KIND.params);
         given.iter().for_each(|&(name, value)| params.set(name, value));
@@ -39,7 +39,7 @@ impl Rig {
     }
 }
 
-/// A line sends until its quantum is used up, and what it sent too much it lacks in its next turn.
+/// A flow queue sends until its quantum is used up, and the excess is missing in its next turn.
 #[test]
 fn lines_take_turns_by_bytes() {
     let mut rig = Rig::new(&[("quantum", Value::Bytes(1000))]);
@@ -49,7 +49,7 @@ fn lines_take_turns_by_bytes() {
     assert_eq!(rig.depart(Time::ZERO, 8), [100, 101, 200, 102, 103, 201, 202, 203]);
 }
 
-/// McKenney's: whoever has most gives way, whoever came.
+/// McKenney's rule: the flow with the most packets makes room, whoever came.
 #[test]
 fn the_longest_line_gives_way_at_its_tail_or_head() {
     let packets = Value::Capacity(Capacity::Packets(6));
@@ -74,7 +74,7 @@ fn a_line_has_a_depth() {
     assert_eq!(rig.dropped(), [100, 101]);
 }
 
-/// With two lines some pairs of flows share one; after a while it is other pairs. Each flow keeps its order all the while.
+/// Some pairs of flows share one of two queues; after a while other pairs do. Each flow keeps its order all the while.
 #[test]
 fn flows_that_share_a_line_part_after_a_while() {
     let divisor = ("divisor", Value::Count(2));
@@ -96,7 +96,7 @@ fn flows_that_share_a_line_part_after_a_while() {
     assert!((8..32).contains(&shared), "half of the time, by chance: {shared} of 40");
 }
 
-/// What waits moves with its flow, and nothing is lost or out of order.
+/// Waiting packets move with their flow, and none is lost or out of order.
 #[test]
 fn what_waits_is_hashed_anew() {
     let mut rig = Rig::new(&[("divisor", Value::Count(4)), ("perturb", Value::Duration(Duration::from_secs(1)))]);

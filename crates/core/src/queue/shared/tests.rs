@@ -41,7 +41,7 @@ impl Switch {
             self.packets.remove(id);
         }
     }
-    /// The first `active` ports want more than they get, in turn: what each holds in the end.
+    /// Returns the bytes that each port holds in the end, if the first `active` ports want more than they get, in turn.
     fn fill(&mut self, active: usize) -> Vec<u64> {
         for _ in 0..200 {
             (0..active).for_each(|port| self.arrive(port, 1000));
@@ -97,7 +97,7 @@ fn a_newcomer_gets_its_share_as_the_others_drain() {
     assert_eq!(switch.fill(2), [4000, 4000]);
 }
 
-/// What CH98 is about: with complete sharing whoever comes first has it all, a static part is small also where nobody else wants any.
+/// Complete sharing gives all to whoever comes first; a static part is small even where nobody else wants any (CH98).
 #[test]
 fn complete_and_static_sharing() {
     let mut complete = Switch::new(12_000, 4, Sharing::Complete);
@@ -139,7 +139,7 @@ fn a_packet_that_would_pass_needs_room_as_well() {
     assert_eq!(switch.memory.used(), 2000, "what is in transmission is not counted");
 }
 
-/// Whatever comes and goes, under whatever queue: the memory knows what is held, and never holds more than there is.
+/// The memory knows the bytes held, under any queue and any arrivals, and never holds more than its size.
 #[test]
 fn the_memory_is_never_over() {
     for (seed, sharing) in [Sharing::Complete, Sharing::Static, dynamic(0.125), dynamic(1.0), dynamic(1024.0)].into_iter().enumerate() {

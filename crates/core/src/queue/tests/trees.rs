@@ -31,7 +31,7 @@ fn params(specs: &[ParamSpec], rate: u64, depth: u32, rng: &mut Rng) -> Params {
     params
 }
 
-/// Classes, one of which takes what the others do not.
+/// Returns classes, one of which takes the packets that the others do not.
 fn tables(specs: &[ParamSpec], rate: u64, depth: u32, rng: &mut Rng) -> Vec<Params> {
     let count = 1 + rng.below(4);
     let rest = rng.below(count);
@@ -63,13 +63,13 @@ fn tables(specs: &[ParamSpec], rate: u64, depth: u32, rng: &mut Rng) -> Vec<Para
     (0..count).map(&mut each).collect()
 }
 
-/// One or two of the names in `run`, and one that is nobody's.
+/// Returns one or two of the names in `run`, and one that is nobody's.
 fn names(rng: &mut Rng) -> Value {
     let all = ["a", "b", "c", "d"];
     Value::Names(Kept::from((0..1 + rng.below(2)).map(|_| all[rng.below(4) as usize].to_owned()).collect::<Vec<_>>()))
 }
 
-/// A queue, with queues up to so deep inside.
+/// Returns a queue, with queues up to so deep inside.
 fn tree(rate: u64, depth: u32, rng: &mut Rng) -> Choice {
     let around = ["prio", "htb", "tbf", "wred"];
     let name = if depth > 0 && rng.chance(0.8) { around[rng.below(4) as usize] } else { NAMES[rng.below(NAMES.len() as u64) as usize] };
@@ -113,7 +113,7 @@ fn bps(rate: u64) -> Value {
     Value::Rate(Rate::from_bps(rate))
 }
 
-/// Of whom a queue was told, those inside know, and a queue on a shared memory.
+/// Queues inside, and a queue on a shared memory, know the parties that the outer queue was told of.
 #[test]
 fn whose_packets_they_are_is_known_inside() {
     let tables = |tables: Vec<Params>| Value::Tables(Kept::from(tables));
@@ -162,7 +162,7 @@ fn whose_packets_they_are_is_known_inside() {
     }
 }
 
-/// The sentences a user reads: where, and what.
+/// Sentences for users: where, and what.
 #[test]
 fn what_cannot_work_inside_is_one_sentence() {
     let packets = |n| Value::Capacity(Capacity::Packets(n));

@@ -1,4 +1,4 @@
-//! Buffers at the inputs: against every cell kept, slot by slot.
+//! Buffers at the inputs, compared with a reference that keeps every cell, slot by slot.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn port(kind: &DiscardKind, params: &Params, lines: usize, cell_time: Duration) 
     Port::new(config, (0..lines).map(|_| (kind.build)(params, context())).collect())
 }
 
-/// What a buffer at an input is to the plain reference of a port: a port of its own, from which a cell goes when the other side says so.
+/// Plain reference for buffers at the inputs: each is a port of its own, from which a cell goes when the other side says so.
 struct Inputs {
     each: Vec<Reference>,
     turn: usize,
@@ -37,7 +37,7 @@ impl Inputs {
     fn slot(&mut self, slot: u64, cell_time: u64, silent_from: &mut [Time]) {
         let (now, end) = (Time::from_ps(slot * CELL_TIME.as_ps()), (slot + 1) * CELL_TIME.as_ps());
         for (line, port) in self.each.iter_mut().enumerate() {
-            // What RED takes for the idle time: since the buffer was empty.
+            // RED counts idle time from when the buffer became empty.
             port.free = if port.held.is_empty() { silent_from[line] } else { now };
             if port.inputs[line].front().is_some_and(|(time, _)| *time <= now) {
                 let (_, cell) = port.inputs[line].pop_front().unwrap();
@@ -64,7 +64,7 @@ proptest! {
 
     #[test]
     fn input_buffers_are_their_reference((kind, params) in policy(), given in packets_given(), lines in 1..5_usize, slower_ps in prop_oneof![Just(0), 0..5_000_000_u64]) {
-        // RED's average decays by the time that passed while nothing waited, which the plain reference reads off its line.
+        // RED's average decays by the time in which no cell waited, which the plain reference reads off its line.
         prop_assume!(!matches!(kind.name, "epd_red" | "epd_ecn"));
         let cell_time = CELL_TIME + Duration::from_ps(slower_ps);
         let runs = runs(&given, lines);
@@ -100,7 +100,7 @@ proptest! {
         prop_assert_eq!(waited, reference.integral);
     }
 
-    /// Every policy: conservation, and the same again.
+    /// Every policy conserves cells, and a second run is equal.
     #[test]
     fn nothing_is_lost_from_the_books_of_input_buffers((kind, params) in policy(), given in packets_given(), lines in 1..5_usize) {
         let runs = runs(&given, lines);
@@ -114,7 +114,7 @@ proptest! {
     }
 }
 
-/// One input alone is no different from one buffer at the output: nobody is in its way at either.
+/// One input alone equals one buffer at the output: no cell is in its way at either.
 #[test]
 fn one_input_is_one_output() {
     let (kind, params) = with_buffer("epd", 20);

@@ -1,4 +1,4 @@
-//! The port as one would first write it.
+//! Reference implementation of the port.
 
 use super::*;
 use crate::atm::discard::Arrival;
@@ -8,7 +8,7 @@ use crate::atm::port::channel::State;
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     pub run: Run,
-    /// Which one of its packet.
+    /// Number of the cell in its packet.
     pub number: u32,
 }
 
@@ -18,7 +18,7 @@ impl Cell {
     }
 }
 
-/// The port as one would first write it: every cell is kept, and every slot is done.
+/// Reference implementation of the port: every cell is kept, and every slot is done.
 pub struct Reference {
     pub after_loss: AfterLoss,
     pub buffer: usize,
@@ -33,9 +33,9 @@ pub struct Reference {
     /// Cells with the time they have left.
     pub sent: Vec<(Time, Cell)>,
     pub dropped: Vec<(Cell, CellDrop)>,
-    /// Of each channel: the frame's state, the cells passed since the last end of a frame.
+    /// State of the frame, and cells passed since the last end of a frame, per channel.
     pub channels: Vec<(State, usize)>,
-    /// Of each channel, the cells to be dropped after one that was lost.
+    /// Cells to be dropped after a lost one, per channel.
     pub to_drop: Vec<u32>,
     pub marked: BTreeSet<u32>,
     pub integral: u128,
@@ -68,7 +68,7 @@ impl Reference {
         }
     }
 
-    /// When each cell in the buffer will begin to leave, and when the line is free after them.
+    /// Returns when each cell in the buffer will begin to leave, and when the line is free after them.
     pub fn starts(&self) -> (Vec<Time>, Time) {
         let mut free = self.free;
         let mut start = |entered: Time| {
@@ -80,7 +80,7 @@ impl Reference {
         (starts, free)
     }
 
-    /// Cells that begin to leave after `now`.
+    /// Returns the cells that begin to leave after `now`.
     pub fn backlog(&self, now: Time) -> u64 {
         let sent = self.sent.iter().rev().filter(|(left, _)| left.as_ps() - self.cell_time.as_ps() > now.as_ps()).count();
         (sent + self.starts().0.into_iter().filter(|start| *start > now).count()) as u64
@@ -153,7 +153,7 @@ impl Reference {
         }
     }
 
-    /// The packets that reach the far end whole, and when, in order: the cells of a channel up to an end are one frame.
+    /// Returns the packets that reach the far end whole, and when, in order: the cells of a channel up to an end are one frame.
     pub fn whole(&self) -> Vec<(u32, Time)> {
         let mut frames = vec![Vec::new(); CHANNELS];
         let mut whole = Vec::new();

@@ -5,7 +5,7 @@ fn params(changes: &[(&'static str, Value)]) -> Params {
     super::super::choice("lte").with(changes).params
 }
 
-/// The powers of so many steps of 1 ms.
+/// Returns the powers of the first steps of 1 ms.
 fn powers(doppler: f64, seed: u64, steps: usize) -> Vec<f64> {
     let mut fading = Fading::new(&params(&[("doppler", Value::Number(doppler))]), Rng::named(seed, "fading"));
     (0..steps).map(|_| fading.next()).collect()
@@ -17,25 +17,28 @@ fn a_signal_carries_the_truncated_bound() {
     let radio = Radio::new(&params(&[]));
     let at = |db: f64| radio.level(ratio(db)) * 4.4;
     assert_eq!(at(-10.1), 0.0);
-    // By hand: 0.6 log2(1.1) = 0.0825; 0.6 log2(2) = 0.6; 0.6 log2(11) = 2.0757; 0.6 log2(101) = 3.9949; full from 2^(4.4 / 0.6) - 1 = 160.3 on, 22.05 dB.
+    // Computed by hand: 0.6 log2(1.1) = 0.0825; 0.6 log2(2) = 0.6; 0.6 log2(11) = 2.0757; 0.6 log2(101) = 3.9949; full from 2^(4.4 / 0.6) -
+    // 1 = 160.3 on, 22.05 dB.
     for (db, efficiency) in [(-9.999_999, 0.0825), (0.0, 0.6), (10.0, 2.0757), (20.0, 3.9949), (22.0, 4.3902), (22.1, 4.4), (40.0, 4.4)] {
         assert!((at(db) - efficiency).abs() < 2e-4, "{db} dB: {}", at(db));
     }
 }
 
-/// Beside two cases that are known in closed form.
+/// Compares the mean with two cases that are known in closed form.
 #[test]
 fn the_mean_is_that_of_the_integral() {
     let of = |snr: f64, min: f64, efficiency: f64| Radio { snr: ratio(snr), snr_min: ratio(min), alpha: 1.0, efficiency };
-    // Without truncation e^(1/s) E1(1/s) / ln 2 bit/s per Hz (Alouini and Goldsmith 1999). At s = 1: e E1(1) = 0.596347, / ln 2 = 0.860347.
+    // The untruncated mean is e^(1/s) E1(1/s) / ln 2 bit/s per Hz (Alouini and Goldsmith 1999). At s = 1: e E1(1) = 0.596347, / ln 2 =
+    // 0.860347.
     let whole = of(0.0, -30.0, 10.0);
     assert!((whole.mean() * 10.0 - 0.860_347).abs() < 2e-6 * 10.0, "{}", whole.mean() * 10.0);
-    // Where it is full as soon as it is anything, the share of time without outage: e^(-1/10).
+    // A rate that is either zero or full has as its mean the share of time without outage: e^(-1/10).
     let step = of(10.0, 0.0, 0.5);
     assert!((step.mean() - libm::exp(-0.1)).abs() < 1e-12);
 }
 
-/// Over many coherence times: mean 1, exponential, the autocorrelation of Clarke's spectrum, and as many crossings as Rice's formula has.
+/// Compares the fading over many coherence times: mean 1, exponential, the autocorrelation of Clarke's spectrum, and the crossings of
+/// Rice's formula.
 #[test]
 fn a_signal_fades_as_clarke_and_rayleigh_say() {
     let (doppler, runs, steps) = (5.0, 40_u64, 200_000_usize);
@@ -55,7 +58,7 @@ fn a_signal_fades_as_clarke_and_rayleigh_say() {
         let expected = (2.0 * PI * level).sqrt() * doppler * libm::exp(-level);
         assert!((seen / expected - 1.0).abs() < 0.03, "through {level}: {seen} for {expected}");
     }
-    // Of powers the covariance is J0(2 pi doppler t)^2 (from tables of J0).
+    // The covariance of powers is J0(2 pi doppler t)^2 (from tables of J0).
     for (x, j0) in [(0.5, 0.938_470), (1.0, 0.765_198), (2.404_826, 0.0), (3.831_706, -0.402_760)] {
         let lag = (x / (2.0 * PI * doppler) * 1000.0_f64).round() as usize;
         let pairs = (runs as usize * (steps - lag)) as f64;
@@ -64,7 +67,7 @@ fn a_signal_fades_as_clarke_and_rayleigh_say() {
     }
 }
 
-/// The course as a whole: mean rate and share of outage.
+/// Compares the course as a whole: mean rate and share of outage.
 #[test]
 fn the_rate_is_as_much_as_theory_says_and_out_as_often() {
     for snr in [0.0, 15.0] {

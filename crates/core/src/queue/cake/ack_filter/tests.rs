@@ -5,7 +5,7 @@ use crate::queue::tests::packet_with;
 use crate::queue::{DropReason, Measure};
 use crate::time::Time;
 
-/// An ACK of `ack` with these SACK blocks and flags beside ACK.
+/// Returns an ACK of `ack` with these SACK blocks, and flags beside ACK.
 fn ack_with(ack: u32, blocks: &[(u32, u32)], more: u16) -> Segment {
     let mut segment = Segment::new(1, flags::ACK | more, 0);
     segment.ack = ack;
@@ -44,7 +44,7 @@ fn only_an_ack_alone_may_be_left_out() {
         (ack_with(5, &[], flags::FIN), false),
         (ack_with(5, &[], flags::PSH), false),
         (ack_with(5, &[], flags::RST), false),
-        // Of UDP.
+        // A UDP packet.
         (Segment::new(1, 0, 0), false),
     ] {
         assert_eq!(is_pure(&segment), expected, "{segment:?}");
@@ -92,7 +92,7 @@ fn an_ack_is_redundant_when_a_later_one_says_all_that_it_does_and_more() {
         // A duplicate arrived, of what was acknowledged, or of what is in a block.
         (sack(1000, &[(500, 900)]), ack(2000), false, "D-SACK"),
         (sack(1000, &[(3000, 3500), (3000, 4000)]), sack(1000, &[(3000, 5000)]), false, "D-SACK in a block"),
-        // What PAWS throws away says nothing.
+        // ACKs that PAWS discards carry no information.
         (stamped(ack(1000), 5), stamped(ack(2000), 5), true, "stamps"),
         (stamped(ack(1000), 5), stamped(ack(2000), 4), false, "an old stamp"),
         (stamped(ack(1000), u32::MAX), stamped(ack(2000), 3), true, "stamps wrap"),
@@ -103,7 +103,7 @@ fn an_ack_is_redundant_when_a_later_one_says_all_that_it_does_and_more() {
 }
 
 impl Rig {
-    /// Packets of a flow come: what they acknowledge, and their payload. Their numbers are `10000 flow` and on from `first`.
+    /// Enqueues packets of a flow, given their acknowledgments and payloads. Their numbers are `10000 flow` and on from `first`.
     fn acks(&mut self, now: Time, flow: u32, first: u32, acks: &[(u32, u16)]) {
         for (number, &(ack, len)) in (10_000 * flow + first..).zip(acks) {
             let (mut packet, mut segment) = packet_with(Ecn::NotEct, number, len);
@@ -140,7 +140,7 @@ fn two_stay_or_none_or_all() {
     }
 }
 
-/// What has left counts no more: the two that stay are in the queue.
+/// ACKs that have left count no more: the two that stay are in the queue.
 #[test]
 fn what_has_left_is_not_spare() {
     let mut rig = filter("on");
@@ -155,14 +155,14 @@ fn what_has_left_is_not_spare() {
 fn data_stays_and_what_it_acknowledges_goes() {
     let mut rig = filter("aggressive");
     rig.acks(at(0), 0, 0, &[(1000, 500), (1000, 0), (2000, 0), (2000, 0), (2000, 500), (3000, 500), (3000, 0), (3000, 500), (4000, 0)]);
-    // The ACK of 2000 makes that of 1000 redundant, the next says the same, nor does the data acknowledge more; then that does, of which one goes,
-    // and the other with the next arrival. At the end the ACK of 3000 goes, between the data.
+    // The ACK of 2000 makes that of 1000 redundant. The next ACK says the same, and the data does not acknowledge more. Then the data does:
+    // one redundant ACK goes, and the other with the next arrival. At the end the ACK of 3000 goes, between the data.
     assert_eq!(rig.dropped(), [(1, FILTERED), (2, FILTERED), (3, FILTERED), (6, FILTERED)]);
     assert_eq!((rig.queue.held(Measure::Packets), rig.queue.held(Measure::Bytes)), (5, 4 * 540 + 40));
     assert_eq!(rig.left(), [0, 4, 5, 7, 8]);
 }
 
-/// Also where flows share a line.
+/// Flows that share a queue are told apart, too.
 #[test]
 fn each_flow_has_its_own_acks() {
     let mut rig = Rig::new(1_000_000, &[word("ack_filter", "aggressive"), word("isolation", "flowblind")]);
@@ -174,7 +174,7 @@ fn each_flow_has_its_own_acks() {
     assert_eq!(rig.left(), [2, 10_002]);
 }
 
-/// After the last one went, others join behind: the line is as long as it says.
+/// ACKs join after the last one went: the count of ACKs is right again.
 #[test]
 fn a_line_goes_on_after_its_last_packet_but_one_went() {
     let mut rig = filter("aggressive");

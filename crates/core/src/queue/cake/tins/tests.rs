@@ -54,7 +54,7 @@ fn diffserv8_is_a_finer_diffserv4() {
     assert_eq!(kbps("diffserv8"), [1000, 16_000, 16_000, 8000, 8000, 8000, 4000, 4000]);
 }
 
-/// Tins that all want everything: what they have, in percent.
+/// Returns the shares, in percent, of tins that all want the whole link.
 fn shares(mode: &'static str, dscps: &[&str]) -> Vec<f64> {
     let mut rig = Rig::new(100_000_000, &[word("diffserv", mode), rate(100_000_000), limit_of_packets(1_000_000)]);
     for (flow, dscp) in (0..).zip(dscps) {
@@ -66,13 +66,13 @@ fn shares(mode: &'static str, dscps: &[&str]) -> Vec<f64> {
 #[test]
 fn eight_tins_share_by_weight_and_threshold() {
     let cases: [(&str, &[&str], Vec<f64>); 6] = [
-        // Beside best effort each has its threshold.
+        // Each tin beside best effort has its threshold.
         ("precedence", &["CS0", "CS1"], vec![50.0, 50.0]),
         ("precedence", &["CS0", "CS7"], vec![75.0, 25.0]),
-        // Without best effort two are over their thresholds, and have turns of these.
+        // Two tins without best effort exceed their thresholds, and have turns of these.
         ("precedence", &["CS7", "CS3"], vec![100.0 / 3.0, 200.0 / 3.0]),
         ("diffserv8", &["CS0", "AF11"], vec![50.0, 50.0]),
-        // Bulk has a sixteenth of what best effort has, which has what the other leaves.
+        // Bulk has a sixteenth of best effort's share, and best effort has all that the other tin leaves.
         ("diffserv8", &["CS1", "CS0", "EF"], vec![75.0 / 17.0, 75.0 * 16.0 / 17.0, 25.0]),
         ("diffserv8", &["CS0", "EF", "CS6"], vec![50.0, 25.0, 25.0]),
     ];
@@ -85,14 +85,15 @@ fn eight_tins_share_by_weight_and_threshold() {
     }
 }
 
-/// Where all eight want everything there is not enough for their thresholds: a higher one has no less, and the lowest has its part of the weights, 1 of 23, at least.
+/// All eight tins want everything, which is more than their thresholds allow: a higher tin gets no less, and the lowest gets at least its
+/// part of the weights, 1 of 23.
 #[test]
 fn nobody_starves_under_eight_tins() {
     let got = shares("precedence", &["CS0", "CS1", "CS2", "CS3", "CS4", "CS5", "CS6", "CS7"]);
     assert!(got.is_sorted() && got[0] > 100.0 / 23.0 && got[7] < 25.0, "{got:?}");
 }
 
-/// What leaves has no codepoint, and has gone by the one that it had; ECN is not touched.
+/// Washed packets leave without a codepoint and were classified by the one that they had. ECN is not touched.
 #[test]
 fn washed_packets_leave_as_best_effort() {
     for wash in [false, true] {

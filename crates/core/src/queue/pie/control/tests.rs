@@ -121,11 +121,11 @@ fn an_arrival_that_finds_all_quiet_renews_the_allowance() {
     assert_eq!(after(1e-9, ms(7), ms(7), &held), ms(30));
     assert_eq!(after(0.0, ms(8), ms(7), &held), ms(30));
     assert_eq!(after(0.0, ms(7), ms(8), &held), ms(30));
-    // In an empty line nobody waits, whatever the last packet had waited.
+    // No packet waits in an empty queue, whatever the last packet had waited.
     assert_eq!(after(0.0, ms(7), ms(8), &Backlog::default()), ms(150));
 }
 
-/// What happens to `count` arrivals of 1500 bytes that all find ten packets in the line, with this probability for good.
+/// Returns what happens to `count` arrivals of 1500 bytes that all find ten packets in the queue, at a constant probability.
 fn fates(given: &[(&'static str, Value)], drop_prob: f64, ecn: Ecn, count: u32) -> Ledger {
     let config = PieConfig { max_burst: Duration::ZERO, ..config(given) };
     let (mut packets, mut log, mut line) = (Packets::new(), Ledger::default(), Backlog::default());
@@ -143,8 +143,8 @@ fn fates(given: &[(&'static str, Value)], drop_prob: f64, ecn: Ecn, count: u32) 
     log
 }
 
-/// At 0.05 the sum is 0.85 with the 17th arrival, and from there on each is dropped with 0.05: 16 + 1 / 0.05 = 36 on average, with a standard
-/// deviation of 19.5; and at the latest the 170th.
+/// The sum is 0.85 with the 17th arrival at 0.05, and from there on each arrival is dropped with 0.05: 16 + 1 / 0.05 = 36 on average, with
+/// a standard deviation of 19.5; and at the latest the 170th.
 #[test]
 fn drops_keep_apart() {
     let gaps = |log: &Ledger| log.dropped.windows(2).map(|d| d[1].0 - d[0].0).collect::<Vec<_>>();
@@ -154,7 +154,7 @@ fn drops_keep_apart() {
     assert!((mean - 36.0).abs() < 4.0 * 19.5 / (gaps_apart.len() as f64).sqrt(), "{mean}");
     assert!(gaps_apart.iter().all(|gap| (17..=171).contains(gap)), "{gaps_apart:?}");
     assert!(log.dropped.iter().all(|d| d.2 == DropReason::Early));
-    // Without that they are dropped independently: 20 on average, and some side by side.
+    // Packets are dropped independently without `derandomize`: 20 on average, and some side by side.
     let log = fates(&[("derandomize", Value::Bool(false))], 0.05, Ecn::NotEct, 200_000);
     let gaps_random = gaps(&log);
     let mean = gaps_random.iter().sum::<u32>() as f64 / gaps_random.len() as f64;
@@ -162,7 +162,7 @@ fn drops_keep_apart() {
     assert!(gaps_random.contains(&1));
 }
 
-/// RFC 8033 §5.1: a mark while the probability is under 0.1, a drop at 0.1.
+/// Packets are marked while the probability is under 0.1, and dropped at 0.1 (RFC 8033 §5.1).
 #[test]
 fn marks_under_the_threshold_and_drops_from_there_on() {
     let ecn = [("ecn", Value::Bool(true))];
@@ -218,7 +218,7 @@ fn the_rate_is_measured_while_there_is_enough_to_measure() {
     close(pie.departures.average, 0.25 * 0.022 + 0.75 * second);
 }
 
-/// What is due is done when somebody looks: whether that is at each update or much later makes no difference.
+/// Updates that are due are done when somebody looks: one look at each update or one much later makes no difference.
 #[test]
 fn late_is_as_on_time() {
     let config = config(&[]);
@@ -233,7 +233,7 @@ fn late_is_as_on_time() {
     assert_eq!(format!("{often:?}"), format!("{once:?}"));
     // 6667 x 15 ms is the first after that.
     assert_eq!((once.drop_prob, once.next_update), (0.0, Time::ZERO + ms(100_005)));
-    // Where nothing is held, only the allowance goes down: by two updates at 44 ms, and by all that there is at 1 s.
+    // An empty queue only reduces the allowance: by two updates at 44 ms, and by all of it at 1 s.
     let mut idle = Pie::new(&config, Time::ZERO);
     idle.catch_up(&config, Time::ZERO + ms(44), &line);
     assert_eq!((idle.burst_allowance, idle.next_update), (ms(120), Time::ZERO + ms(45)));
@@ -241,7 +241,7 @@ fn late_is_as_on_time() {
     assert_eq!((idle.burst_allowance, idle.next_update), (Duration::ZERO, Time::ZERO + ms(1005)));
 }
 
-/// A queue that stands: nothing is dropped while the allowance lasts, and then the wait falls.
+/// A standing queue: no packet is dropped while the allowance lasts, and then the delay falls.
 #[test]
 fn a_standing_queue_is_let_be_for_a_while() {
     let mut params = Params::defaults(KIND.params);
@@ -249,7 +249,7 @@ fn a_standing_queue_is_let_be_for_a_while() {
     let mut queue = (KIND.build)(&params, context(12_000_000, 20, 1500));
     let (mut packets, mut log, mut seq) = (Packets::new(), Ledger::default(), 0);
     let mut held = Vec::new();
-    // A packet leaves each ms, and 1.25 come.
+    // One packet leaves per ms, and 1.25 come.
     for now in 0..60_000 {
         for _ in 0..if now % 4 == 0 { 2 } else { 1 } {
             let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
@@ -264,7 +264,7 @@ fn a_standing_queue_is_let_be_for_a_while() {
     }
     let first = log.dropped[0].1;
     assert!(first > Time::ZERO + ms(150), "{first:?}");
-    // It needs a probability of a fifth; then as much waits as passes in 15 ms.
+    // It needs a probability of a fifth; then the packets of 15 ms wait.
     let mean = held[20_000..].iter().sum::<u64>() as f64 / 40_000.0;
     assert!((13.0..17.0).contains(&mean), "{mean}");
 }
