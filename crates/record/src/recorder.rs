@@ -225,7 +225,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    /// What is recorded of a run of 100 ms, with a warmup of 25 ms and samples every 10 ms, by somebody who comes at these times, in ms.
+    /// Records a run of 100 ms, with a warmup of 25 ms and samples every 10 ms, from a source that calls at the times `comes`, in ms.
     fn recorded(comes: &[u64], end: u64, span_end: Option<u64>) -> (Trace, Vec<&'static str>) {
         let mut experiment = Dumbbell { duration: Duration::from_millis(100), ..Dumbbell::default() }.experiment();
         (experiment.measure.warmup, experiment.measure.interval) = (Duration::from_millis(25), Some(Duration::from_millis(10)));

@@ -1,4 +1,4 @@
-//! Where the values of metrics lie, whatever the network.
+//! Bounds of metrics: the range in which each value lies, whatever the network.
 
 use super::link_time::time_of;
 use super::{REGISTRY, Scope, measured};
@@ -62,7 +62,7 @@ pub fn impossible(experiment: &Experiment, trace: &Trace) -> Vec<String> {
     found
 }
 
-/// Whether the metric `name` has a value of `scope` for certain.
+/// True if the metric `name` has a value of `scope` for certain.
 fn has_value(experiment: &Experiment, trace: &Trace, name: &str, scope: Scope) -> bool {
     let has_span = trace.span.0 < trace.span.1;
     // A flow that only retransmitted since the warmup has no distinct segment.
@@ -154,7 +154,7 @@ fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 
         let link = &network.links[link];
         8.0 / time_of(link, flow) * link.greatest_bps() / link.rate.as_bps() as f64
     };
-    // What waits in front of a link goes on while routes have moved to others.
+    // Packets that wait in front of a link continue after routes have moved to other links.
     let rate = |flow: &Flow, link: usize| {
         let mut links: Vec<usize> = network.moves.iter().filter(|step| step.link == link).map(|step| step.by).chain([link]).collect();
         links.sort_unstable();

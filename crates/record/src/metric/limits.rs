@@ -1,4 +1,4 @@
-//! What the senders spent their time waiting for: the diagnosis of a run.
+//! Limits of the senders: what each spent its time waiting for, the diagnosis of a run.
 
 use super::{Bound, Metric, Scope, measured};
 use crate::trace::{FlowRecord, Trace};

@@ -33,7 +33,7 @@ use longfat_core::traffic::Rank;
 use longfat_model::Experiment;
 use std::ops::RangeInclusive;
 
-/// What a value is about.
+/// Subject of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// The whole run.
@@ -44,7 +44,7 @@ pub enum Scope {
     Sender(usize),
     /// One one-way link, by its index.
     Link(usize),
-    /// One host of which something is said, by its index.
+    /// One host that the experiment describes, by its index.
     Host(usize),
 }
 
@@ -54,13 +54,13 @@ pub struct Metric {
     pub name: &'static str,
     /// `bit/s`, `s`, `MHz/(Mbit/s)`, `byte`, or `1` for a share.
     pub unit: &'static str,
-    /// Where its values lie, whatever the network.
+    /// Bounds of its values, whatever the network.
     pub bound: Bound,
-    /// What it is, in one line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// Who defined it.
+    /// Source that defined it.
     pub source: &'static str,
-    /// Its values; NaN where a run gives none (a flow that did not finish).
+    /// Function that computes its values; NaN where a run gives none (a flow that did not finish).
     pub compute: fn(&Experiment, &Trace) -> Vec<(Scope, f64)>,
 }
 
@@ -220,7 +220,7 @@ fn of_intervals(experiment: &Experiment, trace: &Trace, of: fn(&[f64]) -> f64) -
     let mut scopes: Vec<Scope> = senders.iter().map(|streams| Scope::Sender(experiment.flows[streams[0]].stream_of)).collect();
     scopes.push(Scope::Run);
     let groups: Vec<&[usize]> = senders.iter().chain([&all]).map(Vec::as_slice).collect();
-    // So many at once that their rates fit into memory, and the series is read no more often than it has to be.
+    // Groups per pass: as many as keep their rates within memory, so that the series is read as rarely as possible.
     let samples = trace.flow_series.len() / experiment.flows.len().max(1);
     let some = groups.chunks((RATES_AT_ONCE / samples.max(1)).max(1));
     let values = some.flat_map(|groups| interval_rates(experiment, trace, groups)).map(|rates| of(&rates));

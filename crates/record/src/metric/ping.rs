@@ -1,4 +1,4 @@
-//! What the probes of a run measured.
+//! Round-trip times and loss that the probes of a run measured.
 
 use super::{Bound, Metric, Scope, ratio};
 use crate::trace::{FlowRecord, Trace};

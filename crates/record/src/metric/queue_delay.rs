@@ -58,7 +58,7 @@ fn of_bottlenecks(experiment: &Experiment, trace: &Trace, of: fn(&Experiment, &T
     marked.map(|i| of(experiment, trace, i)).fold(f64::NAN, f64::max)
 }
 
-/// What a first-in first-out queue at its fullest keeps a packet that comes last.
+/// Returns the delay of the last packet in a first-in first-out queue at its fullest, in seconds.
 fn longest(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
     let (link, record) = (&experiment.network.links[i], &trace.links[i]);
     // The queue counts IP packets, and in front of a switch's link cells; the rate is of frames.

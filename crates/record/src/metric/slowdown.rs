@@ -41,7 +41,7 @@ pub const SLOWDOWN_P99: Metric = quantile!("slowdown_p99", "1", 0.99, |of| of.2,
 fn each(experiment: &Experiment, trace: &Trace) -> Vec<(usize, f64, f64)> {
     let routes = Routes::new(&experiment.network);
     let links = &experiment.network.links;
-    // Of the way between two hosts: propagation there and back, and the slowest link there.
+    // Both directions between two hosts: propagation there and back, and the slowest link there.
     let mut ways = BTreeMap::new();
     let mut way = |from: usize, to: usize| {
         *ways.entry((from, to)).or_insert_with(|| {

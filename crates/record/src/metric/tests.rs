@@ -113,7 +113,7 @@ fn flows_that_come_by_themselves_are_judged_by_when_they_are_done() {
     let flows = vec![finished(0, Some(9)), finished(2, Some(3)), finished(4, Some(8)), finished(6, None)];
     let trace = Trace { flows, links: vec![LinkRecord::default(); 2], end: at(10), span: (at(2), at(10)), ..Trace::default() };
     let get = |name, scope| value(name, scope, &e, &trace);
-    // Of 1, 4 and never: the second, and the third.
+    // Completion takes 1 s, 4 s and for ever: the median is the second value, the 95th percentile the third.
     assert_eq!(get("completion_p50_s", Scope::Run), 4.0);
     assert!(get("completion_p95_s", Scope::Run).is_nan() && get("slowdown_p99", Scope::Run).is_nan());
     // No propagation, 1 Mb/s, 52 bytes of headers with each 1448 of payload.
@@ -269,7 +269,7 @@ fn streams() -> (Experiment, Trace) {
     let totals = [[0, 0, 0], [100, 100, 9000], [600, 600, 12_000], [1600, 2600, 15_000], [4600, 4600, 18_000], [4700, 4600, 18_100]];
     let times = [0, 5, 10, 15, 20, 22];
     let mut trace = Trace { end: at(22), ..Trace::default() };
-    // Of two rows in memory, as of a run that has more than memory holds.
+    // Two rows stay in memory, as in a run that has more than memory holds.
     trace.flow_series = with_rows_in_memory(2);
     for (time, bytes) in times.into_iter().zip(totals) {
         for (flow, bytes_arrived) in bytes.into_iter().enumerate() {
@@ -305,7 +305,7 @@ fn windows_in_phase_and_out_of_phase() {
     assert!((correlation(&in_phase, &e, &mut trace) - 1.0).abs() < 1e-12);
     let out_of_phase = |sample: usize, flow: usize| [1000 + sample, 2000 - sample, 3000][flow] as u64;
     assert!((correlation(&out_of_phase, &e, &mut trace) + 1.0).abs() < 1e-12);
-    // Of 1, 2, 3, 4, 5 and 1, 0, 0, 0, 1 the covariance is 0.
+    // The covariance of 1, 2, 3, 4, 5 and 1, 0, 0, 0, 1 is 0.
     let apart = |sample: usize, flow: usize| [1000 + sample, 2000 + [9, 1, 0, 0, 0, 1][sample], 3000][flow] as u64;
     assert!(correlation(&apart, &e, &mut trace).abs() < 1e-12);
     assert!(correlation(&|_, _| 1000, &e, &mut trace).is_nan(), "no window changes");
@@ -447,7 +447,7 @@ fn the_time_of_a_link_adds_up() {
     let bulk = |fresh: u64, again: u64| FlowRecord {
         bytes_arrived_in_span: fresh * segment,
         bytes_duplicate_in_span: again * segment,
-        // What a rate is made of, of which one flow has next to nothing.
+        // Inputs of a rate, of which one flow has next to nothing.
         bytes_arrived: fresh * segment,
         segments_sent: 400,
         segments_retransmitted: 240,
@@ -478,7 +478,7 @@ fn the_time_of_a_link_adds_up() {
     assert_eq!(get("starved_flows", Scope::Run), 1.0);
 }
 
-/// What is too short, or empty, has no value; nothing is infinite, and what came by before a short span makes no share over 1.
+/// Metrics of a short or empty span have no value. No value is infinite, and packets that passed before a short span make no share over 1.
 #[test]
 fn nothing_is_infinite() {
     let mut e = experiment(&[Traffic::bulk(), Traffic::bulk()]);

@@ -1,4 +1,4 @@
-//! What the measurement program `ttcp` reports, and the utilization the ANSNET paper estimates from it.
+//! Metrics that the measurement program `ttcp` reports, and the utilization the ANSNET paper estimates from it.
 
 use super::{Bound, Metric, Scope, extremes, ratio};
 use crate::trace::FlowRecord;

@@ -19,7 +19,7 @@ pub const MEAN: Metric = Metric {
     },
 };
 
-/// What the samples of a flow come to.
+/// Summary of the samples of a flow.
 #[derive(Clone, Default)]
 struct Seen {
     first: Option<FlowSample>,

@@ -85,7 +85,7 @@ pub struct Series<R> {
     last: Vec<R>,
     /// Rows before them.
     stretches: Vec<Stretch>,
-    /// So many rows in memory make room for the next.
+    /// Rows in memory at which the oldest make room for the next.
     at_once: usize,
     spill: Option<Arc<dyn Spill>>,
 }
@@ -99,7 +99,7 @@ struct Stretch {
 }
 
 impl<R: Sample> Series<R> {
-    /// Without rows. About 8 MB of them stay in memory, the others go to `spill`; without one, all stay in memory.
+    /// Returns a series without rows. About 8 MB of rows stay in memory, the others go to `spill`; without a `spill`, all stay in memory.
     pub fn with_spill(spill: Option<Arc<dyn Spill>>) -> Self {
         Series { last: Vec::new(), stretches: Vec::new(), at_once: (CELLS / R::columns().len()).max(1), spill }
     }
@@ -121,7 +121,7 @@ impl<R: Sample> Series<R> {
     pub fn len(&self) -> usize {
         self.stretches.iter().map(|stretch| stretch.rows).sum::<usize>() + self.last.len()
     }
-    /// Whether there are none.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.last.is_empty()
     }

@@ -13,7 +13,7 @@ pub const WARNING: Warning = Warning {
     check: Check::Before(check),
 };
 
-/// So much of what a link carries is as good as all: a window that is one bandwidth-delay product by the rate of payload or of frames.
+/// Share of a link's rate that counts as all: a window that is one bandwidth-delay product by the rate of payload or of frames.
 const ALL: f64 = 0.9;
 
 fn check(asked: &Asked<'_>) -> Vec<String> {
