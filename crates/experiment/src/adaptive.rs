@@ -15,11 +15,11 @@ use super::view::{View, Written};
 pub struct Precision {
     /// A metric of the run.
     pub metric: &'static str,
-    /// Of the mean where `relative`, else in the unit of the metric.
+    /// Largest half width of the confidence interval: a share of the mean if `relative`, else in the unit of the metric.
     pub within: f64,
-    /// Whether `within` is a share of the mean.
+    /// True if `within` is a share of the mean.
     pub relative: bool,
-    /// So many repeats there are at least.
+    /// Least number of repeats.
     pub least: u64,
 }
 
@@ -28,11 +28,11 @@ pub struct Precision {
 pub struct Search {
     /// Its place among the [axes](super::Document::axes).
     pub axis: usize,
-    /// A metric of the run; of several repeats, its mean.
+    /// Metric of the run, or its mean over several repeats.
     pub metric: &'static str,
-    /// What it is to reach.
+    /// Value that the metric is to reach.
     pub bound: f64,
-    /// Whether it reaches the bound from below: `at_least`, not `at_most`.
+    /// True if it reaches the bound from below: `at_least`, not `at_most`.
     pub is_floor: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a file says on top of the one it is based on.
+//! Bases of experiment files: a file is merged with the one it is based on.
 
 use super::between;
 use super::error::{Error, Fault, Span};

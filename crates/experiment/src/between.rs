@@ -13,7 +13,7 @@ const MOST_POINTS: i64 = 65_536;
 /// Values between the ends are rounded to so many digits: nobody wants to read "12.58925411 Mbit/s".
 const DIGITS: i32 = 4;
 
-/// Whether `table` is a range.
+/// True if `table` is a range.
 pub fn is_range(table: &Table) -> bool {
     matches!(table.get("between").map(|node| &node.value), Some(Tree::Array(_)))
 }
@@ -121,10 +121,10 @@ impl Walk {
     }
 }
 
-/// What the ends are: numbers, and how a number between them is written.
+/// Unit of both ends: numbers, and how a number between them is written.
 enum Unit {
     Of(&'static Dimension),
-    /// `"60 packets"`.
+    /// Number with a word, as in `"60 packets"`.
     Word(String),
     Whole,
     Real,
@@ -258,7 +258,7 @@ fn rounded(number: f64) -> f64 {
     if number == 0.0 {
         return number;
     }
-    // By way of the decimal text, which is the number that is meant.
+    // The decimal text gives the number that is meant.
     let digits = (DIGITS - 1) as usize;
     format!("{number:.digits$e}").parse().expect("a number as it was written")
 }

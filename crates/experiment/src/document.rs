@@ -24,7 +24,7 @@ pub struct Document {
     /// Files that it names.
     files: Arc<dyn Files>,
     root: Node,
-    /// The same, with one of its values in the place of each sweep.
+    /// Root with the first value of each sweep in its place.
     without_sweeps: Node,
     sweep: Sweep,
     repeats: u64,
@@ -39,17 +39,17 @@ pub struct Run {
     pub index: u64,
     /// Name and value (as text) of each axis.
     pub labels: Vec<(String, String)>,
-    /// From 0; it is already in the seed.
+    /// Number of the repeat, from 0; it is already in the seed.
     pub repeat: u64,
-    /// How many runs there are of its combination.
+    /// Runs of its combination.
     pub repeats: u64,
-    /// What is run.
+    /// Experiment that is run.
     pub experiment: Experiment,
-    /// What is to run it.
+    /// Backend that runs it.
     pub backend: &'static Backend,
     /// The experiment with nothing left open, in the shape of an experiment file; keys sorted.
     pub resolved: Json,
-    /// Identifies everything that decides what comes of it, in hexadecimal: equal hashes, equal results.
+    /// Hash of everything that decides the result, in hexadecimal: equal hashes, equal results.
     pub hash: String,
 }
 
@@ -130,7 +130,7 @@ impl Document {
                 Ok(document)
             }
             outcome => {
-                // Of a malformed sweep, the sweep's own message is the better one.
+                // The sweep's own message about a malformed sweep is the better one.
                 if let Err(sweep) = outcome {
                     faults.retain(|fault| !fault.same_place(&sweep));
                     faults.push(sweep);
@@ -163,23 +163,24 @@ impl Document {
         self.repeats
     }
 
-    /// When the repeats of a combination are enough, if that depends on what they give. There are at most [`Self::repeats`] of each.
+    /// Returns the precision at which a combination needs no more repeats, if the file sets one. There are at most [`Self::repeats`] of
+    /// each.
     pub fn precision(&self) -> Option<&Precision> {
         self.precision.as_ref()
     }
 
-    /// What is searched for along an axis, if not all of its values are run.
+    /// Returns the search along an axis, if not all of its values are run.
     pub fn search(&self) -> Option<&Search> {
         self.search.as_ref()
     }
 
-    /// Which value of each of [`Self::axes`] the runs `combination * repeats ..` have, of `run_count / repeats` combinations.
+    /// Returns which value of each of [`Self::axes`] the runs `combination * repeats ..` have, of `run_count / repeats` combinations.
     pub fn choice(&self, combination: u64) -> Vec<usize> {
         let choice = self.sweep.choice(combination);
         self.sweep.axes.iter().zip(choice).filter(|(axis, _)| !axis.follows).map(|(_, value)| value).collect()
     }
 
-    /// How many runs there are; of a sweep that decides ([`Self::precision`], [`Self::search`]), how many there can be.
+    /// Returns the number of runs; for an adaptive sweep ([`Self::precision`], [`Self::search`]), the upper bound.
     pub fn run_count(&self) -> u64 {
         self.sweep.combinations() * self.repeats
     }
@@ -189,7 +190,7 @@ impl Document {
         self.run_by(index, None)
     }
 
-    /// The same, by `backend` whatever the file says.
+    /// Resolves run `index` for `backend`, whatever the file says.
     pub(super) fn run_by(&self, index: u64, backend: Option<&'static Backend>) -> Result<Run, Error> {
         let (combination, repeat) = self.place(index);
         let resolved = self.chosen(combination).and_then(|root| {
@@ -205,7 +206,7 @@ impl Document {
         Ok(Run { index, labels, repeat, repeats: self.repeats, experiment, backend, resolved, hash })
     }
 
-    /// Of run `index` its combination of the axes, and which repeat of that it is.
+    /// Returns the combination of axis values of run `index`, and the repeat of that combination.
     pub(super) fn place(&self, index: u64) -> (u64, u64) {
         assert!(index < self.run_count(), "run {index} of {}", self.run_count());
         (index / self.repeats, index % self.repeats)
@@ -229,7 +230,7 @@ impl Document {
         chosen.map(|(axis, value)| (axis.name.clone(), axis.labels[value].clone())).collect()
     }
 
-    /// What is wrong with a run of this combination, for the user.
+    /// Turns a fault in a run of this combination into an error for the user.
     pub(super) fn located(&self, fault: Fault, combination: u64) -> Error {
         let values: Vec<String> = self.labels(combination).into_iter().map(|(name, label)| format!("{name} = {label}")).collect();
         let fault = if values.is_empty() { fault } else { fault.in_run(values.join(", ")) };
@@ -303,7 +304,7 @@ fn place(root: &mut Node, path: &str, value: Node, span: Span) -> Result<(), Fau
     let mut node = root;
     for (i, step) in steps.iter().enumerate() {
         let here = path_text(&steps[..i]);
-        // Of a list of one there is no doubt which is meant: `flow.window` is `flow[0].window`.
+        // A list of one leaves no doubt: `flow.window` is `flow[0].window`.
         if matches!(step, Step::Key(_)) {
             node = node.only_mut();
         }

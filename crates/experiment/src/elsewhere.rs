@@ -38,7 +38,7 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["cwnd", "initcwnd", "iw"], "it is `initial_window`"),
 ];
 
-/// What to say of `name` where there is no such thing here.
+/// Returns a hint for `name`, a name from another tool that does not exist here.
 pub fn hint(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase().replace('-', "_");
     NAMES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, hint)| *hint)

@@ -15,20 +15,20 @@ use std::sync::Arc;
 /// Runs that are planned, in the order in which they were asked for.
 #[derive(Default)]
 pub struct Plan {
-    /// Their identities: as [`super::Run::hash`], but bytes.
+    /// Hash of each: [`super::Run::hash`] as bytes.
     pub hashes: Vec<Hash>,
-    /// About how long each takes: [`cost::estimate`].
+    /// Estimated cost of each: [`cost::estimate`].
     pub costs: Vec<f64>,
-    /// The start of each one's randomness.
+    /// Seed of each.
     pub seeds: Vec<u64>,
-    /// What is to run each.
+    /// Backend that runs each.
     pub backends: Vec<&'static Backend>,
-    /// What can be told before any is run: one for all that differ in numbers alone, with the places of the runs that have it.
+    /// Warnings before any run: one for all that differ in numbers alone, with the places of the runs that have it.
     pub warnings: Vec<(Given<String>, Vec<usize>)>,
 }
 
 impl Plan {
-    /// Something to warn of in the run that comes next; its place among the warnings.
+    /// Adds a warning about the next run; returns its place among the warnings.
     fn warn(&mut self, given: Given<String>) -> usize {
         let alike = |known: &Given<String>| known.warning.name == given.warning.name && form(&known.text).eq(form(&given.text));
         let known = self.warnings.iter().position(|(known, _)| alike(known)).unwrap_or(self.warnings.len());
@@ -45,14 +45,14 @@ impl Plan {
 pub struct Resolved {
     /// The experiment, with the seed of the run or of another repeat.
     like: Arc<Experiment>,
-    /// The start of its randomness.
+    /// Seed of the run.
     pub seed: u64,
-    /// What is to run it.
+    /// Backend that runs it.
     pub backend: &'static Backend,
 }
 
 impl Resolved {
-    /// What is run.
+    /// Returns the experiment of the run.
     pub fn experiment(self) -> Experiment {
         Experiment { seed: self.seed, ..Arc::unwrap_or_clone(self.like) }
     }

@@ -1,4 +1,4 @@
-//! What may stand where in an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
+//! Shapes: the values allowed at each place of an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
 //! drives validation, the JSON Schema and the reference; nothing else knows the names of keys.
 
 use super::elsewhere;
@@ -10,7 +10,7 @@ use longfat_core::queue;
 use longfat_model::random::{self, Distribution};
 use std::sync::LazyLock;
 
-/// What a value may be.
+/// Kind of value that is allowed.
 #[derive(Clone, Copy)]
 pub enum Shape {
     /// Any text: titles and names.
@@ -46,9 +46,9 @@ pub struct Field {
 
 /// A table in several variants.
 pub struct Variants {
-    /// What it is, for messages and the schema: "queue".
+    /// Word for messages and the schema: "queue".
     pub what: &'static str,
-    /// The key that says which.
+    /// Key that names the variant.
     pub tag: &'static str,
     /// The variant without the tag.
     pub default: Option<&'static str>,
@@ -79,7 +79,7 @@ pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
 pub struct Case {
     pub name: &'static str,
     pub doc: &'static str,
-    /// Where it is defined, as in the registries.
+    /// Source that defines it, as in the registries.
     pub source: &'static str,
     pub fields: Vec<Field>,
 }
@@ -238,7 +238,7 @@ fn check_tables(specs: &[ParamSpec], items: &[Node], path: &mut Vec<Step>, fault
     }
 }
 
-/// Of tables that are values of [`Kind::Tables`].
+/// Returns the fields of tables that are values of [`Kind::Tables`].
 pub fn fields_of(specs: &[ParamSpec]) -> Vec<Field> {
     specs.iter().copied().map(Field::param).collect()
 }
@@ -290,7 +290,7 @@ fn expectation(field: &Field) -> String {
     }
 }
 
-/// What there is for a name that other tools have, or the name here that is nearest to it.
+/// Adds to `fault` the hint for a name that other tools have, or the nearest name here.
 fn called_elsewhere<'a>(fault: Fault, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
     match elsewhere::hint(wrong) {
         Some(hint) => fault.help(hint),
@@ -317,7 +317,7 @@ pub fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
 pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault> {
     spec.read(node.literal()).map_err(|mismatch| {
         let fault = Fault::new(node.span, path_text(path), mismatch.message(spec.name, &node.found())).found(node.found());
-        // What must be is in the message where it is all that is wrong.
+        // The message itself names the expected type if the type is all that is wrong.
         let fault = if mismatch.why == Why::OtherType { fault } else { fault.expected(mismatch.expected) };
         match (spec.kind, &node.value) {
             (Kind::Choice(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),

@@ -23,7 +23,7 @@ pub struct Axis {
     span: Span,
     values: Vec<Node>,
     zip: Option<String>,
-    /// Whether another axis of its zip before it has its name: then both are one to those who look at the runs.
+    /// True if another axis of its zip before it has the same name. For readers of the runs, both are one axis.
     pub(super) follows: bool,
 }
 
@@ -59,7 +59,7 @@ pub fn unlabelled(node: &Node) -> Node {
     Node { span: node.span, value: Tree::Table(Table(rest)) }
 }
 
-/// Whether the backend of `root`, which all its runs have, is `node` or one of it.
+/// True if the backend of `root`, which all its runs have, is `node` or one of it.
 fn names_backend(node: &Node, root: &Node, key: &str) -> Result<bool, Fault> {
     let mut is_named = false;
     for item in array(node) {
@@ -369,14 +369,14 @@ impl Sweep {
         Ok(())
     }
 
-    /// Whether the axis `name` advances without others.
+    /// True if the axis `name` advances without others.
     pub fn stands_alone(&self, name: &str) -> bool {
         self.groups.iter().any(|group| group.len() == 1 && self.axes[group[0]].name == name)
     }
 
     /// How many combinations there are.
     pub fn combinations(&self) -> u64 {
-        // Without axes there is one; an empty rule set never excludes it.
+        // A sweep without axes has one combination; an empty rule set never excludes it.
         total(&self.counts[0][&self.all_rules])
     }
 

@@ -24,7 +24,7 @@ impl<'a> Written<'a> {
         Ok((name, View::new(self.clone(), fields.as_slice())))
     }
 
-    /// The same, where the fields are the parameters of a registry's entry.
+    /// Returns the choice at `variants`, whose fields are the parameters of a registry's entry.
     pub fn choice(&self, variants: &Variants) -> Result<Choice, Fault> {
         let (kind, view) = self.variant(variants)?;
         Ok(Choice { kind, params: view.params()? })
@@ -58,12 +58,12 @@ impl<'a> View<'a> {
         path
     }
 
-    /// What is written at `name`, if anything is.
+    /// Returns the value written at `name`, if any.
     pub fn get(&self, name: &str) -> Option<&'a Node> {
         self.table().and_then(|t| t.get(name))
     }
 
-    /// The same, and where it stands.
+    /// Returns the value written at `name`, if any, and its place.
     pub fn written(&self, name: &str) -> Option<Written<'a>> {
         self.get(name).map(|node| Written { node, path: self.path_of(name), files: self.at.files })
     }
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What the parameter `name` may be.
+    /// Returns the kind of the parameter `name`.
     pub fn kind(&self, name: &str) -> Kind {
         match self.fields.iter().find(|f| f.name == name).map(|f| f.shape) {
             Some(Shape::Scalar(spec) | Shape::Drawn(spec)) => spec.kind,
@@ -106,7 +106,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What is written of the parameter `spec`.
+    /// Reads the value written for the parameter `spec`.
     fn read(&self, spec: &ParamSpec) -> Result<Value, Fault> {
         let at = self.written(spec.name).expect("it is written");
         match spec.kind {

@@ -33,7 +33,7 @@ fn controls() -> &'static [Case] {
     last.1
 }
 
-/// What can be said of one end of a connection: the stack, and every parameter of TCP.
+/// Returns the fields of one end of a connection: the stack, and every parameter of TCP.
 pub fn endpoint() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let buffer = options::PARAMS.iter().find(|p| p.name == "send_buffer").map_or(Kind::Bool, |p| p.kind);
@@ -50,7 +50,7 @@ pub fn endpoint() -> &'static [Field] {
                 "send_buffer and receive_buffer at once: the largest window; \"auto\": as large as the path makes it, by `window_sizing`, which is `drs` then unless it is given",
             ),
         ];
-        // Without a value the stack decides.
+        // The stack decides a parameter without a value.
         fields.extend(options::PARAMS.iter().map(|p| match p.name {
             "congestion_control" => Field::new(p.name, Shape::Variants(&CONTROL), p.doc),
             "window_sizing" => Field::new(p.name, Shape::Variants(&SIZING), p.doc),

@@ -1,4 +1,4 @@
-//! Where keys are right, for who writes one in the wrong table.
+//! Places where keys are right, for a key in the wrong table.
 
 use super::root;
 use crate::shape::{Field, QUEUE, Shape, Variants, fields_of};
@@ -19,7 +19,7 @@ struct Place {
     case: Option<(&'static str, Vec<&'static str>)>,
 }
 
-/// What to say of `key`, which the table that the keys `here` lead to does not have: where it is right, the nearest places.
+/// Returns a hint for `key`, which the table at the keys `here` does not have: the nearest places where it is right.
 pub fn hint(key: &str, here: &[String]) -> Option<String> {
     static PLACES: LazyLock<BTreeMap<&str, Vec<Place>>> = LazyLock::new(all);
     let shared = |place: &Place| place.keys.iter().zip(here).take_while(|(a, b)| *a == b).count();

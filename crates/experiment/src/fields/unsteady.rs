@@ -1,4 +1,4 @@
-//! What changes of a link over time, or is not the same for each packet.
+//! Fields of a link that changes over time, or differs from packet to packet.
 
 use super::{DELAY, SOME_TIME, TIME, count};
 use crate::shape::{Case, Field, Shape, Variants};

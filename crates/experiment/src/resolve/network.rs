@@ -24,10 +24,10 @@ pub struct Side {
 #[derive(Default)]
 pub struct Plan<'a> {
     pub network: Network,
-    /// What is written of what stands in front of each link.
+    /// Queue and discard policy in front of each link, as written.
     pub fronts: Vec<Front<'a>>,
     pub sides: Vec<Side>,
-    /// The node of each name.
+    /// Node of each name.
     numbers: BTreeMap<String, usize>,
 }
 

@@ -42,7 +42,7 @@ fn edges<'a>(path: &View<'a>, bottleneck: &Line<'a>) -> Result<Line<'a>, Fault> 
     Ok(Line { there: bottleneck.there.bare(rate), back: bottleneck.back.bare(rate) })
 }
 
-/// What `used` leaves of `rtt`.
+/// Returns the rest of `rtt` after `used`.
 fn left_of(view: &View<'_>, rtt: Duration, used: Duration) -> Result<Duration, Fault> {
     if rtt < used {
         let message = format!("the other links alone take {} there and back", TIME.format(used.as_ps()));

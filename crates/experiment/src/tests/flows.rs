@@ -45,7 +45,7 @@ fn a_count_says_how_many_whatever_the_load() {
     let some = flows(&exponential(", load = 0.5", "count = 10\nstart = \"1 s\""), 0);
     assert!(some.len() == 10 && some[0].0 == 1.0);
     assert_eq!(flows(&exponential(", load = 0.5", "stop = \"80 s\"\nstart = \"1 s\""), 0)[..10], some);
-    // Without a load they start as others do, each with a size of its own.
+    // Connections without a load start as other flows do, each with a size of its own.
     let together = flows(&exponential("", "count = 10"), 0);
     assert!(together.iter().all(|(start, _)| *start == 0.0));
     assert_eq!(together.iter().map(|flow| flow.1).collect::<Vec<_>>(), some.iter().map(|flow| flow.1).collect::<Vec<_>>());

@@ -139,7 +139,7 @@ const WORDS: &[&str] = &[
     "\r\n",
 ];
 
-/// Where a file may be cut: the starts of its words and quantities.
+/// Returns the places where a file may be cut: the starts of its words and quantities.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -205,7 +205,7 @@ proptest! {
     }
 }
 
-/// What once was found, or might be.
+/// Checks texts that failed once, or might.
 #[test]
 fn hard_texts() {
     let deep = "a = ".to_owned() + &"[".repeat(100_000);

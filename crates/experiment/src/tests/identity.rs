@@ -1,4 +1,4 @@
-//! What tells two runs apart, and what does not.
+//! Tests of identity: differences that make two runs distinct, and those that do not.
 
 use super::super::identity::hexadecimal;
 use super::super::{Document, Run, defaults};

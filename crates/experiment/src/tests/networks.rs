@@ -1,4 +1,4 @@
-//! What presets resolve to, judged by eye: one line a link, a flow.
+//! Networks of presets as resolved, judged by eye: one line per link and flow.
 
 use super::super::Document;
 use longfat_core::time::Duration;
@@ -74,7 +74,7 @@ duration = "10 s"
     )));
 }
 
-/// Where a memory does the limiting, the default queue of a bottleneck does not; and what is said of it comes back ([`resolve`]).
+/// A shared memory limits the queues, and the default queue of a bottleneck does not. The settings of the memory come back ([`resolve`]).
 #[test]
 fn star_with_a_shared_memory() {
     let sharing = ["", "sharing = \"static\"", "sharing = { kind = \"dynamic\", alpha = 0.5 }"];

@@ -95,7 +95,7 @@ fn a_quick_form_has_ranges_of_its_own() {
     let short = format!("{}[quick]\n\"flow.window\" = {{ between = [\"1 KiB\", \"4 KiB\"], points = 2 }}\n", d.text());
     let quick = Document::parse(&short, "f").unwrap().quick().unwrap().unwrap();
     assert_eq!(quick.axes().next().unwrap().labels, ["1 KiB", "4 KiB"]);
-    // What is printed reads back as the same runs.
+    // The printed text reads back as the same runs.
     let again = Document::parse(&quick.text(), "f").unwrap();
     assert_eq!(again.run(1).unwrap().hash, quick.run(1).unwrap().hash);
 }

@@ -1,4 +1,4 @@
-//! What a flow is told by its stack, beside what its file says.
+//! Parameters that a stack gives a flow, beside those its file sets.
 
 use super::super::{Document, Run};
 use longfat_tcp::congestion;
@@ -82,7 +82,7 @@ fn each_run_of_a_sweep_has_what_its_control_brings() {
 fn each_end_has_what_its_own_control_brings() {
     assert_eq!(slow_starts("stack = \"linux\"\nreceiver = { congestion_control = \"reno\" }"), ("hystart", "standard"));
     assert_eq!(slow_starts("stack = \"linux\"\ncongestion_control = \"reno\"\nreceiver = { stack = \"linux\" }"), ("standard", "hystart"));
-    // What is said of the sender holds for the receiver.
+    // Parameters of the sender hold for the receiver.
     let said = "stack = \"linux\"\nslow_start = \"limited\"\nreceiver = { congestion_control = \"reno\" }";
     assert_eq!(slow_starts(said), ("limited", "limited"));
 }

@@ -55,7 +55,7 @@ fn at(seconds: u64) -> Time {
 }
 
 impl Case {
-    /// The same, with what came of it changed.
+    /// Returns the case with a changed trace.
     fn with(mut self, change: impl FnOnce(&mut Trace)) -> Self {
         change(&mut self.trace);
         self
@@ -70,7 +70,7 @@ impl Case {
         &mut self.trace.links[i]
     }
 
-    /// What is told of it under `name`.
+    /// Returns the messages of warning `name`.
     fn told(&self, name: &str) -> Vec<String> {
         let mut given = of(&self.experiment, &self.trace);
         given.retain(|given| !matches!(given.warning.check, Check::Before(_)));
@@ -229,7 +229,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "short_run",
             plain().with(|trace| trace.flows[0].fast_retransmits = 1),
             "(reno) saw one loss in 10 s, too few",
-            // What its window holds back loses nothing, and is not short of time.
+            // A flow that its window holds back loses nothing, and is not short of time.
             fast("window = \"50000 bytes\"").with(|trace| trace.flows[0].fast_retransmits = 1),
         ),
         (
@@ -289,7 +289,7 @@ fn netem(limit: &str, keys: &str) -> Case {
     dumbbell(&queue, "", "", "").stretched(1_000_000_000, 20)
 }
 
-/// So many flows through a `dualpi2` of 10 Mb/s, where a packet takes 1.2 ms.
+/// Returns `count` flows through a `dualpi2` of 10 Mb/s, where a packet takes 1.2 ms.
 fn l4s(keys: &str, count: u32, control: &str) -> Case {
     let queue = format!(", queue = {{ kind = \"dualpi2\"{keys} }}");
     dumbbell(&queue, "", &format!("count = {count}\ncongestion_control = \"{control}\""), "")
@@ -300,7 +300,7 @@ fn stalled(us: u64) -> Case {
     in_real_time(RealTime { late_max: Time::ZERO + Duration::from_micros(us), ..RealTime::default() })
 }
 
-/// Of 10,000 packets.
+/// Returns a case in real time with 10,000 packets.
 fn in_real_time(real: RealTime) -> Case {
     plain().with(|trace| trace.real_time = Some(RealTime { handed_over: 10_000, ..real }))
 }
@@ -354,7 +354,7 @@ fn each_is_given_where_it_should_be_and_nowhere_else() {
             assert!(!line.is_empty() && !line.contains('\n') && !line.ends_with('.'), "{}: {line:?}", warning.name);
         }
     }
-    // What is ordinary is warned of by nothing.
+    // Nothing ordinary gives a warning.
     let all: Vec<&str> = of(&plain().experiment, &plain().trace).iter().map(|given| given.warning.name).collect();
     assert_eq!(all, Vec::<&str>::new());
 }
