@@ -110,11 +110,11 @@ impl Inputs {
         input.line.append(line, packets);
     }
 
-    /// Puts into the batch what comes up to `until` by the inputs in `waiting`, of which those stay in which more waits. Returns when that
-    /// comes.
+    /// Puts the packets that arrive up to `until` by the inputs in `waiting` into the batch. Inputs with more packets stay in `waiting`.
+    /// Returns the time of the next of those.
     pub fn gather(&mut self, waiting: &mut Vec<InputId>, until: Time, packets: &Packets) -> Time {
         let Inputs { all, batch, .. } = self;
-        // Where time and rank are equal, the first input is first, whichever began to wait first.
+        // The first input goes first where time and rank are equal, whichever began to wait first.
         waiting.sort();
         let mut next = Time::MAX;
         waiting.retain(|of| {

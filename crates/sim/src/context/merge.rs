@@ -18,17 +18,17 @@ impl Arrival {
     }
 }
 
-/// Arrivals, input after input. Room that is used again and again.
+/// Arrivals, input after input, in memory that is reused.
 #[derive(Debug, Default)]
 pub struct Batch {
     arrivals: Vec<Arrival>,
     room: Vec<Arrival>,
-    /// Where each bucket starts; in the end, where it ends.
+    /// Start of each bucket; in the end, its end.
     buckets: Vec<u32>,
 }
 
 impl Batch {
-    /// One more arrival, of the same input or of the next one.
+    /// Adds an arrival, of the same input or of the next one.
     #[inline]
     pub fn push(&mut self, arrival: Arrival) {
         self.arrivals.push(arrival);

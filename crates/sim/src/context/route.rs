@@ -17,20 +17,20 @@ use crate::Error;
 pub struct RouteTable {
     /// For each cursor, the link that a packet with this cursor waits for; `None` past the last link of a route.
     links: Vec<Option<u32>>,
-    /// For each cursor that a packet has when it leaves a link, the input by which it comes to what is next.
+    /// Input by which a packet comes to its next stage, for each cursor that it has when it leaves a link.
     pub hops: Vec<Option<InputId>>,
-    /// For each cursor, the endpoint that sends there.
+    /// Endpoint that sends at each cursor.
     pub origin: Vec<u32>,
-    /// For each endpoint, the cursor its packets start with.
+    /// Cursor with which the packets of each endpoint start.
     pub starts: Vec<u32>,
-    /// For each cursor of a link from a switch, the number of this route among the channels of the output port. Empty in a network
-    /// without switches.
+    /// Number of a route among the channels of the output port, for each cursor of a link from a switch. Empty in a network without
+    /// switches.
     channels: Vec<u32>,
-    /// For each link, how many channels its output port has; 0 where it has none.
+    /// Channels of each link's output port; 0 if it has none.
     pub channels_of: Vec<u32>,
-    /// Links that are taken in place of others, and from when on.
+    /// Links that replace others, and from when on.
     pub moves: Moves,
-    /// Where routes move, the input of a packet by the link from which it comes and the one that it takes.
+    /// Input of a packet by the link from which it comes and the one that it takes, where routes move.
     pub moved: BTreeMap<(u32, u32), InputId>,
 }
 

@@ -92,7 +92,7 @@ pub struct CellTotals {
 }
 
 impl CellTotals {
-    /// What a record has of it.
+    /// Returns the totals as a record has them.
     pub fn totals(&self) -> trace::CellTotals {
         trace::CellTotals { count: self.count, transmitted: self.transmitted }
     }

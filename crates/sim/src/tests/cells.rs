@@ -180,7 +180,7 @@ duration = "20 s"
     assert_eq!(trace.flows[0].bytes_delivered, 4 << 20);
     let port = cells(&trace, "s-q>");
     assert!(port.total.packets_dropped > 0 && port.total.packets_partial == 0, "{port:?}");
-    // What the line had damaged went through the switch whole: the checksum of TCP finds it.
+    // Packets damaged on the link went through the switch whole: the checksum of TCP finds them.
     let corrupted: u64 = trace
         .links
         .iter()

@@ -1,4 +1,4 @@
-//! Where nothing is left to chance, the seed decides nothing.
+//! Tests that the seed decides nothing in an experiment without randomness.
 
 use super::golden::experiments;
 use longfat_experiment::Document;
@@ -9,7 +9,7 @@ use longfat_record::trace::Trace;
 fn two_seeds_give_one_result_where_nothing_is_random() {
     let (mut same, mut random) = (0, 0);
     for (name, text) in experiments() {
-        // What is random in most of them beside what each is about.
+        // Randomness that most experiments have beside the feature each is about.
         let losses = text.replace("kind = \"bernoulli\", probability = 0.003", "kind = \"periodic\", period = \"300 packets\"");
         let text = losses.replace("traffic = { kind = \"web\", size = \"30 kB\", think = \"300 ms\" }", "traffic = \"bulk\"");
         let run = |seed: u64| Document::parse(&format!("seed = {seed}\n{text}"), &name).unwrap().run(0).unwrap().experiment;

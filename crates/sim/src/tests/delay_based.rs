@@ -21,7 +21,7 @@ fn control(name: &str, params: &[(&'static str, Value)]) -> TcpConfig {
     TcpConfig { congestion_control: choice, ..tcp("rfc") }
 }
 
-/// So many Mb/s and packets of queue, 40 ms, a flow for each control; the second half of 40 s is measured.
+/// Runs one flow per control over `mbps` Mb/s, a queue of `queue` packets and 40 ms; the second half of 40 s is measured.
 fn run_of(mbps: u64, queue: u64, controls: &[TcpConfig]) -> Trace {
     let mut experiment = Dumbbell {
         pairs: controls.len(),

@@ -28,7 +28,7 @@ fn a_flow_that_nothing_answers_is_given_up() {
     let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
     assert_eq!(ends, [at]);
     assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward was given up at 131 s: nothing had answered its SYN"]);
-    // Without the limit it goes on for ever.
+    // A flow without the limit continues for ever.
     let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
     assert_eq!(patient.flows[0].gave_up, None);
     assert!(patient.steps > 2 * trace.steps);
@@ -59,7 +59,7 @@ fn a_flow_that_stops_closes_and_the_run_goes_on() {
     experiment.measure.interval = Some(Duration::from_secs(5));
     let trace = run(&experiment).unwrap();
     assert_eq!(trace.end, Time::from_ps(20_000_000_000_000));
-    // What was in flight when it stopped, a window and a queue, is still delivered; then comes the FIN.
+    // Data in flight when the flow stopped, a window and a queue, is still delivered; then comes the FIN.
     let done = trace.flows[1].delivered_all.unwrap().as_secs_f64();
     assert!((10.0..10.2).contains(&done), "{done}");
     assert_eq!(trace.flows[1].bytes_delivered, trace.flows[1].bytes_sent - trace.flows[1].bytes_retransmitted);

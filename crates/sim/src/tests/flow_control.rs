@@ -89,7 +89,7 @@ fn a_shaped_sender_loses_nothing() {
     // 599 Mb/s of frames are 577 of IP.
     assert_eq!(shaped(570_000_000, 0), 0);
     assert!(shaped(700_000_000, 0) > 0);
-    // What goes at once beyond the rate is the bucket's burst, and has to fit into the memory.
+    // The bucket's burst is sent at once, beyond the rate, and has to fit into the memory.
     assert_eq!(shaped(570_000_000, 480_000), 0);
     assert!(shaped(570_000_000, 530_000) > 0);
 }

@@ -1,4 +1,4 @@
-//! What a sender spent its time waiting for, in runs whose limit is known.
+//! Tests of the time that senders spent waiting for each limit, in runs whose limit is known.
 
 use longfat_core::params::Value;
 use longfat_core::traffic::Traffic;

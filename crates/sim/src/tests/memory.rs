@@ -71,7 +71,7 @@ fn promises_beyond_the_memory_end_in_drops() {
     assert!(trace.flows.iter().map(|flow| flow.packets_dropped).sum::<u64>() >= of.drops);
 }
 
-/// The same with right-sizing: no promise that there is no memory for, no packet dropped, and the applications read as fast as they can.
+/// Right-sizing makes no promise that there is no memory for, drops no packet, and the applications read as fast as they can.
 #[test]
 fn right_sizing_promises_what_there_is() {
     let trace = run(&readers("drs")).unwrap();
@@ -116,7 +116,7 @@ fn what_one_leaves_the_others_share() {
     assert_eq!(memory(&trace).drops, 0);
 }
 
-/// Without a bound the results are the same as without a host.
+/// A host with enough memory gives the same results as none.
 #[test]
 fn memory_enough_changes_nothing() {
     for kind in ["static", "drs", "linux"] {

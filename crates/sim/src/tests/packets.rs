@@ -1,4 +1,4 @@
-//! What is recorded of packets is what happened to them, and recording it changes nothing.
+//! Tests that recorded packet events are those that happened, and that recording changes nothing.
 
 use longfat_core::link::loss;
 use longfat_core::params::Value;

@@ -62,8 +62,8 @@ proptest! {
     }
 }
 
-/// What happens at time zero itself had not been done when the first sweep took it to be: two packets that come to one link at one instant
-/// changed places.
+/// Events at time zero itself had not happened when the first sweep assumed so: two packets that come to one link at one instant changed
+/// places.
 #[test]
 fn the_first_sweep_ends_one_instant_early() {
     let experiment = random::experiment(16_451_960_956_894_710_072).unwrap();
@@ -162,7 +162,7 @@ fn a_run_with_a_volume_goes_in_sweeps_to_near_its_end() {
     assert_eq!(numbers(single), numbers(sweeps));
 }
 
-/// What a line loses is let go of as the run goes on, not only when somebody looks.
+/// Packets lost on a link are released as the run goes on, not only when the link is looked at.
 #[test]
 fn lost_packets_are_not_kept() {
     let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.05))]);

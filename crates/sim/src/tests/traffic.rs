@@ -189,7 +189,7 @@ proptest! {
             flow.traffic = traffic;
         }
         let trace = run(&experiment).unwrap();
-        // As text, in which NaN is equal to NaN.
+        // Text compares NaN as equal to NaN.
         prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
     }
 }

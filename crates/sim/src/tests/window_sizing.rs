@@ -45,7 +45,7 @@ fn mean(trace: &Trace, of: fn(&FlowSample) -> u64) -> f64 {
     trace.flow_series.iter().map(|s| of(&s) as f64).sum::<f64>() / trace.flow_series.len() as f64 / 1448.0
 }
 
-/// What each kind delivers and what it takes: for a person to judge. A static window has no bound here.
+/// Table of the goodput of each kind and the memory it takes, for a person to judge. A static window has no bound here.
 #[test]
 fn kinds_side_by_side() {
     let mut table =
