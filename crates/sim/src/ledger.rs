@@ -226,7 +226,7 @@ impl Ledger {
         }
     }
 
-    /// Endpoint that sends at each route cursor.
+    /// Returns the endpoint that sends at each route cursor.
     pub fn origin(&self) -> &[u32] {
         &self.origin
     }

@@ -24,7 +24,7 @@ const STEPS_PER_CALL: u64 = 20_000;
 pub struct Progress<'a>(&'a World);
 
 impl Progress<'_> {
-    /// Virtual time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Time {
         self.0.now()
     }
@@ -127,7 +127,7 @@ impl Simulation {
     pub fn experiment(&self) -> &Experiment {
         &self.experiment
     }
-    /// Virtual time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Time {
         self.world.now()
     }

@@ -31,7 +31,7 @@ struct Share {
     keeps: bool,
     send: u64,
     receive: u64,
-    /// Least of `send` and `receive`.
+    /// Lower bound of `send` and of `receive`.
     least: u64,
     /// Bytes acknowledged when `send` was set.
     acked: u64,
