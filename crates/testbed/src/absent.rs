@@ -31,18 +31,18 @@ pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> b
     Err(absent())
 }
 
-/// What it needs of the machine.
+/// Requirements of the testbed on the machine.
 pub mod check {
     use crate::Error;
 
     /// One thing that was looked at.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Finding {
-        /// What.
+        /// Requirement that was looked at.
         pub what: String,
-        /// What was found.
+        /// State that was found.
         pub found: String,
-        /// Whether the testbed can do with it.
+        /// True if the testbed can run with it.
         pub is_good: bool,
     }
 

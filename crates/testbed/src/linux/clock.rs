@@ -45,7 +45,7 @@ impl Clock {
     }
 }
 
-/// Whether the clock that the run is told by went as the crystal does, which nobody corrects.
+/// Drift of the run's clock against the crystal, which nobody corrects.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift {
     monotonic_ns: u64,
@@ -58,7 +58,7 @@ impl Drift {
         Drift { monotonic_ns: nanoseconds(ClockId::CLOCK_MONOTONIC), raw_ns: nanoseconds(ClockId::CLOCK_MONOTONIC_RAW) }
     }
 
-    /// By how much the clock has been corrected since, forward or back, in nanoseconds.
+    /// Returns the correction of the clock since then, forward or back, in nanoseconds.
     pub fn corrected_ns(&self) -> u64 {
         let monotonic = nanoseconds(ClockId::CLOCK_MONOTONIC) - self.monotonic_ns;
         let raw = nanoseconds(ClockId::CLOCK_MONOTONIC_RAW) - self.raw_ns;

@@ -13,7 +13,7 @@ use longfat_tcp::{TcpConfig, congestion};
 
 use crate::Error;
 
-/// Where the kernel says which controls it has.
+/// File that lists the kernel's congestion controls.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// The controls that a kernel has, and can load.
@@ -30,7 +30,7 @@ impl Default for KernelControls {
 }
 
 impl KernelControls {
-    /// Whether there is one called `name`, as `TCP_CONGESTION` names it: it is there, or its module can be loaded.
+    /// True if the kernel has a control called `name` in `TCP_CONGESTION`: it is there, or its module can be loaded.
     pub fn has(&self, name: &str) -> bool {
         self.lists(name) || (self.load(name) && self.lists(name))
     }
@@ -50,9 +50,9 @@ impl KernelControls {
 /// The control of an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen {
-    /// As `TCP_CONGESTION` names it.
+    /// Name in `TCP_CONGESTION`.
     pub name: &'static str,
-    /// The program to give to the kernel; `None`: the control is the kernel's own.
+    /// Program to load into the kernel; `None`: the control is the kernel's own.
     pub twin: Option<&'static Twin>,
 }
 

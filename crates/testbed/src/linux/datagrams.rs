@@ -17,11 +17,11 @@ const LABEL: usize = 5;
 /// An end.
 #[derive(Debug)]
 pub struct DatagramEnd {
-    /// What it sends, and what becomes of what comes.
+    /// Source of the packets that it sends, and sink of those that arrive.
     pub datagrams: Box<dyn Datagrams>,
-    /// Connected to the other end.
+    /// Socket connected to the other end.
     pub socket: socket2::Socket,
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrived: u64,
     /// Packets that the kernel did not take.
     pub refused: u64,

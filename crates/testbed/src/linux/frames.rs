@@ -52,7 +52,7 @@ impl Frames {
         (place, self.whole(place))
     }
 
-    /// So many bytes of the place were filled.
+    /// Sets the length of `place`, of which `len` bytes were filled.
     pub fn filled(&mut self, place: u32, len: usize) {
         self.lens[place as usize] = len as u32;
     }
@@ -63,7 +63,7 @@ impl Frames {
         &self.bytes[chunk][at..at + self.lens[place as usize] as usize]
     }
 
-    /// The same, to be changed.
+    /// Returns the bytes in `place`, to be changed.
     pub fn get_mut(&mut self, place: u32) -> &mut [u8] {
         let len = self.lens[place as usize] as usize;
         &mut self.whole(place)[..len]

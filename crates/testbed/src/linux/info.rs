@@ -7,7 +7,7 @@ use longfat_core::time::Duration;
 
 use crate::linux::sys;
 
-/// What the kernel says of a connection: `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are while new ones are added behind.
+/// Kernel's view of a connection: `struct tcp_info` of `linux/tcp.h`, whose fields keep their places while new ones are added at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     bytes: [u8; 256],
@@ -101,7 +101,7 @@ fields! {
 }
 
 impl Info {
-    /// Of a TCP socket.
+    /// Reads the `tcp_info` of a TCP socket.
     pub fn of(socket: &impl AsRawFd) -> io::Result<Info> {
         let mut bytes = [0; 256];
         let len = sys::option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;

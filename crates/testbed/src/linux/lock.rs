@@ -13,7 +13,8 @@ use nix::unistd::AccessFlags;
 
 use crate::Error;
 
-/// Where a run notes what outlives it if it is killed, so that the next one can put it back: what the system has for that, or the user.
+/// Returns the folder in which a run notes everything that outlives it if it is killed, so that the next run can remove it: the system's
+/// folder for that, or the user's.
 pub fn folder() -> PathBuf {
     let of_user = || match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => PathBuf::from(folder).join("longfat"),

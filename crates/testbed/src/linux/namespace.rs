@@ -125,7 +125,7 @@ impl Namespace {
     }
 }
 
-/// Of pairs of lines, names and values, each after a common prefix.
+/// Adds up the counters `names` in pairs of lines, names and values, each after a common prefix.
 fn sum_of(text: &str, names: &[&str]) -> u64 {
     let lines: Vec<&str> = text.lines().collect();
     let pairs = lines.chunks_exact(2).flat_map(|pair| {

@@ -56,7 +56,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Those that this process may use.
+    /// Returns the cores that this process may use.
     pub fn allowed() -> Self {
         let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
         let cores: Vec<usize> = (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect();
@@ -128,10 +128,10 @@ impl Bench {
     }
 }
 
-/// Whether `experiment` can be run here, as far as that can be told without starting it.
+/// Checks that `experiment` can be run here, as far as that is known without starting it.
 ///
 /// # Errors
-/// What it asks for that the testbed, this build or this process cannot do.
+/// Experiments that ask for something that the testbed, this build or this process cannot do.
 pub fn ready(experiment: &Experiment) -> Result<(), Error> {
     let plan = planned(experiment, false)?;
     plan.controls.iter().try_for_each(|(twin, _)| longfat_bpf::ready(twin).map_err(|why| Error::system(twin.kernel_name, why)))
@@ -256,12 +256,12 @@ pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) ->
     settled.map(|()| (emulated, since(before)))
 }
 
-/// How long this thread has waited for a core since it had waited so long.
+/// Returns the time for which this thread has waited for a core since it had waited for `before`.
 fn since(before: Time) -> Time {
     Time::ZERO + facts::waited().since(before)
 }
 
-/// What the emulator says of itself.
+/// Returns the disturbances of a run, as the emulator measured them.
 pub(crate) fn of(exactness: &Exactness) -> RealTime {
     let times = |of: Option<[Duration; 3]>| of.unwrap_or_default().map(|time| Time::ZERO + time);
     RealTime {

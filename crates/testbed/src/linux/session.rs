@@ -32,7 +32,7 @@ pub struct Session {
     shared: Arc<Shared>,
     epoll: Epoll,
     timer: TimerFd,
-    /// When each flow has something to do, in order.
+    /// Times at which each flow has something to do, in order.
     alarms: BTreeSet<(Time, usize)>,
     alarm_of: Vec<Time>,
     look_every: Duration,
@@ -40,16 +40,16 @@ pub struct Session {
     recorder: Recorder,
     experiment: Experiment,
     waits_for: Vec<usize>,
-    /// What happened to senders.
+    /// Events at senders.
     events: Vec<Event>,
 }
 
-/// What a session leaves.
+/// Results of a session.
 #[derive(Debug)]
 pub struct Left {
     /// Records and samples of flows.
     pub trace: Trace,
-    /// What happened to senders.
+    /// Events at senders.
     pub events: Vec<Event>,
     /// Packets that a socket had no room for.
     pub refused: u64,

@@ -12,9 +12,9 @@ use crate::Error;
 use crate::linux::plan::Options;
 use crate::linux::sys;
 
-/// What is written at once. Payload means nothing: zeros.
+/// Bytes of one write. The payload is zeros, since it means nothing.
 static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
-/// What is read at once.
+/// Bytes of one read, at most.
 const PIECE: u64 = 1 << 20;
 
 /// A new TCP socket with these options, bound to `local`. In the namespace of this thread.
@@ -112,7 +112,7 @@ impl Stream {
         }
     }
 
-    /// Whether it would write if the socket took more.
+    /// True if it would write if the socket took more.
     pub fn wants_to_write(&self) -> bool {
         self.pending > 0 && self.failure.is_none()
     }
@@ -123,8 +123,9 @@ impl Stream {
         }
     }
 
-    /// Gives the socket what it takes of what was written. An application that found the buffer full waits until the kernel says that there is
-    /// room (poll(2)): a third of the buffer. One that tried again at once would keep the buffer full, which applications do not.
+    /// Gives the socket as much of the written data as it takes. An application that found the buffer full waits until the kernel says that
+    /// there is room (poll(2)): a third of the buffer. An application that tried again at once would keep the buffer full, which
+    /// applications do not.
     pub fn flush(&mut self) {
         if self.is_full && !sys::is_writable(&self.socket) {
             return;
@@ -150,7 +151,7 @@ impl Stream {
         }
     }
 
-    /// Takes up to `most` bytes that have arrived; how many it got.
+    /// Takes up to `most` bytes that have arrived; returns their number.
     pub fn take(&mut self, most: u64) -> u64 {
         let mut taken = 0;
         while taken < most && !self.has_ended {
@@ -170,7 +171,7 @@ impl Stream {
         taken
     }
 
-    /// Whether all that was written is acknowledged.
+    /// True if all written data is acknowledged.
     pub fn is_acknowledged(&self) -> bool {
         self.pending == 0 && sys::unacknowledged(&self.socket) == 0
     }
@@ -186,7 +187,7 @@ impl traffic::Socket for Stream {
         self.flush();
     }
     fn stop(&mut self) {
-        // What the kernel has taken it sends: it cannot be taken back.
+        // Data that the kernel has taken cannot be taken back: the kernel sends it.
         self.pending = 0;
         self.close();
     }
@@ -201,9 +202,9 @@ impl traffic::Socket for Stream {
 /// A program at one end, with the stream it has once it is connected.
 #[derive(Debug)]
 pub struct End {
-    /// What it does.
+    /// Program of the application.
     pub program: Program,
-    /// There once it is connected, or connecting.
+    /// Stream, once it is connected or connecting.
     pub stream: Option<Stream>,
 }
 

@@ -16,7 +16,7 @@ fn network(bottleneck: &str) -> Network {
     ))
 }
 
-/// That of an experiment with the hosts a, b (and c), whose first flow goes from a to b.
+/// Returns the network of an experiment with the hosts a, b (and c), whose first flow goes from a to b.
 fn network_of(text: &str) -> Network {
     let document = Document::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
     let experiment = document.run(0).unwrap_or_else(|e| panic!("{e}")).experiment;
@@ -248,7 +248,8 @@ fn send_segment(network: &mut Network, at: Time, from: usize, (flags, seq, ack):
     network.enter(at, place);
 }
 
-/// Of each packet a row where it is sent, at each link, and where it is lost or comes; numbers are offsets, also once 32 bits have wrapped.
+/// Each packet has a row where it is sent, at each link, and where it is lost or arrives. Numbers are offsets, also once 32 bits have
+/// wrapped.
 #[test]
 fn a_record_of_packets_tells_of_each_what_became_of_it() {
     let text = "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\"]\n\
@@ -300,8 +301,7 @@ fn a_record_of_packets_tells_of_each_what_became_of_it() {
     assert_eq!(network.log.first_bytes(), [iss.wrapping_add(1)]);
 }
 
-/// What takes different times on its way comes when it should, in the order in which it should, and nobody waits for ever: the line knows
-/// only later which packet is the next.
+/// Packets with different delays arrive in time and in order, and none waits for ever: the link learns only later which packet is the next.
 #[test]
 fn links_that_change_hand_over_what_they_have() {
     for (what, link, sent, expected) in [
