@@ -3,7 +3,7 @@
 const MOST: usize = 1024;
 const FIRST_WIDTH: i64 = 1_000_000;
 
-/// What happened in a time.
+/// Counts of one bin of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     /// Most payload in flight, as the sender saw it; 0 where nothing new was sent.
@@ -14,17 +14,17 @@ pub struct Bin {
     pub sent: u64,
     /// Payload acknowledged.
     pub acked: u64,
-    /// Round trips: how many, their sum, the least and the greatest, in ns.
+    /// Number of round trips.
     pub rtts: u32,
     /// Sum of the round trips, in ns.
     pub rtt_sum: i64,
-    /// The least of them.
+    /// Least round trip, in ns.
     pub rtt_min: i64,
-    /// The greatest of them.
+    /// Greatest round trip, in ns.
     pub rtt_max: i64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub again: u32,
-    /// Segments or ACKs that say that a mark was seen.
+    /// Segments or ACKs that show a mark.
     pub marks: u32,
 }
 

@@ -120,7 +120,7 @@ fn overtaken_and_not_lost() {
 
 #[test]
 fn a_needless_retransmission_and_a_packet_captured_twice() {
-    // What is acknowledged is sent again.
+    // Data that is acknowledged is retransmitted.
     let found = Transfer::new().data(20, 0).data(20, 1000).ack(40, 2000, &[]).data(60, 1000).ack(80, 2000, &[(1000, 2000)]).report();
     assert_eq!(found["data"]["retransmitted"]["needless"], 1);
     let twice = Transfer::new().data(20, 0).data(20, 0).ack(40, 1000, &[]).report();

@@ -7,7 +7,7 @@ use crate::read::Packet;
 use longfat_core::packet::flags;
 
 impl Direction {
-    /// What the other side acknowledges in `packet`, with its window scaled by `scale`.
+    /// Takes in the acknowledgment in `packet`, with its window scaled by `scale`.
     pub fn acknowledged(&mut self, packet: &Packet, scale: u8) {
         let time = packet.time;
         let ack = self.offset(packet.ack);
@@ -56,7 +56,7 @@ impl Direction {
         self.reach_sender(Answer { seen: time, at: time, ack, edge: ack.saturating_add(window), is_bare: packet.len == 0 });
     }
 
-    /// Whether something is missing before what has arrived, once the acknowledgment of `time` reaches the sender.
+    /// Notes a hole before the data that has arrived, if there is one once the acknowledgment of `time` reaches the sender.
     fn hole(&mut self, time: i64) {
         let at = time + self.rtt.near.recent_min();
         if self.evidence.highest_sacked > self.acked || self.evidence.duplicates > 0 {
@@ -133,7 +133,7 @@ impl Direction {
         if !self.is_behind() {
             self.rates.bursts.passed(burst);
         }
-        // What waited for a hole says nothing of the bottleneck.
+        // Segments that waited for a hole say nothing about the bottleneck.
         if !is_clean || self.evidence.highest_sacked > self.acked {
             self.rates.ack_trains.cut();
         }

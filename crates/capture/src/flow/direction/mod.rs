@@ -31,10 +31,10 @@ use longfat_core::packet::flags;
 use needless::{Needless, is_older};
 use parts::{Closing, Evidence, Handshake, Losses, Rates, Receiver, RoundTrips, Sender};
 
-/// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
+/// Offset at which streams begin, so that bytes before the first segment seen still have a positive offset.
 pub const ORIGIN: u64 = 1 << 40;
 const MS: i64 = 1_000_000;
-/// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
+/// Bytes of the mss that timestamps take in each segment (RFC 7323 appendix A).
 pub const STAMPS: u32 = 12;
 
 /// One direction of a connection.
@@ -162,9 +162,9 @@ impl Direction {
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         if start > self.next {
             self.rates.data_trains.cut();
-            // What should stand before it comes later, or has been lost before the point of capture.
+            // Missing data comes later, or was lost before the point of capture.
             self.losses.rtt_at_hole = self.trips().last;
-            // (It was lost, if it was, behind the one that came last.)
+            // (It would have been lost behind the segment that came last.)
             let waited = self.rates.last_waited;
             self.ranges.push(Range {
                 start: self.next,
@@ -210,7 +210,8 @@ impl Direction {
         self.sender.last_new = Some(time);
     }
 
-    /// Whether it was captured behind the bottleneck, as far as one can tell: there segments show its rate, and before it how far the sender runs ahead.
+    /// True if it was captured behind the bottleneck, as far as one can tell. There segments show the bottleneck's rate. Before it they
+    /// show how far the sender runs ahead.
     pub fn is_behind(&self) -> bool {
         self.rtt.near.is_known() && self.rtt.near.min > self.rtt.far.min
     }

@@ -97,7 +97,7 @@ impl Trains {
         Some(Rate { value, low: at(0.16).min(value / (1.0 + wrong)), high: at(0.84).max(value / (1.0 - wrong).max(0.5)) })
     }
 
-    /// Whether no class within a quarter of a doubling has more.
+    /// True if no class within a quarter of a doubling has more.
     fn is_peak(&self, class: usize, about: &dyn Fn(usize) -> u64) -> bool {
         (class.saturating_sub(4)..(class + 5).min(CLASSES)).all(|other| about(other) <= about(class))
     }

@@ -174,7 +174,7 @@ fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&E
         features.set([(Feature::LateMedian, median), (Feature::LateLow, low)]);
     }
     if let Some(bucket) = direction.rates.buckets.best() {
-        // By chance that share would be a half, with a standard error that goes with the losses (Mann and Whitney 1947).
+        // Chance would give a share of a half, with a standard error that goes with the losses (Mann and Whitney 1947).
         let error = (12.0 * f64::from(bucket.losses)).sqrt().recip();
         features.set([
             (Feature::BucketExplains, bucket.explains),

@@ -1,4 +1,4 @@
-//! What limited a flow, and how sure that is.
+//! Verdicts: the cause that limited a flow, and the confidence in it.
 //!
 //! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins. Where that is one of the losses on the
 //! path, a fitted model says which. The confidence is how often verdicts of this cause were right on captures whose cause was known, times the

@@ -1,11 +1,11 @@
-//! Whether the path became another: its least round trip steps, and no queue explains that.
+//! Change of the path: its least round trip steps, and no queue explains that.
 
 use crate::flow::direction::Direction;
 
 /// A step of the least round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
-    /// From the first packet, in s.
+    /// Time from the first packet, in s.
     pub time: f64,
     /// Least round trip before and after, in s.
     pub from: f64,

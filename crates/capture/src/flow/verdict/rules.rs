@@ -16,19 +16,18 @@ fn ms(seconds: f64) -> String {
     format!("{:.3} ms", 1e3 * seconds)
 }
 
-/// Every cause that anything speaks for.
+/// Returns every cause for which there is evidence.
 pub fn causes(connection: &Connection, main: usize, features: &Features, full: u32) -> Vec<Found> {
     let counts = &connection.directions[main].counts;
     let mut found = Vec::new();
     let again = counts.retransmitted();
     let moved = counts.reordered_before + counts.reordered_behind;
-    // Now and then a retransmission is needless on any path, and who learns of it takes the reduction back. A timer that is too short, before
-    // anything behind the segment had arrived, says nothing of the order.
-    // (A control that halves nothing, and grows soon, is held all the same by what comes time and again.)
+    // Some retransmissions are spurious on any path, and a sender that learns of it takes the reduction back. A timer that is too short,
+    // before any data behind the segment had arrived, says nothing about the order.
     let held = ramps::HELD.of(features).max(ramps::OFTEN.of(features));
     let reduced = ramps::NEEDLESS.of(features) * (1.0 - features[Feature::Blind]) * held;
     let waited = ramps::OVERTAKEN.of(features);
-    // What is overtaken does no harm where something else leaves the sender nothing to send, or nothing to gain.
+    // Reordering does no harm where something else leaves the sender nothing to send, or nothing to gain.
     let harmed = (1.0 - standing(features)) * (1.0 - ramps::SILENT.of(features)) * (1.0 - ramps::WINDOW_FULL.of(features));
     let reordering = reduced.max(waited) * harmed;
     let why = if waited > reduced {
@@ -63,7 +62,7 @@ pub fn causes(connection: &Connection, main: usize, features: &Features, full: u
     found
 }
 
-/// What the ends do, and a path that becomes another; and what is left for the network.
+/// Returns the causes at the ends and a path that changes, and the share left for the network.
 fn ends(connection: &Connection, main: usize, features: &Features, reordering: f64) -> (Vec<Found>, f64) {
     let direction = &connection.directions[main];
     let counts = &direction.counts;
@@ -139,7 +138,7 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
     (found, free * (1.0 - window))
 }
 
-/// Without a loss: the path is full, or a buffer, or neither yet.
+/// Returns the causes without a loss: a full path, a full buffer, or neither yet.
 fn lossless(features: &Features, free: f64) -> Vec<Found> {
     let full = ramps::USED.of(features) * ramps::QUEUE_SEEN.of(features) * ramps::RATE_KNOWN.of(features);
     let flat = ramps::LEVEL_STANDS.of(features) * ramps::WAITS_FOR_ACKS.of(features) * if features.is(Feature::Grows) { 0.3 } else { 1.0 };
@@ -170,7 +169,7 @@ fn lossless(features: &Features, free: f64) -> Vec<Found> {
     found
 }
 
-/// Which losses they are: what the queue did before them, how many came together, and what passed between them.
+/// Returns the causes of losses, by the queue before them, how many came together, and what passed between them.
 fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let deep = ramps::QUEUE_LONG.of(features) * ramps::QUEUE_FULL.of(features) * ramps::RTT_LONG.of(features);
     let queue =
@@ -182,7 +181,7 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     // most, or one that is never empty.
     let in_queue = features[Feature::InQueueSure];
     let early = features[Feature::EarlySure] * features[Feature::InLongerSure].max(in_queue * ramps::PATH_USED.of(features));
-    // Where the path is full all the time, and what is lost finds no full queue, losses take nothing from the flow.
+    // Losses take nothing from the flow where the path is full all the time, and lost segments find no full queue.
     let harmless = standing(features) * ramps::USED_UP.of(features) * (1.0 - deep) * (1.0 - early) * (1.0 - blocks);
     let deep = deep * (1.0 - 0.5 * blocks);
     let deep = deep * (1.0 - early);
@@ -310,12 +309,13 @@ fn full_before(features: &Features) -> Option<f64> {
     features.known(Feature::AheadMedian).map(|_| ramps::AHEAD.of(features) * ramps::AHEAD_MOST.of(features))
 }
 
-/// Evidence of a full queue as seen behind it, by the ranks of how late segments came.
+/// Returns the evidence of a full queue as seen behind it, by the ranks of how late segments came.
 pub fn full_behind(features: &Features) -> Option<f64> {
     features.known(Feature::LateMedian).map(|_| ramps::LATE.of(features) * ramps::LATE_MOST.of(features))
 }
 
-/// Whether a token bucket explains the losses: it lets as much pass between them as it was filled with, and within them at the same rate.
+/// Returns how well a token bucket explains the losses: it lets as much pass between them as it was filled with, and within them at the
+/// same rate.
 fn policed(features: &Features) -> f64 {
     let is_known = features.known(Feature::TokenMisfit).is_some();
     let slow = 1.0 - ramps::TOKENS_FAST.of(features);
@@ -327,10 +327,10 @@ fn policed(features: &Features) -> f64 {
     let by_tokens = ramps::TOKENS_OFTEN.of(features) * alike * ramps::SOME_EACH.of(features).max(empty);
     // (A bucket that was full in between lets more pass.)
     let by_rates = alike * ramps::MORE_EACH.of(features) * (1.0 - ramps::RATE_RTT.of(features));
-    // Where many are lost and no queue is seen, less passes than the path could carry.
+    // Less passes than the path could carry where many are lost and no queue is seen.
     let many = ramps::MANY_EACH.of(features) * (1.0 - ramps::WITHIN_RTT.of(features));
     let by_within = if is_known { (1.0 - ramps::WITHIN_FAST.of(features)) * many } else { 0.0 };
-    // Who sends at the rate of the bucket whatever is lost (BBR) shows no other.
+    // A sender at the rate of the bucket whatever is lost (BBR) shows no other.
     let by_sender = ramps::SENDER_USES.of(features) * ramps::SENDER_LOSES.of(features) * (1.0 - ramps::SENDER_RTT.of(features));
     (slow * by_tokens.max(by_rates)).max(by_within).max(by_sender * (1.0 - ramps::ALONE.of(features)))
 }
