@@ -101,7 +101,7 @@ impl Document {
 }
 
 impl Document {
-    /// What it holds.
+    /// Returns the document that it holds.
     pub fn document(&self) -> &longfat_experiment::Document {
         &self.0
     }
@@ -114,7 +114,7 @@ impl Document {
     }
 }
 
-/// What [`Document::plan`] gives. A warning is (name, text, count, the places of the runs that have it).
+/// Result of [`Document::plan`]. A warning is (name, text, count, the places of the runs that have it).
 type Planned<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyArray1<f64>>,
@@ -162,7 +162,7 @@ impl Run {
     fn is_real_time(&self) -> bool {
         self.0.backend.is_real_time
     }
-    /// What can be told before it is run: a list of {name, text, count}.
+    /// Warnings before the run: a list of {name, text, count}.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         tables::warnings(py, warning::before(&self.0.experiment, if self.0.backend.is_real_time { 1 } else { self.0.repeats }))

@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 thread_local! {
-    /// What a hook raised in this thread, and nobody has told yet. The run ends soon after.
+    /// Exception that a hook raised in this thread, not yet reported. The run ends soon after.
     static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// What a hook has raised in this thread since it was last asked.
+/// Takes the exception that a hook has raised in this thread since the last call.
 pub fn take_failure() -> Option<PyErr> {
     FAILURE.with(|failure| failure.borrow_mut().take())
 }
@@ -66,7 +66,7 @@ pub fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny
     Ok(())
 }
 
-/// What every control must do: each promise, and `None` or why it is not kept.
+/// Checks the promises of every control: returns each, and `None` or why it is not kept.
 #[pyfunction]
 pub fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
     use longfat_tcp::congestion;
@@ -132,7 +132,7 @@ impl Hooks {
         })
     }
 
-    /// Of an object that could not be made: the run ends soon.
+    /// Makes the hooks of an object that could not be made: the run ends soon.
     fn none(py: Python<'_>) -> Self {
         Hooks {
             object: py.None(),

@@ -20,15 +20,16 @@ use std::ops::Range;
 /// Runs that stand one behind the other: of each run its number in a document where the caller has one, what it resolved to, its digest, and
 /// what the digest begins with before and behind what it resolved to, which stands there as JSON.
 type Heads = Vec<(Option<u64>, String, String, String, String)>;
-/// Of each table of theirs its name, its columns, and how many rows each run has. What is there once for a run is the table `run`.
+/// Tables of many runs: the name of each, its columns, and the number of rows of each run. Values that exist once per run are the table
+/// `run`.
 type Stacked<'py> = Vec<(String, Bound<'py, PyDict>, Vec<usize>)>;
 
 /// The tables of several runs.
 struct Tables {
     columns: HashMap<String, Columns>,
-    /// Of each table where the rows of each run begin, and where the last end.
+    /// First row of each run, and the end of the last run, per table.
     places: HashMap<String, Vec<usize>>,
-    /// What a digest is of: the tables and their columns, in order.
+    /// Tables and their columns in the order of a digest.
     order: Vec<(String, Vec<String>)>,
 }
 
@@ -58,7 +59,7 @@ impl Tables {
         self.places.get(name).map_or(0..0, |ends| ends[i]..ends[i + 1])
     }
 
-    /// Whether run `i` is what was written.
+    /// True if run `i` is as it was written.
     fn is_whole(&self, runs: &Heads, i: usize) -> bool {
         let (_, resolved, digest, before, behind) = &runs[i];
         self.digest(&[before.as_bytes(), &in_ascii(resolved), behind.as_bytes()], i) == *digest
@@ -100,10 +101,10 @@ impl Tables {
     }
 }
 
-/// What is said of a run beside its rows: a digest of its metrics, and its warnings.
+/// Summary of a run beside its rows: a digest of its metrics, and its warnings.
 type Said<'py> = (Vec<u8>, Bound<'py, PyList>);
 
-/// What is said of each run; the tables that users see of all of them, by name; and by table how many rows each run has.
+/// Summary of each run; the tables that users see of all of them, by name; and by table the number of rows of each run.
 type Rows<'py> = (Vec<Option<Said<'py>>>, Bound<'py, PyDict>, Bound<'py, PyDict>);
 
 /// The tables that users see, of many runs at once. `None`, and no rows, for a run that is not what was written, of which no trace can be

@@ -64,13 +64,13 @@ fn parameter<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDi
     entry(py, spec.name, spec.doc, &format!("{}; default {}", spec.kind.expectation(), default(spec)), &[])
 }
 
-/// What to do.
+/// Adds the advice of a warning.
 fn with_advice<'py>(entry: Bound<'py, PyDict>, warning: &warning::Warning) -> PyResult<Bound<'py, PyDict>> {
     entry.set_item("advice", warning.advice)?;
     Ok(entry)
 }
 
-/// Where its values lie, whatever the network.
+/// Adds the bounds of a metric's values, whatever the network.
 fn with_bound<'py>(entry: Bound<'py, PyDict>, metric: &metric::Metric) -> PyResult<Bound<'py, PyDict>> {
     entry.set_item("bound", metric.bound.ends())?;
     Ok(entry)

@@ -1,4 +1,4 @@
-//! What the hooks of a control written in Python are given: its window, an ACK, a reason to shrink.
+//! Arguments of the hooks of a control written in Python: its window, an ACK, a reason to shrink.
 
 use crate::choose::LongfatError;
 use longfat_core::time::Duration;
@@ -6,7 +6,7 @@ use longfat_tcp::congestion::{AckSample, Congestion, CongestionEvent, Window};
 use pyo3::prelude::*;
 use std::ops::RangeInclusive;
 
-/// As large as a window can be (RFC 7323 §2.3).
+/// Largest window (RFC 7323 §2.3).
 const MOST: u64 = 1 << 30;
 
 /// The window of a control written in Python: as [`Window`] in Rust.
@@ -100,7 +100,7 @@ fn finite(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     number(name, value, ANY, "a finite number")
 }
 
-/// What an ACK says: as [`AckSample`] in Rust.
+/// ACK for a hook: [`AckSample`] of Rust.
 #[pyclass(module = "longfat._longfat", name = "Ack", frozen)]
 pub struct PyAck(pub AckSample);
 

@@ -154,10 +154,10 @@ fn hosts(experiment: &Experiment) -> Table<'_> {
     table
 }
 
-/// A table of what was recorded alone.
+/// Table of recorded columns alone, without metrics.
 pub struct Shown<'py> {
     pub py: Python<'py>,
-    /// Of a series with more rows, about so many: whole samples, evenly spread, and the last.
+    /// Rows of a series that has more, about: whole samples, evenly spread, and the last.
     pub most: Option<usize>,
 }
 
@@ -176,7 +176,7 @@ impl<'py> Visit for Shown<'py> {
 /// Some of the rows of a table.
 struct Spread<'a, T: ?Sized> {
     of: &'a T,
-    /// Of each row of it, whether it is one of these.
+    /// True for each row of it that is one of these.
     chosen: Vec<bool>,
 }
 

@@ -66,7 +66,7 @@ pub fn show(sent: &Sent) -> String {
     text + &options(segment, false, false)
 }
 
-/// What the script says, in one line.
+/// Writes the packet as the script has it, in one line.
 pub fn show_expected(packet: &Packet) -> String {
     let mut text = match packet.ecn {
         EcnField::Is(ecn) if packet.dscp.is_some_and(|dscp| dscp > 0) => {

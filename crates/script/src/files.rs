@@ -16,7 +16,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    // What the system says of the size of a file need not be so.
+    // The system may report a wrong size of the file.
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(io::Error::other("it is longer than 32 MiB"));

@@ -14,11 +14,11 @@ pub enum Token {
     Text(String),
     /// Four numbers and points.
     Address(String),
-    /// `--name=value`: what is between, as it stands.
+    /// `--name=value`: name and value, as written.
     Setting(String, String),
-    /// What stands between back quotes.
+    /// Text between back quotes.
     Command(String),
-    /// What stands between `%{` and `}%`.
+    /// Text between `%{` and `}%`.
     Code(String),
     Ellipsis,
     Mark(char),
@@ -26,7 +26,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// As a message calls it.
+    /// Returns its name in messages.
     pub fn name(&self) -> String {
         match self {
             Token::Word(text) | Token::Float(text) | Token::Address(text) => format!("`{text}`"),

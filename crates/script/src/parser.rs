@@ -68,7 +68,7 @@ impl Parser {
         token
     }
 
-    /// What follows belongs to something that is not supported, and is not read: a script that meets it ends there.
+    /// Skips the rest, which belongs to something that is not supported: a script that meets it ends there.
     fn give_up(&mut self) {
         self.at = self.tokens.len() - 1;
     }

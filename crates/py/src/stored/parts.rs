@@ -94,13 +94,13 @@ pub struct ToBytes {
 /// Rows as bytes.
 pub struct Part {
     pub rows: usize,
-    /// The cells of the columns that are not of words, one column behind the other.
+    /// Cells of the columns that are not of words, one column behind the other.
     numbers: Vec<u8>,
-    /// Of each column of words its cells, with a NUL between two.
+    /// Cells of each column of words, with a NUL between two.
     words: Vec<Vec<u8>>,
 }
 
-/// The same in Python.
+/// Part in Python.
 pub type InBytes<'py> = (usize, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
 
 impl Visit for ToBytes {

@@ -57,7 +57,7 @@ pub struct Together {
 }
 
 impl Together {
-    /// Of the tables, by name.
+    /// Reads the tables, by name.
     pub fn new(tables: &HashMap<String, Columns>) -> PyResult<Self> {
         let mut each = |name: &str, with: &mut Rows<'_>| {
             let columns = tables.get(name).ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;

@@ -6,7 +6,7 @@ use crate::place::SyntaxError;
 use crate::syntax::{Action, EcnField, Options, Packet};
 use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 
-/// What can stand between the direction and a packet of TCP: packets in packets, and other protocols.
+/// Protocols between the direction and a TCP packet: packets in packets, and other protocols.
 const OTHERS: &[&str] = &["ipv4", "ipv6", "gre", "mpls", "sctp", "udplite"];
 const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "nop", "eol"];
 
@@ -14,7 +14,7 @@ const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "nop"
 const LONGEST: u64 = 1 << 31;
 
 impl Parser {
-    /// What comes after `<` (inject) or `>`.
+    /// Parses the packet after `<` (inject) or `>`.
     pub(super) fn packet(&mut self, inject: bool) -> Result<Action, SyntaxError> {
         let mut unsupported = None;
         let mut ecn = EcnField::Unsaid;
@@ -296,7 +296,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// What follows `ECN`: up to three of `e0b N ceb N e1b N`, or the same from `e1b` on (RFC 9768 §3.2.3).
+    /// Parses the fields after `ECN`: up to three of `e0b N ceb N e1b N`, or the same from `e1b` on (RFC 9768 §3.2.3).
     fn counters(&mut self) -> Result<AccEcnOption, SyntaxError> {
         let order = u8::from(matches!(self.peek(), Token::Word(word) if word == "e1b"));
         let mut option = AccEcnOption { order, fields: 0, values: [0; 3] };

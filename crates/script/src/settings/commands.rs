@@ -33,23 +33,24 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_workaround_signed_windows",
 ];
 
-/// What came of a shell command.
+/// Outcome of a shell command.
 #[derive(Default, Debug)]
 pub struct Ran {
     pub notes: Vec<String>,
     pub slept: Duration,
 }
 
-/// How deep shell scripts may call each other: a script that calls itself ends here.
+/// Depth to which shell scripts may call each other. A script that calls itself ends here.
 const DEEPEST: u32 = 8;
 
 impl Settings {
-    /// A shell command of a script in `folder`: only those that set sysctls, wait, or call a shell script that does, mean something here.
+    /// Runs a shell command of a script in `folder`. Only commands that set sysctls, wait, or call a shell script that does, mean something
+    /// here.
     pub fn command(&mut self, text: &str, folder: &Path) -> Result<Ran, Refusal> {
         self.command_at(text, folder, 0)
     }
 
-    /// The shell script at `path`, called by a script in `folder`, line by line.
+    /// Runs the shell script at `path`, called by a script in `folder`, line by line.
     pub fn shell_script(&mut self, path: &Path, folder: &Path) -> Result<Ran, Refusal> {
         self.shell_script_at(path, folder, 0)
     }
@@ -209,8 +210,8 @@ fn expanded(line: &str) -> String {
     format!("{before}{value}{}", expanded(after))
 }
 
-/// What Linux's documentation says of `tcp_retries2`: a timer that begins at 200 ms and doubles up to 120 s goes off so often, and once
-/// more.
+/// Returns the hypothetical timeout of `tcp_retries2` in Linux's documentation: a timer that begins at 200 ms and doubles up to 120 s
+/// expires `retries` times, and once more.
 fn hypothetical_timeout(retries: u64) -> Duration {
     (0..=retries.min(255))
         .map(|n| Duration::from_millis(200 << n.min(20)).min(Duration::from_secs(120)))
