@@ -26,7 +26,7 @@ pub struct Precision {
 /// The first value of an axis at which `metric` has reached `bound`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
-    /// Its place among the [axes](super::Document::axes).
+    /// Place among the [axes](super::Document::axes).
     pub axis: usize,
     /// Metric of the run, or its mean over several repeats.
     pub metric: &'static str,

@@ -35,7 +35,7 @@ pub struct Document {
 /// One run of a document.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its number in the document.
+    /// Number in the document.
     pub index: u64,
     /// Name and value (as text) of each axis.
     pub labels: Vec<(String, String)>,
@@ -63,7 +63,7 @@ impl Run {
 /// The run that a results folder holds in its resolved form; its traces are among `files`. Keys that came later are at their defaults.
 ///
 /// # Errors
-/// Where this version of longfat does not know a key or value of it.
+/// An error if this version of longfat does not know a key or value of it.
 pub fn restore(resolved: &Json, files: Arc<dyn Files>) -> Result<Run, Error> {
     // A control that somebody brought, and that is not here now, is needed by its name alone.
     for flow in resolved["flow"].as_array().into_iter().flatten() {
@@ -106,7 +106,7 @@ impl Document {
         for change in entry.node.as_table().map_or(&[][..], |table| &table.0) {
             place(&mut root, &change.key, change.node.clone(), change.key_span).map_err(|fault| fault.locate(&self.texts))?;
         }
-        // It is not what the file says any more.
+        // The changed root is no longer that of the file.
         let mut texts = self.texts.clone();
         texts.push(("quick".to_owned(), String::new()));
         Self::build(texts, self.files.clone(), root).map(Some)

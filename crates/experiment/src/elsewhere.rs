@@ -1,6 +1,6 @@
 //! Names that other tools have for what longfat calls otherwise, or does not have: what to say of them.
 
-/// Each name, in lower case, with what there is for it here.
+/// Names, in lower case, each with its equivalent here.
 const NAMES: &[(&[&str], &str)] = &[
     (&["blue"], "longfat does not have it: of queues that keep the wait short it has `codel`, `pie`, `fq_codel`, `fq_pie` and `dualpi2`"),
     (&["wfq", "pfifo_fast", "mq"], "longfat does not have it: of queues that keep flows apart it has `fq_codel`, `fq` and `drr`"),

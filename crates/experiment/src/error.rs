@@ -12,7 +12,7 @@ const MOST_CHARACTERS: usize = 160;
 /// A stretch of one of the document's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
-    /// Which text: 0 is the file, others are changes made since.
+    /// Number of the text: 0 is the file, others are changes made since.
     pub text: usize,
     pub start: usize,
     pub end: usize,

@@ -1,4 +1,4 @@
-//! Every key of an experiment file, with what it means: the tables behind validation, schema and reference.
+//! Keys of an experiment file and their meanings: the tables behind validation, schema and reference.
 
 mod flow;
 mod host;
@@ -117,7 +117,7 @@ pub fn root() -> &'static [Field] {
     &TABLE
 }
 
-/// When repeats are enough.
+/// Returns the fields of the precision at which repeats are enough.
 pub fn precision() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![

@@ -1,4 +1,4 @@
-//! How much of a run is done, as a share of the work it is: for the time left.
+//! Progress of a run as a share of its work, for the time left.
 //!
 //! Virtual time says little. A slow start crosses a fifth of it with hardly a packet, and connections that start in a crowd cost as much as
 //! all the rest. What a run's time goes into is packets that cross links, so these are counted, and what is still to come is estimated: as
@@ -193,7 +193,7 @@ mod tests {
         let shares: Vec<f64> = (1..=20_000).map(|n| forecast.share_at(f64::from(n) / 2000.0, f64::from(n) / 20.0)).collect();
         assert!(shares[1999] < 0.02 && (shares[17_999] - 0.83).abs() < 0.01, "{} {}", shares[1999], shares[17_999]);
         assert!(shares.is_sorted() && shares[19_999] == 0.99);
-        // Nothing is known yet, and nothing will come.
+        // A run without knowledge or work.
         assert_eq!(Forecast::of(0, 1.0, 0.0, false).share_at(0.0, 0.0), 0.0);
     }
 }

@@ -1,7 +1,7 @@
-//! The identity of a run: a hash of everything that decides what comes of it.
+//! Identity of a run: a hash of everything that decides its result.
 //!
-//! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. Keys at their defaults are left out, so that a key added later does not
-//! change the identity of runs that leave it at its default.
+//! The hash covers the backend, the run as resolved, and [`RESULTS_VERSION`]. Keys at their defaults are left out, so that a key added
+//! later does not change the identity of runs that leave it at its default.
 
 use super::print::{float, quote};
 use super::shape::{Case, Field, Shape, Variants};

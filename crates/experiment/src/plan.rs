@@ -61,12 +61,12 @@ impl Resolved {
 /// Resolves runs one after the other. It knows the last one.
 pub struct Resolver<'a> {
     document: &'a Document,
-    /// Its number, and the file that its combination stands for.
+    /// Number of the last run's combination, and the file that the combination stands for.
     last: Option<(u64, Node, Resolved)>,
 }
 
 impl<'a> Resolver<'a> {
-    /// For runs of `document`.
+    /// Returns a resolver of the runs of `document`.
     pub fn new(document: &'a Document) -> Self {
         Resolver { document, last: None }
     }
@@ -74,7 +74,7 @@ impl<'a> Resolver<'a> {
     /// Run `number` (under [`Document::run_count`]): as [`Document::run`], at a third of the cost, and next to none for a repeat of the last.
     ///
     /// # Errors
-    /// As [`Document::run`].
+    /// An error as from [`Document::run`].
     pub fn resolve(&mut self, number: u64) -> Result<Resolved, Error> {
         let (combination, repeat) = self.document.place(number);
         let root = match self.last.take() {
@@ -106,7 +106,7 @@ impl Document {
     /// Plans the runs of these numbers, each under [`Document::run_count`].
     ///
     /// # Errors
-    /// As [`Document::run`], of the first that has one.
+    /// An error as from [`Document::run`], for the first run that has one.
     pub fn plan(&self, numbers: impl IntoIterator<Item = u64>) -> Result<Plan, Error> {
         let (mut resolver, mut hasher, mut plan) = (Resolver::new(self), Hasher::default(), Plan::default());
         // The last run, and which warnings it has.

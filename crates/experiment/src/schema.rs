@@ -164,7 +164,7 @@ fn variants(variants: &Variants) -> Json {
     json!({ "anyOf": any })
 }
 
-/// Every key of an experiment file, as Markdown tables.
+/// Writes every key of an experiment file, as Markdown tables.
 pub fn reference() -> String {
     let mut out = String::new();
     section(&mut out, "The file", "", fields::root());

@@ -85,7 +85,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Whose fields are parameters.
+    /// Returns a case whose fields are parameters.
     pub fn of_params(name: &'static str, doc: &'static str, source: &'static str, params: &[ParamSpec]) -> Self {
         Case { name, doc, source, fields: params.iter().copied().map(Field::param).collect() }
     }
@@ -206,7 +206,7 @@ impl Shape {
 fn check_variants(variants: &Variants, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
     let tag = node.as_table().and_then(|t| t.get(variants.tag));
     if let Some(words) = tag.and_then(sweep::values) {
-        // Which other keys are right depends on the value of the axis: that is checked run by run.
+        // The value of the axis decides which other keys are right: they are checked run by run.
         return faults.extend(words.iter().filter_map(|word| variants.case(&sweep::unlabelled(word), path).err()));
     }
     match variants.case(node, path) {
@@ -298,7 +298,7 @@ fn called_elsewhere<'a>(fault: Fault, wrong: &str, names: impl IntoIterator<Item
     }
 }
 
-/// How a time is drawn, by the table that says so.
+/// Returns the distribution of a time, from the table that describes it.
 pub fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
     let wrong = |at: &Node, message: String| {
         Err(Fault::new(at.span, path_text(path), message).expected(format!("a time, or {{ random = {} }}", random::EXPECTED)))

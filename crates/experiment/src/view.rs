@@ -18,7 +18,7 @@ pub struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// Which of `variants` it is, and its table.
+    /// Returns which of `variants` it is, and its table.
     pub fn variant(&self, variants: &Variants) -> Result<(&'static str, View<'a>), Fault> {
         let Case { name, fields, .. } = variants.case(self.node, &self.path)?;
         Ok((name, View::new(self.clone(), fields.as_slice())))
@@ -158,7 +158,7 @@ impl<'a> View<'a> {
         self.get(name).and_then(Node::as_text)
     }
 
-    /// All parameters, in the order of the fields. (A text beside them is none.)
+    /// Returns all parameters, in the order of the fields. (A text beside them is none.)
     pub fn params(&self) -> Result<Params, Fault> {
         let params = self.fields.iter().filter(|field| matches!(field.shape, Shape::Scalar(_)));
         params.map(|f| Ok((f.name, self.value(f.name)?))).collect::<Result<_, _>>().map(Params)

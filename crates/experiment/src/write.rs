@@ -295,7 +295,7 @@ fn said(params: &Params, specs: &[ParamSpec]) -> Table {
 
 /// One of the [`groups`] over `network`: connections that differ only in their ends and evenly spaced starts are one flow.
 ///
-/// Without `defaults` it lacks the parameters that its sender has as the plain stack has them, which the identity leaves out.
+/// A group lacks, without `defaults`, the parameters that its sender has as the plain stack has them: the identity leaves them out.
 pub fn group(flows: &[Flow], network: &Network, defaults: bool) -> Json {
     let first = &flows[0];
     let streams = flows.iter().take_while(|flow| flow.stream_of == first.stream_of).count();

@@ -254,7 +254,7 @@ impl PyCongestionControl {
         hooks::raised()
     }
 
-    /// Every variable of the control's state by its name; `None` where it has no value yet, or no bound.
+    /// Returns every variable of the control's state by its name; `None` where it has no value yet, or no bound.
     #[getter]
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let state = PyDict::new(py);
@@ -277,7 +277,7 @@ impl PyCongestionControl {
         }
     }
 
-    /// In the order given, up to the first that cannot be set.
+    /// Sets variables in the order given, up to the first that cannot be set.
     #[pyo3(signature = (**values))]
     fn set(&self, values: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         for (name, value) in values.into_iter().flatten() {

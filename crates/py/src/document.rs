@@ -201,7 +201,7 @@ pub fn check_present(experiment: &Experiment) -> PyResult<()> {
     }
 }
 
-/// How often `progress` is called and signals are looked at.
+/// Time between two calls of `progress` and looks at signals.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.

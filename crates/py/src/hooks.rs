@@ -167,7 +167,7 @@ impl PythonControl {
                 fail(error);
                 Hooks::none(py)
             });
-            // With what __init__ made of it.
+            // Continue with the window that `__init__` has made.
             let window = lent.borrow(py).0.clone();
             let mut control = PythonControl { window, pacing_rate: None, lent, hooks };
             control.read_attributes(py).unwrap_or_else(fail);

@@ -86,12 +86,12 @@ impl Tables {
     fn each(&self, runs: &Heads, document: Option<&longfat_experiment::Document>, mut each: impl FnMut(Option<PyTrace>)) {
         let mut resolver = document.map(Resolver::new);
         let Ok(mut together) = Together::new(&self.columns) else {
-            // Which of them it is comes out when each is read alone.
+            // Reading each alone shows which of them it is.
             return runs.iter().for_each(|_| each(None));
         };
         for (i, (number, resolved, ..)) in runs.iter().enumerate() {
             let is_whole = self.is_whole(runs, i);
-            // It is faster to resolve it than to make it of its text.
+            // Resolving a run is faster than making it from its text.
             let known = resolver.as_mut().zip(*number).filter(|_| is_whole);
             let known = known.and_then(|(resolver, number)| resolver.resolve(number).ok());
             let of_text = || is_whole.then(|| experiment_of(resolved).ok()).flatten();
@@ -168,7 +168,7 @@ fn row<'a>(experiment: &'a Experiment, trace: &'a Trace, others: &mut [Table<'a>
     (table, digest.finalize()[..16].to_vec(), warning::of(experiment, trace))
 }
 
-/// Which of the runs are what was written.
+/// Tells which of the runs are as they were written.
 #[pyfunction]
 pub fn check_all(py: Python<'_>, runs: Heads, tables: Stacked<'_>) -> PyResult<Vec<bool>> {
     let tables = Tables::new(tables, runs.len())?;

@@ -11,7 +11,7 @@ use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}.
+/// Returns every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}.
 #[pyfunction]
 pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);

@@ -138,7 +138,7 @@ impl Stack {
 }
 
 impl Stacked {
-    /// No values up to row `rows`.
+    /// Fills the column with no values up to row `rows`.
     fn fill(&mut self, rows: usize) {
         match self {
             Stacked::Integers(values) if values.len() < rows => {

@@ -74,7 +74,7 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     Ok(dict)
 }
 
-/// Whose programs the congestion controls of a run in a kernel were.
+/// Returns the implementations of the congestion controls of a run in a kernel.
 pub fn control_from(trace: &Trace) -> Option<&'static str> {
     let has = |from| trace.flows.iter().any(|flow| flow.control_from == from);
     match (has(ControlFrom::Kernel), has(ControlFrom::Twin)) {

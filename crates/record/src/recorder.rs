@@ -54,7 +54,7 @@ pub struct Totals {
 pub struct MemoryTotals {
     /// Integrals over time of what is promised, buffered and wasted, in byte ps.
     pub integrals: [u128; 3],
-    /// Their peaks, in bytes.
+    /// Peaks, in bytes.
     pub peaks: [u64; 3],
     /// Packets that came and found none left.
     pub drops: u64,
@@ -69,9 +69,9 @@ pub struct Recorder {
     warmup: Time,
     span_start: Time,
     end: Time,
-    /// For each flow.
+    /// Counts of each flow at the end of the warmup.
     at_warmup: Option<Vec<FlowCounts>>,
-    /// For each flow, whether it is measured whole.
+    /// True for each flow that is measured whole.
     is_whole: Vec<bool>,
     at_span_start: Option<Totals>,
     trace: Trace,
@@ -99,12 +99,12 @@ impl Recorder {
         }
     }
 
-    /// When the run ends, at the latest.
+    /// Returns the latest end of the run.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// When something is to be written down next.
+    /// Returns the time of the next record.
     pub fn next_stop(&self) -> Time {
         let warmup = if self.at_warmup.is_none() { self.warmup } else { Time::MAX };
         let span = if self.at_span_start.is_none() { self.span_start } else { Time::MAX };
@@ -115,7 +115,7 @@ impl Recorder {
     /// them is taken.
     ///
     /// # Errors
-    /// Where there is no room for the series.
+    /// An error if there is no room for the series.
     pub fn record(&mut self, now: Time, watched: &mut dyn Watched) -> io::Result<()> {
         if self.at_warmup.is_none() && self.warmup <= now {
             self.at_warmup = Some(watched.totals(now).flows);
@@ -149,7 +149,7 @@ impl Recorder {
     /// A last sample closes series that the end cut short.
     ///
     /// # Errors
-    /// Where there is no room for the series.
+    /// An error if there is no room for the series.
     pub fn finish(mut self, end: Time, span_end: Option<Totals>, experiment: &Experiment, watched: &mut dyn Watched) -> io::Result<Trace> {
         if self.interval.is_some() && self.last_sample != Some(end) {
             self.sample(end, watched)?;

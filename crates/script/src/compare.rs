@@ -15,7 +15,7 @@ pub struct Sent {
     pub dscp: u8,
 }
 
-/// In what they differ; empty if in nothing. Timestamps are compared elsewhere, since TSval follows a clock.
+/// Returns the fields in which they differ. Timestamps are compared elsewhere, since TSval follows a clock.
 pub fn differences(expected: &Packet, got: &Sent, any_push: bool) -> Vec<&'static str> {
     let open = if any_push { flags::PSH } else { 0 };
     let (want, have) = (&expected.segment, &got.segment);

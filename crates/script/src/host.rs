@@ -172,7 +172,7 @@ impl Host {
         tos.map_or(0, |tos| (*tos as u8) >> 2)
     }
 
-    /// When the endpoint next does something by itself.
+    /// Returns the time at which the endpoint next acts by itself.
     pub fn wakes(&self, now: Time) -> Option<Time> {
         let connection = self.connection()?;
         [connection.poll_timeout(), connection.paced_until(now)].into_iter().flatten().min()

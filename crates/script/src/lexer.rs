@@ -42,7 +42,7 @@ impl Token {
     }
 }
 
-/// All words of `source`, the last of them [`Token::End`].
+/// Returns all words of `source`, the last of them [`Token::End`].
 pub fn tokens(source: &str) -> Result<Vec<(Token, Place)>, SyntaxError> {
     let mut lexer = Lexer { rest: source, place: Place { line: 1, column: 1 } };
     let mut all = Vec::new();

@@ -209,7 +209,7 @@ impl<'a> Runner<'a> {
         self.settings.ip
     }
 
-    /// When `when` is, at the earliest and the latest.
+    /// Returns the earliest and the latest time of `when`.
     fn span(&self, when: When) -> (Time, Time) {
         let from = |relative: bool| if relative { self.base } else { Time::ZERO };
         match when {
@@ -329,7 +329,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// In the script's numbers.
+    /// Returns the packet with the script's numbers.
     fn shown(&self, sent: &Sent) -> Sent {
         Sent { segment: self.numbers.show(&sent.segment), ..*sent }
     }

@@ -1,4 +1,4 @@
-//! When each of a row of things next has something to do.
+//! Times at which each place of a row next has something to do.
 //!
 //! A tree of minima over an array, eight children to a node: each entry of an inner node is the least of the eight below it. Places stand in
 //! the order of the row, so of those that are due the one furthest to the left is found first: that is the tie rule. Eight times fill a
@@ -22,7 +22,7 @@ pub struct Due {
 /// Children of a node.
 const FAN: usize = 8;
 
-/// For each child the least time below it.
+/// Node of the tree: the least time below each child.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Node([Time; FAN]);
@@ -111,7 +111,7 @@ impl Due {
             return None;
         }
         let (mut node, mut from) = (self.leaves + place / FAN, place % FAN);
-        // Up to where something to the right is due ...
+        // Climb to a node where something to the right is due ...
         let mut child = loop {
             // Beyond the last node that is needed nothing is due.
             if let Some(child) = self.tree.get(node).and_then(|entries| entries.next(from, until)) {

@@ -16,7 +16,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One more packet, of `bytes`.
+    /// Counts a packet of `bytes`.
     #[inline]
     pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
@@ -153,7 +153,7 @@ impl Ledger {
         self.packet_event(now, id, packets, EventKind::Dropped(reason), link);
     }
 
-    /// There is a second packet like `packet`.
+    /// Counts a second packet like `packet`.
     fn duplicated(&mut self, packet: &Packet) {
         self.in_network += 1;
         self.in_network_max = self.in_network_max.max(self.in_network);

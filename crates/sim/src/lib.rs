@@ -34,7 +34,7 @@ pub enum Error {
     NoRoute {
         /// The number of the flow.
         flow: usize,
-        /// Its group in the file.
+        /// Group of the flow in the file.
         group: String,
         /// The node it starts at.
         from: String,
@@ -43,12 +43,12 @@ pub enum Error {
     },
     /// The caller asked to stop.
     Cancelled {
-        /// How far the run had come.
+        /// Time that the run had reached.
         at: Time,
     },
     /// The store of the series has no room left.
     Recording {
-        /// How far the run had come.
+        /// Time that the run had reached.
         at: Time,
         /// Reason that the store gives.
         why: String,

@@ -20,7 +20,7 @@ use crate::stage::endpoint::Agent;
 /// Events between two calls of a progress callback: some milliseconds.
 const STEPS_PER_CALL: u64 = 20_000;
 
-/// How far a run is.
+/// Progress of a run.
 pub struct Progress<'a>(&'a World);
 
 impl Progress<'_> {

@@ -6,7 +6,7 @@ use longfat_record::trace::Trace;
 
 use crate::Error;
 
-/// How far a run is. There is none.
+/// Progress of a run. There is none.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Virtual time.
@@ -51,7 +51,7 @@ pub mod check {
         vec![Finding { what: "Linux".to_owned(), found: std::env::consts::OS.to_owned(), is_good: false }]
     }
 
-    /// Nothing of this machine matters.
+    /// Returns no facts: nothing of this machine matters.
     pub fn facts() -> Vec<(String, String)> {
         Vec::new()
     }

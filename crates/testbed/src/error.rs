@@ -11,12 +11,12 @@ pub enum Error {
     Unsupported {
         /// The key of the experiment.
         key: String,
-        /// In words.
+        /// Feature in words.
         what: String,
     },
     /// A right is missing.
     NotPermitted {
-        /// Each that is.
+        /// Requirements that are missing.
         missing: Vec<String>,
     },
     /// Another testbed is running.

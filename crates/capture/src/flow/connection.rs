@@ -76,7 +76,7 @@ impl Connection {
             && (was_closed || self.is_established || self.directions[side].handshake.isn.is_none())
     }
 
-    /// One more packet of it.
+    /// Adds a packet.
     pub fn add(&mut self, packet: &Packet) {
         let side = usize::from(packet.from != self.ends[0]);
         self.packets += 1;

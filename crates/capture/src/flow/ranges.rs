@@ -47,7 +47,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// One more, behind all others.
+    /// Adds a range behind all others.
     pub fn push(&mut self, range: Range) {
         if self.list.len() == MOST {
             self.list.pop_front();

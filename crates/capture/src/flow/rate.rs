@@ -1,4 +1,4 @@
-//! How fast a connection was, and its bottleneck.
+//! Rates of a connection and of its bottleneck.
 
 use super::connection::{Connection, Point};
 use super::direction::{Direction, Rate, Trains};

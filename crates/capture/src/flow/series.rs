@@ -54,9 +54,9 @@ impl Bin {
 #[derive(Clone, Debug)]
 pub struct Series {
     start: Option<i64>,
-    /// In ns.
+    /// Width of a bin, in ns.
     pub width: i64,
-    /// In order of time.
+    /// Bins in order of time.
     pub bins: Vec<Bin>,
 }
 
@@ -91,7 +91,7 @@ impl Series {
 }
 
 impl Series {
-    /// All round trips were too long by this.
+    /// Shortens all round trips, which were too long by `by`.
     pub fn shorten(&mut self, by: i64) {
         for bin in self.bins.iter_mut().filter(|bin| bin.rtts > 0) {
             bin.rtt_sum -= by * i64::from(bin.rtts);
@@ -109,7 +109,7 @@ impl Series {
 }
 
 impl Bin {
-    /// One more round trip, in ns.
+    /// Adds a round trip, in ns.
     pub fn rtt(&mut self, rtt: i64) {
         self.rtt_min = if self.rtts == 0 { rtt } else { self.rtt_min.min(rtt) };
         self.rtt_max = self.rtt_max.max(rtt);

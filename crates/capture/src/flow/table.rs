@@ -124,7 +124,7 @@ impl Table {
     }
 }
 
-/// From `start` to `time`, both by a clock that may say anything.
+/// Returns the time from `start` to `time`, both by a clock that may be arbitrarily wrong.
 pub fn since(start: i64, time: i64) -> i64 {
     time.saturating_sub(start).clamp(-SPAN, SPAN)
 }

@@ -39,7 +39,7 @@ impl<'a> Headers<'a> {
             time_to_live: TTL,
             source: from.0.octets(),
             destination: to.0.octets(),
-            // Not fragmented, and never: the identification then says nothing (RFC 6864 section 4.1).
+            // Packets are never fragmented. The identification then means nothing (RFC 6864 section 4.1).
             dont_fragment: true,
             ecn: match row.ecn {
                 Ecn::NotEct => IpEcn::ZERO,

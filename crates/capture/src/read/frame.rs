@@ -1,4 +1,4 @@
-//! From a frame to the TCP segment in it: link layers, tags and labels, IPv4 and IPv6, options.
+//! Frames, down to their TCP segment: link layers, tags and labels, IPv4 and IPv6, options.
 //!
 //! Everything may be cut short (snapped) and nothing is trusted: what cannot be read is a [`Skip`], never a panic.
 
@@ -19,7 +19,7 @@ impl Address {
         };
         Address(ip.to_bits(), port)
     }
-    /// All of it, in numbers.
+    /// Returns the address and the port as numbers.
     pub(crate) fn words(self) -> [u64; 3] {
         [(self.0 >> 64) as u64, self.0 as u64, self.1.into()]
     }
@@ -63,7 +63,7 @@ impl Options {
 
 #[cfg(test)]
 impl Options {
-    /// With these SACK blocks.
+    /// Adds these SACK blocks.
     pub fn with_sack(mut self, blocks: &[(u32, u32)]) -> Options {
         self.count = blocks.len() as u8;
         self.blocks[..blocks.len()].copy_from_slice(blocks);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Files that are read together.
 pub struct Joined {
-    /// Each of them.
+    /// Inputs that are joined.
     pub inputs: Vec<Input>,
     heads: Vec<Option<Packet>>,
     size: u64,

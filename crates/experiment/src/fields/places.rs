@@ -15,7 +15,7 @@ const MOST: usize = 3;
 struct Place {
     /// The keys that lead to them, from the root.
     keys: Vec<&'static str>,
-    /// If they are variants, the key that says which, and what it says.
+    /// Key that names the variant, and its values, if they are variants.
     case: Option<(&'static str, Vec<&'static str>)>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Each key, with all places where it is right.
+/// Returns each key, with all places where it is right.
 fn all() -> BTreeMap<&'static str, Vec<Place>> {
     let mut found = Found::default();
     found.table(root(), &Place { keys: vec![], case: None });
@@ -99,7 +99,7 @@ impl Found {
         });
     }
 
-    /// Goes into a table, unless it is in it.
+    /// Enters a table, unless it is in it already.
     fn once(&mut self, table: *const (), go: impl FnOnce(&mut Self)) {
         if !self.above.contains(&table) {
             self.above.push(table);

@@ -93,13 +93,13 @@ fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
     [written, in_file, in_lines].into_iter().chain(drawn).collect()
 }
 
-/// From a time on, a rate.
+/// Returns the fields of a rate from a time on.
 pub fn rate_step() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("rate", Kind::Rate));
     &TABLE
 }
 
-/// From a time on, a delay.
+/// Returns the fields of a delay from a time on.
 pub fn delay_step() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("delay", DELAY));
     &TABLE

@@ -87,7 +87,7 @@ fn groups(view: &View<'_>, flows: &[Flow]) -> Result<Vec<String>, Fault> {
     Ok(all)
 }
 
-/// Each class of the queues in front of the links gets packets from somebody, at one link at least of those that the same text is of.
+/// Checks that each class of the queues in front of the links gets packets, on at least one of the links that share its text.
 pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
     let by_names: Vec<usize> = (0..fronts.len()).filter(|&i| has_names(&network.links[i].queue.params)).collect();
     if by_names.is_empty() {
@@ -151,7 +151,7 @@ fn look<'a>(params: &Params, view: &View<'a>, parties: &[Party<'_>], met: &mut B
     }
 }
 
-/// Whose packets come to each link.
+/// Returns the senders and receivers of the packets that come to each link.
 fn parties<'a>(network: &'a Network, flows: &'a [Flow]) -> Vec<Vec<Party<'a>>> {
     let routes = Routes::new(network);
     let mut paths = BTreeMap::new();

@@ -75,7 +75,7 @@ impl End {
     }
 }
 
-/// Every `[[flow]]` of the file, checked but for its routes.
+/// Returns every `[[flow]]` of the file, checked but for its routes.
 pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration, seed: u64) -> Result<Vec<Group<'a>>, Fault> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut names = BTreeSet::new();
@@ -98,7 +98,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     if view.get("count").is_none()
         && let Some(key) = ["from", "to"].into_iter().find(|key| view.items(key).len() > 1)
     {
-        // With a `count`, fewer than there are hosts is meant: the number of senders is swept.
+        // A `count` below the number of hosts is intended: the number of senders may be swept.
         let hosts = view.items(key).len();
         let fault = view.fault(key, format!("{hosts} hosts for 1 connection: those after the first would have none"));
         return Err(fault.help(format!("say how many connections there are, such as `count = {hosts}`")));
@@ -116,7 +116,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
         }
     };
     if view.get("count").is_none() && streams > 1 && said.stagger != When::At(Duration::ZERO) {
-        // With a `count` of 1, others may be meant: it is swept.
+        // A `count` of 1 is intended: it may be swept.
         let fault = view.fault("stagger", format!("the {streams} streams of one sender start together: nothing is apart"));
         return Err(fault.help(format!("for {streams} senders one after the other, `count = {streams}` instead of `streams`")));
     }
@@ -196,7 +196,7 @@ fn starts(view: &View<'_>, name: &str, said: Starts, count: u64, duration: Durat
     }
 }
 
-/// When the senders of the group `name` start, one after the other.
+/// Returns the starts of the senders of the group `name`, one after the other.
 fn drawn(name: &str, said: Starts, seed: u64) -> impl Iterator<Item = Duration> {
     let time = move |when: When, what: &str, sender: u64| match when {
         When::At(time) => time,
@@ -371,7 +371,7 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Every connection, in the order of the file. Where no link is marked as the bottleneck, marks one.
+/// Returns every connection, in the order of the file. If no link is marked as the bottleneck, marks one.
 pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Flow>, Fault> {
     let routes = Routes::new(network);
     let mut found = BTreeMap::new();

@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Every name a flow can be from or to.
+    /// Returns every name that a flow can be from or to.
     pub fn host_names(&self) -> Vec<&str> {
         let hosts = self.network.nodes.iter().filter(|n| n.is_host()).map(|n| n.name.as_str());
         let mut names: Vec<&str> = self.sides.iter().map(|side| side.name).chain(hosts).collect();

@@ -56,7 +56,7 @@ pub fn offload(view: &View<'_>, profile: Option<&Profile>, nic: Option<Nic>) -> 
     }))
 }
 
-/// How its interface interrupts, where it has no processor.
+/// Returns the interrupts of its interface, if it has no processor.
 pub fn interrupts(view: &View<'_>, profile: Option<&Profile>) -> Result<Option<Interrupts>, Fault> {
     let gro_max_size = view.integer("gro_max_size")?.or(profile.map(|profile| profile.gro_max_size));
     let rx_frames = view.integer("rx_frames")?;

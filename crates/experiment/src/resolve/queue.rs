@@ -51,7 +51,7 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
                 droptail(if bottlenecks[i] && !is_limited { Capacity::Bdp(1.0) } else { UNLIMITED })
             }
         };
-        // They are in the order of the nodes.
+        // Hosts are in the order of the nodes.
         let nic = hosts.binary_search_by_key(&link.from, |host| host.node).ok().and_then(|host| hosts[host].nic);
         if let Some(Nic { txqueuelen, .. }) = nic {
             let transmit_queue = droptail(Capacity::Packets(txqueuelen));

@@ -82,7 +82,7 @@ fn packets(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     Err(measured(file).fault("packets", what).expected(expected).help(MOST_SAID))
 }
 
-/// At most an ACK for each data packet.
+/// Checks the ACKs that are recorded: at most one per data packet.
 fn acks(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     let rows: f64 = if experiment.measure.acks { cost::packets(experiment).sum() } else { 0.0 };
     let bytes = rows * (columns::acks().len() as u64 * VALUE) as f64;

@@ -35,7 +35,7 @@ fn what_it_can_do_is_run() {
     let document = Document::parse(&text, "file.toml").unwrap_or_else(|e| panic!("{e}"));
     let run = document.run_by(0, Some(&BENCH)).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(run.backend.name, "bench");
-    // Who runs it is part of what a run is.
+    // The backend is part of a run's identity.
     assert_ne!(run.hash, document.run(0).unwrap().hash);
 }
 

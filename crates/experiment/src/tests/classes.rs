@@ -54,7 +54,7 @@ fn a_flow_has_its_codepoint_by_name_or_number() {
     assert_eq!((again.experiment.flows[0].dscp, again.hash), (Dscp::parse("AF41").unwrap(), run.hash));
 }
 
-/// Two pairs of hosts; what they send is `flows`.
+/// Resolves two pairs of hosts with the flows `flows`.
 fn of_two_pairs(queue: &str, flows: &str) -> Result<Run, String> {
     let text = text(queue, "").replace("[path]\n", "[path]\npairs = 2\n").replace("[[flow]]\nname = \"a\"\n", flows);
     Document::parse(&text, "classes.toml").and_then(|document| document.run(0)).map_err(|error| error.to_string())

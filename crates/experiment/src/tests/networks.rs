@@ -270,7 +270,7 @@ duration = "10 s"
 "#;
     let experiment = resolve(text);
     let seen: Vec<_> = experiment.flows.iter().map(|f| (f.stream_of, f.from, f.start.as_secs_f64(), f.stop.is_some())).collect();
-    // Both ends in turn by sender: all streams of one go between the same hosts, and start together.
+    // Both ends alternate by sender: all streams of one go between the same hosts, and start together.
     let (a, b) = (seen[0].1, seen[3].1);
     assert_ne!(a, b);
     let expected = [

@@ -112,7 +112,7 @@ fn what_decides_is_read() {
     assert_eq!((search.axis, search.metric, search.bound, search.is_floor), (1, metrics[1], 0.98, true));
     assert_eq!(d.run_count(), 2 * 11 * 50);
     assert_eq!((d.choice(0), d.choice(12)), (vec![0, 0], vec![1, 1]));
-    // It changes no run.
+    // The change leaves every run as it is.
     let plain = document("repeats = 50", "count = { sweep = [1, 2] }\nwindow = { between = [\"1 KiB\", \"1 MiB\"], ratio = 2 }");
     assert_eq!(d.run(77).unwrap().hash, plain.run(77).unwrap().hash);
 }

@@ -1,4 +1,4 @@
-//! Which runs a sweep has, and in what order.
+//! Runs of a sweep, and their order.
 
 use super::super::Document;
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ fn repeats_differ_in_the_seed_alone() {
     let mut second = runs[1].experiment.clone();
     second.seed = 7;
     assert_eq!(second, runs[0].experiment);
-    // More repeats keep the identity of the runs there were.
+    // More repeats keep the identities of the earlier runs.
     let more = document("seed = 7\nrepeats = 4", "count = { sweep = [1, 2] }");
     assert_eq!(more.run(4).unwrap().hash, runs[3].hash);
 }
@@ -167,7 +167,7 @@ proptest! {
     }
 }
 
-/// Every name that a key of the file can give an axis.
+/// Collects every name that a key of the file can give an axis.
 fn keys(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
     match schema {
         serde_json::Value::Object(entries) => {

@@ -107,7 +107,7 @@ fn volume(delivered: Option<Time>) -> Case {
     dumbbell("", "", "traffic = { kind = \"ttcp\", volume = \"2 MB\" }", "").with(|trace| trace.flows[0].delivered_all = delivered)
 }
 
-/// For each warning the case in which it is given, with a part of what it says, and the case in which it is not.
+/// Returns, for each warning, the case in which it is given, with a part of its message, and the case in which it is not.
 fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
     let fast = |window: &str| dumbbell("", "", window, "");
     vec![
@@ -295,7 +295,7 @@ fn l4s(keys: &str, count: u32, control: &str) -> Case {
     dumbbell(&queue, "", &format!("count = {count}\ncongestion_control = \"{control}\""), "")
 }
 
-/// For so many microseconds, in front of a queue of 20 ms.
+/// Returns a case with a stall of `us` microseconds, in front of a queue of 20 ms.
 fn stalled(us: u64) -> Case {
     in_real_time(RealTime { late_max: Time::ZERO + Duration::from_micros(us), ..RealTime::default() })
 }
@@ -305,7 +305,7 @@ fn in_real_time(real: RealTime) -> Case {
     plain().with(|trace| trace.real_time = Some(RealTime { handed_over: 10_000, ..real }))
 }
 
-/// With so much in flight.
+/// Returns a case with `in_flight` bytes in flight.
 fn window(in_flight: u64) -> Case {
     dumbbell("", "", "window = \"100000 bytes\"", "").with(|trace| {
         trace.real_time = Some(RealTime { handed_over: 10_000, ..RealTime::default() });
@@ -320,7 +320,7 @@ fn two_hosts() -> Case {
 }
 
 impl Case {
-    /// With another rate of the links called so.
+    /// Returns the case with another rate of the links called `name`.
     fn rated(mut self, name: &str, bps: u64) -> Self {
         for link in self.experiment.network.links.iter_mut().filter(|link| link.name.starts_with(name)) {
             link.rate = longfat_core::units::Rate::from_bps(bps);
@@ -328,7 +328,7 @@ impl Case {
         self
     }
 
-    /// With a bottleneck of so much, and so long.
+    /// Returns the case with a bottleneck of this rate and this delay.
     fn stretched(mut self, bps: u64, milliseconds: u64) -> Self {
         for link in &mut self.experiment.network.links {
             link.rate = longfat_core::units::Rate::from_bps(bps);

@@ -110,7 +110,7 @@ impl PyTrace {
         Ok((digest, Some(dict)))
     }
 
-    /// How many rows a table has, and in how many pieces they can be had.
+    /// Returns the number of rows of a table, and of pieces in which they can be had.
     fn pieces(&self, name: &str) -> PyResult<(usize, usize)> {
         visit(&self.trace, name, Pieces)
     }
@@ -124,7 +124,7 @@ impl PyTrace {
         Ok(part.to_python(py))
     }
 
-    /// From what [`PyTrace::stored`] gave, each table in any number of pieces, and the run as resolved.
+    /// Restores a trace from the output of [`PyTrace::stored`], each table in any number of pieces, and the run as resolved.
     #[staticmethod]
     fn restore(resolved: &str, stored: &Bound<'_, PyDict>) -> PyResult<Self> {
         restored(experiment_of(resolved)?, &mut |name, with| {
@@ -144,7 +144,7 @@ pub fn experiment_of(resolved: &str) -> PyResult<Experiment> {
     Ok(restore(&resolved, Arc::new(Disk)).map_err(error)?.experiment)
 }
 
-/// Every column of results, by table: a list of {name, stored, unit, doc, form, is_shown}.
+/// Returns every column of results, by table: a list of {name, stored, unit, doc, form, is_shown}.
 #[pyfunction(name = "columns")]
 pub fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);

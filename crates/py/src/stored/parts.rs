@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sha2::{Digest, Sha256};
 
-/// All of a table, as arrays.
+/// Visitor that returns all of a table, as arrays.
 pub struct Whole<'py>(pub Python<'py>);
 
 impl<'py> Visit for Whole<'py> {
@@ -37,7 +37,7 @@ pub fn whole<'py, R: Clone + 'static>(
     Ok(dict)
 }
 
-/// How many cells a table has.
+/// Visitor that counts the cells of a table.
 pub struct Size;
 
 impl Visit for Size {
@@ -47,7 +47,7 @@ impl Visit for Size {
     }
 }
 
-/// How many rows and pieces a table has.
+/// Visitor that counts the rows and pieces of a table.
 pub struct Pieces;
 
 impl Visit for Pieces {

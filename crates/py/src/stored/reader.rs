@@ -19,7 +19,7 @@ use std::vec::IntoIter;
 
 /// Calls what it is given with the rows of a table, as often as it has pieces.
 pub type Tables<'a> = dyn FnMut(&str, &mut Rows<'_>) -> PyResult<()> + 'a;
-/// Is given a table, and which of its rows.
+/// Function that is given a table, and which of its rows.
 pub type Rows<'a> = dyn FnMut(&Columns, Range<usize>) -> PyResult<()> + 'a;
 
 /// The trace in tables.
@@ -123,7 +123,7 @@ pub enum Kept {
 pub type Columns = HashMap<String, Kept>;
 
 impl Kept {
-    /// How many rows it has.
+    /// Returns the number of its rows.
     pub fn len(&self) -> usize {
         match self {
             Kept::Cells(cells) => cells.len(),
@@ -132,7 +132,7 @@ impl Kept {
         }
     }
 
-    /// These rows of it go into a digest.
+    /// Adds these rows to a digest.
     pub fn digest(&self, rows: Range<usize>, digest: &mut Sha256) {
         let mut bytes = Vec::with_capacity(8 * rows.len());
         match self {

@@ -10,16 +10,16 @@ use longfat_model::route::Routes;
 use longfat_model::{Experiment, Flow};
 use longfat_tcp::window_sizing::bounds;
 
-/// Which values a metric may have. One that has none is NaN; no metric is ever infinite.
+/// Bound of a metric's values. A metric without a value is NaN; no metric is ever infinite.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
-    /// From 0 to 1.
+    /// Values from 0 to 1.
     Share,
-    /// From -1 to 1.
+    /// Values from -1 to 1.
     Balance,
-    /// From 0.
+    /// Values from 0.
     NotNegative,
-    /// From 0 to what the slowest link of each path carries of payload, in bit/s.
+    /// Values from 0 to the payload rate of the slowest link of each path, in bit/s.
     Goodput,
 }
 

@@ -53,7 +53,7 @@ fn share_of(experiment: &Experiment, trace: &Trace, limit: Option<LimitedBy>) ->
     if of_all > 0.0 { (of_it / of_all).min(1.0) } else { f64::NAN }
 }
 
-/// How long the flow lived after `from`, in seconds.
+/// Returns the lifetime of the flow after `from`, in seconds.
 fn life_s(flow: &FlowRecord, from: Time, trace: &Trace) -> Option<f64> {
     let end = flow.acked_all.or(flow.gave_up).unwrap_or(trace.end);
     flow.established.map(|established| established.max(from)).filter(|from| *from <= end).map(|from| end.since(from).as_secs_f64())

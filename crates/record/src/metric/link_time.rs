@@ -81,7 +81,7 @@ fn each(experiment: &Experiment, trace: &Trace, part: fn(&Split) -> f64) -> Vec<
     (0..trace.links.len()).map(|i| (Scope::Link(i), share(i))).collect()
 }
 
-/// For each link, the seconds that data which arrived again took on it.
+/// Returns, for each link, the seconds that duplicate data took on it.
 fn duplicates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     let mut seconds = vec![0.0; trace.links.len()];
     let routes = Routes::new(&experiment.network);

@@ -50,7 +50,7 @@ pub enum Scope {
 
 /// One metric.
 pub struct Metric {
-    /// Its column in the results; ends with the unit where there is one.
+    /// Column in the results; ends with the unit where there is one.
     pub name: &'static str,
     /// `bit/s`, `s`, `MHz/(Mbit/s)`, `byte`, or `1` for a share.
     pub unit: &'static str,
@@ -195,7 +195,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { f64::NAN }
 }
 
-/// How long the measured span is, in seconds.
+/// Returns the length of the measured span, in seconds.
 fn span_s(trace: &Trace) -> f64 {
     trace.span.1.since(trace.span.0).as_secs_f64()
 }
@@ -227,7 +227,7 @@ fn of_intervals(experiment: &Experiment, trace: &Trace, of: fn(&[f64]) -> f64) -
     scopes.into_iter().zip(values).collect()
 }
 
-/// Least and greatest of `values`; NaN when any is NaN or there are none.
+/// Returns the least and the greatest of `values`; NaN when any is NaN or there are none.
 fn extremes(values: &[f64]) -> (f64, f64) {
     if values.is_empty() || values.iter().any(|v| v.is_nan()) {
         return (f64::NAN, f64::NAN);

@@ -68,7 +68,7 @@ fn longest(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
 
 fn of_link(_: &Experiment, trace: &Trace, i: usize) -> f64 {
     let link = &trace.links[i];
-    // Behind a switch what waits is cells.
+    // Cells, not packets, wait behind a switch.
     let departed = link.cells.as_ref().map_or(link.packets_transmitted_in_span, |cells| cells.transmitted_in_span);
     ratio(link.queue_mean_packets * span_s(trace), departed as f64)
 }

@@ -286,7 +286,7 @@ fn streams() -> (Experiment, Trace) {
     (e, trace)
 }
 
-/// Each sample of the flows, with its number.
+/// Calls `with` for each sample of the flows, with its number.
 fn change(trace: &mut Trace, with: &dyn Fn(usize, &mut FlowSample)) {
     let mut rows: Vec<FlowSample> = trace.flow_series.iter().collect();
     rows.iter_mut().enumerate().for_each(|(i, sample)| with(i, sample));
@@ -323,7 +323,7 @@ fn a_write_waits_as_long_as_the_buffer_takes_to_empty() {
     assert!((value("write_delay_mean_s", Scope::Flow(1), &e, &trace) - 30.0 * 17.0 / 4500.0).abs() < 1e-12);
     trace.flow_series = Series::default();
     assert!(value("write_delay_mean_s", Scope::Flow(1), &e, &trace).is_nan());
-    // It is of flows that write at a rate of their own alone.
+    // The metric has values only for flows that write at a rate of their own.
     let of = REGISTRY.iter().find(|metric| metric.name == "write_delay_mean_s").unwrap();
     assert_eq!((of.compute)(&e, &trace).len(), 1);
 }
@@ -374,7 +374,7 @@ fn bandwidth_is_fair_to_memory() {
         (value("memory_proportion", Scope::Sender(0), &e, &even), value("memory_proportion", Scope::Sender(9), &e, &even)),
         (1.0, 1.0)
     );
-    // All the same: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
+    // Equal goodputs: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
     let same = trace([1_000_000; 2]);
     assert!((value("memory_proportion", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
     assert!((value("memory_proportion", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
@@ -510,7 +510,7 @@ fn nothing_is_infinite() {
     assert_eq!(impossible(&e, &short), Vec::<String>::new());
     assert_eq!(value("effective_throughput", Scope::Run, &e, &short), 0.5);
     assert_eq!((value("duplicate_share", Scope::Link(0), &e, &short), value("good_share", Scope::Link(0), &e, &short)), (0.5, 0.0));
-    // Nothing arrived: there is no bit to say a price of.
+    // Nothing arrived, so no bit has a cost.
     let silent = Trace { flows: vec![flow(0), flow(0)], ..short.clone() };
     assert!(value("mhz_per_mbps", Scope::Run, &e, &silent).is_nan());
     let empty = trace((at(2), at(2)));

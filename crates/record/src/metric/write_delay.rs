@@ -1,4 +1,4 @@
-//! How long what an application writes is under way.
+//! Delay of data from the application's write to its acknowledgment.
 
 use super::{Bound, Metric, Scope, each_sample, measured_while, ratio};
 use crate::trace::{FlowSample, Trace};

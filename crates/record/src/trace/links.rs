@@ -18,13 +18,13 @@ pub struct LinkTotals {
     pub dropped: u64,
     /// Packets that an ACK filter removed; `dropped` has them as well.
     pub filtered: u64,
-    /// How long it has been busy.
+    /// Time for which it has been busy.
     pub busy: Duration,
     /// Integrals over time of packets and bytes queued, in ps.
     pub waited: (u128, u128),
     /// The quantiles [`QUANTILES`] of what its packets waited, of a bottleneck.
     pub waits: Option<[Duration; 3]>,
-    /// From a switch.
+    /// Cells at its output port, if it comes from a switch.
     pub cells: Option<CellTotals>,
 }
 
@@ -43,7 +43,7 @@ pub fn mean(span: Duration, from: u128, to: u128) -> f64 {
 }
 
 impl CellRecord {
-    /// Over a run that ended with the totals `end`, and a measured span that began and ended with `from` and `to`.
+    /// Returns the record over a run that ended with the totals `end`, and a measured span that began and ended with `from` and `to`.
     #[must_use]
     pub fn of(end: &CellTotals, from: &CellTotals, to: &CellTotals) -> Self {
         CellRecord {

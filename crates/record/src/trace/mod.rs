@@ -49,7 +49,7 @@ pub struct Trace {
     pub packets: Vec<PacketEvent>,
     /// Senders as each of their ACKs finds them, in order of time, then flow.
     pub acks: Vec<AckSample>,
-    /// When the run ended, in virtual time.
+    /// End of the run, in virtual time.
     pub end: Time,
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
     /// last delivery of a measured flow (or the end of the run). Measured flows are the ttcp flows, or all if there is none.
@@ -107,15 +107,15 @@ pub const LATE: [f64; 3] = [0.5, 0.99, 0.999];
 /// Record of one flow over the whole run. Byte counts are payload bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowRecord {
-    /// When it begins.
+    /// Start of the flow.
     pub start: Time,
-    /// When the handshake ended at the sender.
+    /// End of the handshake at the sender.
     pub established: Option<Time>,
-    /// When the receiver's application had every byte and the end of the stream (`ttcp -r`).
+    /// Time when the receiver's application had every byte and the end of the stream (`ttcp -r`).
     pub delivered_all: Option<Time>,
-    /// When the sender knew all of it to be acknowledged (`ttcp -t` after close).
+    /// Time when the sender knew all of it to be acknowledged (`ttcp -t` after close).
     pub acked_all: Option<Time>,
-    /// When one end gave the connection up, since nothing answered.
+    /// Time when one end gave the connection up, since nothing answered.
     pub gave_up: Option<Time>,
     /// In-order bytes given to the receiving application.
     pub bytes_delivered: u64,

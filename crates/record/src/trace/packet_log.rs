@@ -1,4 +1,4 @@
-//! Which packets are recorded, and the rows of them: one code for every backend.
+//! Log of packets: the choice of recorded packets and their rows, in one code for every backend.
 
 use longfat_core::packet::{Segment, flags};
 
@@ -32,7 +32,7 @@ impl Offsets {
     pub fn sent(&mut self, end: u64) {
         self.sent = self.sent.max(end);
     }
-    /// How far it was sent: the next offset.
+    /// Returns the next offset to be sent.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.sent

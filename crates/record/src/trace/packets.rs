@@ -58,7 +58,7 @@ pub enum PacketKind {
     Queued,
     /// A queue marked the packet CE.
     Marked,
-    /// It is lost.
+    /// The packet is lost.
     Dropped(DropReason),
 }
 
@@ -75,12 +75,12 @@ impl PacketKind {
         (PacketKind::Delivered, "delivered", "it reached the protocol at its other end"),
     ];
 
-    /// Every kind: the others, then a drop for each reason.
+    /// Returns every kind: the others, then a drop for each reason.
     pub fn all() -> impl Iterator<Item = PacketKind> {
         let drops = DropReason::ALL.iter().map(|reason| PacketKind::Dropped(*reason));
         Self::OTHERS.iter().map(|(kind, ..)| *kind).chain(drops)
     }
-    /// Its word in results.
+    /// Returns its word in results.
     pub fn word(self) -> &'static str {
         if let PacketKind::Dropped(reason) = self { reason.event() } else { self.other().1 }
     }

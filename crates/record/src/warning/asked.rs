@@ -25,7 +25,7 @@ pub struct Asked<'a> {
     ways: OnceCell<BTreeMap<(usize, usize), Way>>,
 }
 
-/// There and back.
+/// Path there and back.
 pub struct Way {
     /// The links there, in order.
     pub there: Vec<usize>,
@@ -38,12 +38,12 @@ pub struct Way {
 }
 
 impl<'a> Asked<'a> {
-    /// Looks at `experiment`, which is run so many times.
+    /// Looks at `experiment`, which is run `repeats` times.
     pub fn new(experiment: &'a Experiment, repeats: u64) -> Self {
         Asked { experiment, repeats, names: OnceCell::new(), ways: OnceCell::new() }
     }
 
-    /// Its one-way links.
+    /// Returns its one-way links.
     pub fn links(&self) -> &'a [Link] {
         &self.experiment.network.links
     }

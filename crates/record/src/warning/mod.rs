@@ -48,9 +48,9 @@ pub struct Warning {
     pub check: Check,
 }
 
-/// When a warning can be known. Each gives a sentence for each thing it found, such as a flow.
+/// Time at which a warning can be known. Each check gives a sentence for each thing it found, such as a flow.
 pub enum Check {
-    /// Before the run, from what is asked.
+    /// Before the run, from the experiment.
     Before(fn(&Asked<'_>) -> Vec<String>),
     /// After the run.
     After(fn(&Asked<'_>, &Trace) -> Vec<String>),
@@ -105,7 +105,7 @@ pub fn before(experiment: &Experiment, repeats: u64) -> Vec<Given<String>> {
     REGISTRY.iter().flat_map(|warning| alike(warning, found(warning))).collect()
 }
 
-/// All that is to be told of a run that left `trace`.
+/// Returns all warnings about a run that left `trace`.
 pub fn of(experiment: &Experiment, trace: &Trace) -> Vec<Given<String>> {
     let asked = Asked::new(experiment, 1);
     let found = |warning: &Warning| match warning.check {

@@ -26,7 +26,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     let endless = flows.filter(|(_, (flow, _))| flow.traffic.rank() == Rank::Endless && flow.stop.is_none() && sends_more_than(flow, 0.0));
     let is_marked = trace.links.iter().any(|link| link.marks > 0);
     let told = endless.filter_map(|(i, (flow, record))| {
-        // Who has the path's rate without a loss is not short of time.
+        // A flow at the path's rate without a loss is not short of time.
         if is_held(flow, record) || holds_back(asked, trace, flow) {
             return None;
         }

@@ -20,7 +20,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Its word in results.
+    /// Returns its word in results.
     pub const fn word(self) -> &'static str {
         match self {
             Verdict::Valid => "valid",

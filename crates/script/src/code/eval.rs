@@ -260,7 +260,7 @@ fn call(name: &str, mut arguments: Vec<Value>) -> Result<Value, Stop> {
 }
 
 impl Value {
-    /// How deep lists are nested in it, and how many values it holds with those.
+    /// Returns the depth to which lists are nested in it, and the number of values it holds with those.
     fn extent(&self) -> (usize, usize) {
         let Value::List(all) = self else { return (0, 1) };
         let inner = all.iter().map(Value::extent);

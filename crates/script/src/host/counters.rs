@@ -42,7 +42,7 @@ impl Counters {
         }
     }
 
-    /// Something may have happened to `connection`.
+    /// Takes in an event of `connection`, if there was one.
     pub fn follow(&mut self, now: Time, connection: &Connection) {
         let (unacked, _) = connection.unacked();
         let timeouts = connection.stats().timeouts;

@@ -177,7 +177,7 @@ impl Parser {
         Ok(len)
     }
 
-    /// After `<`, to `>`. What is not supported is `Err`.
+    /// Parses the options after `<`, to `>`. An unsupported option is `Err`.
     fn options(&mut self, segment: &mut Segment, inject: bool) -> Result<Result<Options, String>, SyntaxError> {
         if *self.peek() == Token::Ellipsis {
             let place = self.place();

@@ -17,7 +17,7 @@ pub struct InputId(u32);
 pub struct Input {
     /// The stage it leads to, by its place in the order of a sweep.
     pub to: usize,
-    /// Its number among the inputs of that stage, if that is a host or a port.
+    /// Number among the inputs of that stage, if that is a host or a port.
     pub at: usize,
     /// The link by which packets come; `None` if an endpoint sends them.
     pub from: Option<u32>,
@@ -28,7 +28,7 @@ pub struct Input {
     /// The order of what comes at one time: the number of the link by which it comes, or that of the endpoint that sends it, after all
     /// links.
     pub rank: u32,
-    /// With random ties, if the rank is that of a link.
+    /// Random tie-break, with random ties, if the rank is that of a link.
     pub tie: Option<Box<Tie>>,
 }
 
@@ -74,18 +74,18 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// One more input.
+    /// Adds an input.
     pub fn add(&mut self, input: Input) -> InputId {
         self.all.push(input);
         InputId(self.all.len() as u32 - 1)
     }
 
-    /// All inputs, in order.
+    /// Returns all inputs, in order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Input> {
         self.all.iter_mut()
     }
 
-    /// All inputs with their numbers, in order.
+    /// Returns all inputs with their numbers, in order.
     pub fn iter(&self) -> impl Iterator<Item = (InputId, &Input)> {
         self.all.iter().enumerate().map(|(number, input)| (InputId(number as u32), input))
     }
@@ -100,7 +100,7 @@ impl Inputs {
         input.line.push(id, packets);
     }
 
-    /// All packets of `line` will come by the input `to`.
+    /// Appends all packets of `line` to the input `to`.
     #[inline]
     pub fn append(&mut self, to: InputId, line: &mut Line, packets: &mut Packets) {
         let input = &mut self.all[to.0 as usize];

@@ -34,7 +34,7 @@ impl Batch {
         self.arrivals.push(arrival);
     }
 
-    /// How many arrivals there are.
+    /// Returns the number of arrivals.
     pub fn len(&self) -> usize {
         self.arrivals.len()
     }

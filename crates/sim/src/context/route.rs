@@ -15,7 +15,7 @@ use crate::Error;
 /// The routes of all endpoints. Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
 #[derive(Debug)]
 pub struct RouteTable {
-    /// For each cursor, the link that a packet with this cursor waits for; `None` past the last link of a route.
+    /// Link that a packet with each cursor waits for; `None` past the last link of a route.
     links: Vec<Option<u32>>,
     /// Input by which a packet comes to its next stage, for each cursor that it has when it leaves a link.
     pub hops: Vec<Option<InputId>>,
@@ -96,7 +96,7 @@ impl RouteTable {
         self.links.iter().filter_map(|link| *link)
     }
 
-    /// Each pair of links of which one follows the other on some route.
+    /// Returns each pair of links of which one follows the other on some route.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.links.windows(2).filter_map(|pair| Some((pair[0]?, pair[1]?)))
     }
@@ -123,7 +123,7 @@ impl RouteTable {
         next.and_then(|next| self.moved.get(&(from, next)).copied()).unwrap_or_else(|| self.hop(packet.route))
     }
 
-    /// Each pair of links that can follow each other on this route where either moves.
+    /// Returns each pair of links that can follow each other on this route where either moves.
     pub fn moved_pairs(&self, route: &[u32]) -> Vec<(u32, u32)> {
         let all = |pair: &[u32]| [pair[0], pair[1]].map(|link| self.moves.all(link));
         let moving = route.windows(2).map(all).filter(|pair| pair.iter().any(|links| links.len() > 1));

@@ -17,10 +17,11 @@
 //! ```
 //!
 //! An edge without a lag never leads back. Sweeps would allow it, but where all live together, one instant at a time, what comes at this
+//! An edge without a lag never leads back. Sweeps would allow it. But where all stages go together, one instant at a time, an event of this
 //! instant would come to a stage that has had its turn.
 //!
-//! That is a system of difference constraints (Bellman 1958, Ford 1956). It has a solution unless the lags around some cycle are less than
-//! its back edges times the period. The plan takes the greatest period that has one.
+//! These are difference constraints (Bellman 1958, Ford 1956). They have a solution unless the lags around some cycle are less than its
+//! back edges times the period. The plan takes the greatest period that has one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -179,7 +180,7 @@ struct Cycle {
     /// One of them.
     stage: usize,
     lag: i64,
-    /// How many of its edges lead back.
+    /// Number of its edges that lead back.
     backs: i64,
 }
 

@@ -28,7 +28,7 @@ pub struct Units {
     pub stages: Vec<Vec<Kind>>,
     /// The unit of each stage.
     of: BTreeMap<Kind, usize>,
-    /// For each link and for each endpoint the stage that it is a part of.
+    /// Stage that each link and each endpoint is a part of.
     pub links: Vec<Kind>,
     pub endpoints: Vec<Kind>,
 }

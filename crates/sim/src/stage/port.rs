@@ -55,12 +55,12 @@ impl CellSource {
         aal5::cells(packet.ip_len() + self.overhead)
     }
 
-    /// When the last cell of `packet` comes, whose first one comes when its stamp says.
+    /// Returns the arrival of the last cell of `packet`, whose first cell comes at the time of its stamp.
     fn last_cell_of(&self, packet: &Packet) -> Time {
         packet.stamp + self.cell_time * u64::from(self.cells_of(packet) - 1)
     }
 
-    /// All cells of a packet.
+    /// Returns all cells of a packet.
     #[inline]
     fn whole(&self, id: PacketId, packet: &Packet, channel: u32) -> Run {
         let cells = self.cells_of(packet);
@@ -170,7 +170,7 @@ impl OutputPort {
         self.due(news)
     }
 
-    /// Every packet of which some cells are still to come to the output: its route, and whether it is lost already.
+    /// Returns every packet of which some cells are still to come to the output: its route, and true if it is lost already.
     pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         self.port.unfinished()
     }

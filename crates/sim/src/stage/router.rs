@@ -18,7 +18,7 @@ pub struct Router {
     pub carriers: Vec<Carrier>,
     /// The inputs in which packets wait.
     pub waiting: Vec<InputId>,
-    /// When something next leaves each queue.
+    /// Time at which a packet next leaves each queue.
     departures: Due,
     memory: Arc<SharedBuffer>,
 }

@@ -73,7 +73,7 @@ fn a_flow_that_stops_closes_and_the_run_goes_on() {
 
 #[test]
 fn a_run_can_be_cancelled() {
-    // Also where it stops for a sample every few steps.
+    // The run may also stop for a sample every few steps.
     for interval in [None, Some(Duration::from_micros(100))] {
         let mut experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
         experiment.measure.interval = interval;
@@ -130,7 +130,7 @@ fn a_path_that_holds_more_than_a_window_needs_streams() {
             edge_rate: Rate::from_bps(rate),
             rtt: Duration::from_millis(rtt),
             streams,
-            // Nothing is sent: what is asked for is enough to tell.
+            // The experiment alone is enough to tell, so nothing is sent.
             duration: Duration::from_millis(1),
             ..Dumbbell::default()
         };

@@ -1,4 +1,4 @@
-//! When results are no longer what they were, `RESULTS_VERSION` must be raised: this test says so.
+//! Golden results: when results change, `RESULTS_VERSION` must be raised, and this test says so.
 //!
 //! It runs a small experiment for each name of each registry and for each word and switch of TCP, hashes what comes out, and compares
 //! that with `golden.txt` beside it. The defaults of experiment files stand there as well, since they decide what a run is that

@@ -255,7 +255,7 @@ impl Draw {
         }
     }
 
-    /// How a processor gets what comes: mostly with nothing in the way.
+    /// Draws the intake of a processor: mostly without obstacles.
     fn intake(&mut self) -> Intake {
         if !self.one_in(2) {
             return Intake::default();

@@ -1,4 +1,4 @@
-//! How slow start ends on a long fat path: by the loss of what it overshot, or by itself.
+//! End of slow start on a long fat path: by the loss of its overshoot, or by itself.
 
 use std::fmt::Write;
 

@@ -14,7 +14,7 @@ use crate::drive;
 use crate::engine::world::World;
 use longfat_model::dumbbell::Dumbbell;
 
-/// In sweeps as the plan has them, or one instant after the other from the start.
+/// Runs in sweeps as planned, or one instant after the other from the start.
 fn run(experiment: &Experiment, is_single: bool) -> Trace {
     let mut world = World::new(experiment).unwrap();
     if is_single {
@@ -23,7 +23,7 @@ fn run(experiment: &Experiment, is_single: bool) -> Trace {
     drive(world, experiment, None, &mut |_| true).unwrap()
 }
 
-/// All of a trace but how many steps it took, and how many packets there seemed to be at once.
+/// Returns all of a trace but its steps, and the packets that seemed to be there at once.
 fn numbers(trace: Trace) -> String {
     format!("{:#?}", Trace { steps: 0, packets_in_network_max: 0, ..trace })
 }
@@ -127,7 +127,7 @@ fn a_run_can_be_stopped_however_fast_a_flow_is() {
     }
 }
 
-/// Also in the middle of a run, at any instant.
+/// Stops may also be in the middle of a run, at any instant.
 #[test]
 fn a_look_at_any_time_sees_the_same() {
     for seed in 0..12 {

@@ -53,7 +53,7 @@ impl Tracefs {
             unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_FS)?;
             mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
             match mount(Some("tracefs"), TRACEFS, Some("tracefs"), MsFlags::empty(), None::<&str>) {
-                // It is there already, as on most machines.
+                // The file system is mounted already, as on most machines.
                 Ok(()) | Err(Errno::EBUSY) => {}
                 Err(other) => return Err(other.into()),
             }

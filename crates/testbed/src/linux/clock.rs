@@ -27,12 +27,12 @@ impl Clock {
         self.at(nanoseconds(ClockId::CLOCK_MONOTONIC))
     }
 
-    /// When `CLOCK_MONOTONIC` says `ns`.
+    /// Returns the time at which `CLOCK_MONOTONIC` is `ns`.
     pub fn at(self, ns: u64) -> Time {
         Time::from_ps(ns.saturating_sub(self.zero_ns) * 1000)
     }
 
-    /// When `time` is, on `CLOCK_MONOTONIC`, in nanoseconds; never early.
+    /// Returns `time` on `CLOCK_MONOTONIC`, in nanoseconds; never early.
     pub fn nanoseconds_at(self, time: Time) -> u64 {
         self.zero_ns.saturating_add(time.as_ps().div_ceil(1000))
     }
@@ -53,7 +53,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// From now on.
+    /// Starts to measure the drift.
     pub fn start() -> Self {
         Drift { monotonic_ns: nanoseconds(ClockId::CLOCK_MONOTONIC), raw_ns: nanoseconds(ClockId::CLOCK_MONOTONIC_RAW) }
     }

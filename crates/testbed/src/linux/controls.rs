@@ -1,4 +1,4 @@
-//! Which congestion control a socket gets: the kernel's own where it has one, our twin in BPF where not, or where that is asked for.
+//! Congestion controls of sockets: the kernel's own where it has one, our twin in BPF where not, or where that is asked for.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -57,7 +57,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Whose program it is.
+    /// Returns the implementation of the control.
     pub fn from(&self) -> ControlFrom {
         if self.twin.is_some() { ControlFrom::Twin } else { ControlFrom::Kernel }
     }

@@ -29,7 +29,7 @@ pub struct DatagramEnd {
 }
 
 impl DatagramEnd {
-    /// From `local` to `peer`, in the namespace of this thread.
+    /// Makes an end from `local` to `peer`, in the namespace of this thread.
     pub fn new(datagrams: Box<dyn Datagrams>, local: SocketAddrV4, peer: SocketAddrV4) -> Result<Self, Error> {
         let made = || -> io::Result<socket2::Socket> {
             let socket = socket2::Socket::new(Domain::IPV4, Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;

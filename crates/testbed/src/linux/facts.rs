@@ -147,7 +147,7 @@ fn stolen(stat: &str) -> u64 {
     stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok()).unwrap_or(0)
 }
 
-/// How long this thread has waited for a core, as far as the kernel says it.
+/// Returns the time for which this thread has waited for a core, as far as the kernel reports it.
 pub fn waited() -> Time {
     let text = read("/proc/thread-self/schedstat");
     let ns: u64 = text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0);

@@ -217,7 +217,7 @@ impl Connection {
         }
     }
 
-    /// When a program acts next, whatever happens.
+    /// Returns the time at which a program next acts, whatever happens.
     pub fn alarm(&self) -> Time {
         let reader = if self.receiver.stream.is_some() { self.receiver.program.alarm() } else { Time::MAX };
         self.sender.program.alarm().min(reader)
@@ -264,7 +264,7 @@ impl Connection {
         }
     }
 
-    /// Looks at the sender; tells `note` of what has happened to it.
+    /// Looks at the sender; reports its events to `note`.
     pub fn look(&mut self, now: Time, mut note: impl FnMut(EventKind, u64)) {
         let Some(info) = self.sender.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok()) else { return };
         let watch = &mut self.watch;
@@ -351,7 +351,7 @@ fn traffic_close(stream: &mut Stream) {
     longfat_core::traffic::Socket::close(stream);
 }
 
-/// Something that happened to a flow.
+/// Makes an event of a flow.
 pub fn event(time: Time, flow: u32, kind: EventKind, seq: u64) -> Event {
     Event { time, kind, flow, link: None, seq }
 }

@@ -7,7 +7,7 @@ pub struct Frames {
     bytes: Vec<Box<[u8]>>,
     lens: Vec<u32>,
     free: Vec<u32>,
-    /// How many more packets than one have the bytes of a place.
+    /// Number of packets beyond one that share the bytes of a place.
     shared: BTreeMap<u32, u32>,
     size: usize,
 }
@@ -16,7 +16,7 @@ pub struct Frames {
 const CHUNK: usize = 256;
 
 impl Frames {
-    /// For packets of up to `size` bytes.
+    /// Returns frames for packets of up to `size` bytes.
     pub fn new(size: usize) -> Self {
         Frames { bytes: Vec::new(), lens: Vec::new(), free: Vec::new(), shared: BTreeMap::new(), size }
     }
@@ -69,7 +69,7 @@ impl Frames {
         &mut self.whole(place)[..len]
     }
 
-    /// One more packet has these bytes: a line carried it twice.
+    /// Adds a packet with these bytes, since a link carried it twice.
     pub fn share(&mut self, place: u32) {
         *self.shared.entry(place).or_default() += 1;
     }

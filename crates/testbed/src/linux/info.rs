@@ -19,9 +19,9 @@ pub struct Info {
 pub mod state {
     /// The end of our stream is acknowledged.
     pub const FIN_WAIT2: u8 = 5;
-    /// Both ends are done.
+    /// TIME-WAIT: both ends are done.
     pub const TIME_WAIT: u8 = 6;
-    /// It is closed.
+    /// CLOSED.
     pub const CLOSE: u8 = 7;
 }
 
@@ -29,7 +29,7 @@ pub mod state {
 pub mod ca_state {
     /// Fast recovery.
     pub const RECOVERY: u8 = 3;
-    /// After a timeout.
+    /// Loss, after a timeout.
     pub const LOSS: u8 = 4;
 }
 

@@ -24,7 +24,7 @@ pub struct Namespace(File);
 /// A host's side of a path.
 #[derive(Debug)]
 pub struct Interface {
-    /// Its address.
+    /// Address of the interface.
     pub address: Ipv4Addr,
     /// The largest packet it sends.
     pub mtu: u32,

@@ -20,9 +20,9 @@ use crate::linux::frames::Frames;
 #[cfg(test)]
 mod tests;
 
-/// In place of a link: the packet has come to its host.
+/// Mark in place of a link: the packet has come to its host.
 const END: u32 = u32::MAX;
-/// In place of a flow: a packet of a connection that the experiment does not know.
+/// Mark in place of a flow: a packet of a connection that the experiment does not know.
 pub const UNKNOWN: u32 = u32::MAX;
 
 /// A packet that has come to its host.
@@ -32,7 +32,7 @@ pub struct Delivery {
     pub at: Time,
     /// Number of the host.
     pub host: u32,
-    /// Its bytes, in [`Frames`].
+    /// Bytes of the packet, in [`Frames`].
     pub frame: u32,
     /// Type of service octet, if it has changed on the way; `None`: it has not.
     pub tos: Option<u8>,
@@ -106,7 +106,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Something has happened to the packet `id` at this link, which may be worth an event and a row; the number of its flow.
+    /// Records an event of the packet `id` at this link, and a row, if asked for. Returns the number of its flow.
     fn note(&mut self, now: Time, id: PacketId, packets: &Packets, kind: EventKind) -> u32 {
         let (flow, way) = self.flow_of[packets[id].route as usize];
         if self.records && flow != UNKNOWN {
@@ -119,7 +119,7 @@ impl Log {
         flow
     }
 
-    /// Something has happened to the packet `id`, at `link` or at an end; if it is recorded, there is a row of it.
+    /// Records a row for an event of the packet `id`, at `link` or at an end, if packets are recorded.
     #[inline]
     fn row(&mut self, now: Time, id: PacketId, packets: &Packets, kind: PacketKind, link: Option<u32>) {
         if self.rows.is_some() {
@@ -155,7 +155,7 @@ impl Log {
         offsets.sent(end);
     }
 
-    /// For each flow the sequence number of its sender's first byte, as seen in its SYN.
+    /// Returns, for each flow, the sequence number of its sender's first byte, as seen in its SYN.
     pub fn first_bytes(&self) -> Vec<u32> {
         self.streams.iter().map(|ways| ways[Way::There as usize].first_byte()).collect()
     }
@@ -362,7 +362,7 @@ impl Network {
         }
     }
 
-    /// When something next happens; [`Time::MAX`]: when a packet comes.
+    /// Returns the time of the next event; [`Time::MAX`]: the next packet's arrival.
     pub fn next(&self) -> Time {
         self.agenda.peek().map_or(Time::MAX, |Reverse((time, _))| *time)
     }

@@ -26,9 +26,9 @@ const OVERHEAD: u64 = 8;
 pub struct Plan {
     /// The nodes that are hosts, in the order of the network.
     pub nodes: Vec<usize>,
-    /// Their sides of the path.
+    /// Interfaces: the hosts' sides of the path.
     pub interfaces: Vec<Interface>,
-    /// For each flow.
+    /// Plan of each flow.
     pub flows: Vec<FlowPlan>,
     /// Congestion controls that the kernel does not have, and is to be given.
     pub controls: Vec<(&'static Twin, Params)>,

@@ -29,9 +29,9 @@ use crate::linux::plan::Plan;
 use crate::linux::session::Session;
 use crate::linux::{check, sys};
 
-/// From when everything is made to time zero.
+/// Time from the end of all preparations to time zero.
 const AHEAD: Span = Span::from_millis(20);
-/// Between two looks at whether the caller has had enough.
+/// Time between two checks whether the caller wants to stop.
 const PATIENCE: Span = Span::from_millis(20);
 /// Real-time priorities of the two threads. The emulator's is above that of threaded interrupts (50).
 const EMULATOR: i32 = 60;
@@ -39,7 +39,7 @@ const ENDPOINTS: i32 = 1;
 /// The most memory that is taken for packets before the start.
 const PACKET_MEMORY: u64 = 1 << 29;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Virtual time, which is that of the clock on the wall.
@@ -97,7 +97,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// For `experiment`; with `all`, every host is made, also those without a flow. Time has not begun.
+    /// Prepares `experiment`; with `all`, every host is made, also those without a flow. Time has not begun.
     pub fn new(experiment: &Experiment, all: bool) -> Result<Self, Error> {
         let mut plan = planned(experiment, all)?;
         let lock = Lock::take()?;
@@ -143,7 +143,7 @@ fn planned(experiment: &Experiment, all: bool) -> Result<Plan, Error> {
     Plan::new(experiment, all, KernelControls::default())
 }
 
-/// Every flow has a way there and back.
+/// Checks that every flow has a path there and back.
 fn routes(experiment: &Experiment) -> Result<(), Error> {
     let network = &experiment.network;
     let routes = longfat_model::route::Routes::new(network);
@@ -170,7 +170,7 @@ fn room(experiment: &Experiment) -> usize {
 /// that says `false`.
 ///
 /// # Errors
-/// What cannot be done, before anything is started; what the system refuses; [`Error::Cancelled`].
+/// Experiments that cannot be run, before anything is started; operations that the system refuses; [`Error::Cancelled`].
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Bench { plan, namespaces, mut emulator, cores, _controls, _lock } = Bench::new(experiment, false)?;

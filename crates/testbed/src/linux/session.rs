@@ -17,11 +17,11 @@ use crate::linux::clock::Clock;
 use crate::linux::emulator::{IN_MEMORY, Shared};
 use crate::linux::flow::{Ends, event};
 
-/// How often senders are looked at: few of them often, many less so.
+/// Time between two looks at senders: few of them are looked at often, many less so.
 const LOOK: Duration = Duration::from_millis(2);
-/// How often those are that wait for something that the kernel does not say when it comes.
+/// Time between two looks at senders that wait for something that the kernel does not report.
 const ASK: Duration = Duration::from_millis(1);
-/// Whose descriptor is the timer.
+/// Mark of the timer's descriptor.
 const TIMER: u64 = u64::MAX;
 
 /// All flows while they run.

@@ -79,7 +79,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// On `socket`, with nothing written; it advertises at most `window` bytes.
+    /// Makes a stream on `socket`, with nothing written; it advertises at most `window` bytes.
     ///
     /// It is closed when the run ends, or is killed, and not before. What it has not sent by then is thrown away (`SO_LINGER` of zero, socket(7)): else the kernel
     /// would go on to send it for minutes, to nobody, and the memory that it takes would keep the windows of the next runs small.
@@ -217,7 +217,7 @@ impl End {
         if wait.until <= now || wait.acked && stream.is_acknowledged() || wait.readable && sys::unread(&stream.socket) > 0 {
             self.program.act(now, stream);
         }
-        // Nobody reads but the kernel's buffer: whoever has no reader takes all at once.
+        // An end whose program does not read takes all data at once.
         if !wait.readable {
             stream.take(u64::MAX);
         }

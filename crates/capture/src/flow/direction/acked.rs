@@ -33,7 +33,7 @@ impl Direction {
         if self.receiver.probed.take_if(|probed| *probed <= ack) == Some(ack) {
             self.next = self.next.max(ack);
         }
-        // More than was ever captured: the capture has lost it.
+        // Data beyond all that was captured: the capture has lost it.
         if ack > self.next {
             self.ranges.push(Range { start: self.next, end: ack, first: time, last: time, ..Range::default() });
             self.next = ack;

@@ -140,7 +140,7 @@ impl Direction {
         let rtt = self.trips().smoothed;
         let is_soon = |asked: i64| time - asked <= rtt.max(5 * MS);
         let by_order = self.has_evidence(before);
-        // Something sent later than the newest transmission of it has arrived.
+        // A segment sent later than the newest transmission of it has arrived.
         let overtaken = self.evidence.delivered.learned((before.last, end));
         let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
         let is_repair = self.losses.episodes.last().is_some_and(|episode| episode.recover > self.acked);

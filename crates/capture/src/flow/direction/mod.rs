@@ -112,7 +112,7 @@ impl Direction {
             self.counts.fins_again += u64::from(packet.len == 0 && self.closing.stream_end == Some(end));
             self.closing.fin = true;
             self.closing.stream_end = Some(end);
-            // It takes a number of its own, behind the last byte.
+            // The FIN takes a number of its own, behind the last byte.
             if self.next == end {
                 self.next = end + 1;
             }
@@ -264,7 +264,7 @@ impl Direction {
             Some(range) => {
                 self.again(packet, start, end, &range);
             }
-            // All of it is acknowledged: needless, if it is not late.
+            // The whole segment is acknowledged: its retransmission is spurious, if it is not late.
             None => {
                 if self.was_late(start, stamp) {
                     return;
@@ -313,7 +313,7 @@ impl Direction {
         if self.rtt.whole.is_known() { &self.rtt.whole } else { &self.rtt.far }
     }
 
-    /// Nothing more comes.
+    /// Ends the direction: no packets follow.
     pub fn finish(&mut self, time: i64) {
         self.judge_soon();
         if let Some(since) = self.receiver.zero_since.take() {

@@ -144,7 +144,7 @@ impl Direction {
     }
 }
 
-/// Is an answer after `delay` ns too soon, where the least round trip is `least` ns?
+/// True if an answer after `delay` ns is too soon, where the least round trip is `least` ns.
 fn is_sooner(delay: i64, least: i64) -> bool {
     least < i64::MAX && delay < least / 10 * 9
 }

@@ -18,7 +18,7 @@ pub struct Rate {
     pub high: f64,
 }
 
-/// How many trains had which rate.
+/// Number of trains with each rate.
 #[derive(Clone, Debug, Default)]
 pub struct Trains {
     last: [(i64, u64); LENGTH],

@@ -95,7 +95,7 @@ fn path(connection: &Connection, main: usize, real: &[&Episode], features: &mut 
     }
 }
 
-/// How many segments were lost, and how many at a time. `judged` are the episodes without the end of slow start.
+/// Measures how many segments were lost, and how many at a time. `judged` are the episodes without the end of slow start.
 fn losses(direction: &Direction, real: &[&Episode], judged: &[&Episode], features: &mut Features) {
     let lost = |episode: &&Episode| u64::from(episode.again - episode.needless.min(episode.again));
     let is_long = |episode: &&&Episode| episode.run >= 8;
@@ -116,7 +116,7 @@ fn losses(direction: &Direction, real: &[&Episode], judged: &[&Episode], feature
     ]);
 }
 
-/// How long the queue was when something was lost, by the round trip before it.
+/// Measures the length of the queue at losses, by the round trip before them.
 fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], features: &mut Features) {
     let direction = &connection.directions[main];
     let (base, means) = (base(direction), means(direction));

@@ -113,7 +113,7 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
     ));
     let mut free = (1.0 - closing) * (1.0 - nagle) * (1.0 - application);
     if features.known(Feature::Step).is_some() {
-        // Who loses segments is limited by that, and so is who is told of marks.
+        // Losses limit a sender that has them, and so do marks.
         let other = (1.0 - ramps::STEP_LOSES.of(features)) * (1.0 - ramps::STEP_MARKED.of(features));
         let path = 0.95 * ramps::STEPS.of(features) * free * other;
         found.push((

@@ -76,7 +76,7 @@ impl<R: 'static> Column<R> {
         self.was_zero = true;
         self
     }
-    /// Only stored.
+    /// Marks the column as only stored.
     fn hidden(mut self) -> Self {
         self.is_shown = false;
         self

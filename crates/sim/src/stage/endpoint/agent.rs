@@ -150,7 +150,7 @@ impl Agent {
         }
     }
 
-    /// How long each limit has held it back until `until`; `None` of datagrams.
+    /// Returns the time for which each limit has held it back until `until`; `None` for datagrams.
     pub fn limited(&self, until: Time) -> Option<[Duration; LimitedBy::ALL.len()]> {
         if let Agent::Tcp(tcp) = self { Some(tcp.limited(until)) } else { None }
     }

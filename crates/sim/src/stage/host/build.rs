@@ -14,7 +14,7 @@ pub struct Parts {
     pub endpoints: Vec<Endpoint>,
     /// The links by which they send, in order.
     pub carriers: Vec<Carrier>,
-    /// For each endpoint the number of its link.
+    /// Number of each endpoint's link.
     pub exits: Vec<usize>,
     /// Inputs by which packets come, in the order of the links.
     pub inputs: Vec<InputId>,

@@ -122,7 +122,7 @@ mod tests {
         Packet::new(Time::ZERO, 0, ecn, segment)
     }
 
-    /// How many of these make up each clump, where one is of 4000 bytes at most.
+    /// Returns the number of segments in each clump, where one is of 4000 bytes at most.
     fn clumps(segments: &[(Segment, Ecn)]) -> Vec<usize> {
         let (mut sizes, mut open): (Vec<usize>, Option<Clump>) = (Vec::new(), None);
         for (segment, ecn) in segments {

@@ -16,8 +16,8 @@ use longfat_record::recorder::MemoryTotals;
 use longfat_tcp::Connection;
 use longfat_tcp::window_sizing::MemoryUse;
 
-/// From one look at all connections to the next: the fair share is worked out anew, and what is wasted is sampled. Between two looks
-/// a buffer grows only as far as memory is free, at once.
+/// Time between two looks at all connections. Each look computes the fair share anew, and samples the wasted memory. Between two looks a
+/// buffer grows only as far as memory is free, at once.
 pub const PERIOD: Duration = Duration::from_millis(100);
 /// The least time from now to a look that was not due yet.
 pub const SOONEST: Duration = Duration::from_millis(10);
@@ -116,7 +116,7 @@ impl Pool {
             self.free.checked_sub(least + receive).expect("the experiment was checked: a pool has the least of all its connections");
         self.shares.push(Share { member, keeps, send: least, receive, least, acked: tcp.memory().acked, buffered: 0, promised: 0 });
         tcp.set_memory_limit(least, least);
-        // Until the first look, as if all asked for more than there is.
+        // The share until the first look assumes that all ask for more than there is.
         self.asked = self.asked.saturating_add(least + tcp.memory().receive_wanted.max(least));
         self.is_tight = self.asked > self.size;
         self.level = self.size / (2 * self.shares.len() as u64);

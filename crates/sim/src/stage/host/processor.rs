@@ -168,7 +168,7 @@ impl Processor {
         self.done.min(self.interrupt)
     }
 
-    /// It is interrupted, or done with its job, which is then what comes back.
+    /// Handles an interrupt, or the end of its job, which is then returned.
     pub fn wake(&mut self, context: &mut Context) -> Option<Job> {
         self.heed_interrupt(context);
         if self.done > context.now {
@@ -184,7 +184,7 @@ impl Processor {
         self.busy.saturating_sub(ahead)
     }
 
-    /// Every packet it holds.
+    /// Returns every packet it holds.
     pub fn holds(&self) -> impl Iterator<Item = PacketId> {
         let at_work = self.job.map(|job| match job {
             Job::Send(id, _) | Job::Receive(id) => id,

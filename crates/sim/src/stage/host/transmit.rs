@@ -40,7 +40,7 @@ impl Host {
         }
         let polled = tcp.poll_transmit_into(context.now, context.packets.segment_mut(id));
         if tcp.wants_room() && has_room {
-            // It is its own part of the queue that must become smaller.
+            // The endpoint's own part of the queue must become smaller.
             nic.wait_for_own += usize::from(!std::mem::replace(&mut member.waits_for_own, true));
             self.set_nic(exit, context.now);
         } else if tcp.wants_room() {
