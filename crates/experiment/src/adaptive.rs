@@ -1,7 +1,7 @@
 //! Sweeps that decide by what their runs give which others they need: `[precision]` and `[search]`.
 //!
-//! A document only says what is asked. The runs are those of the whole sweep, by the same numbers; who runs it leaves out those that the answer
-//! does not take.
+//! A document only describes the sweep. Its runs are those of the whole sweep, by the same numbers. A runner leaves out the runs that the
+//! answer does not need.
 
 use super::error::Fault;
 use super::fields;

@@ -10,7 +10,7 @@ const KEYS: [&str; 7] = ["between", "points", "ratio", "scale", "sample", "name"
 /// Spreads of the points of several ranges over all of them together, when they are not a grid.
 const SAMPLES: [&str; 3] = ["random", "latin", "sobol"];
 const MOST_POINTS: i64 = 65_536;
-/// Values between the ends are rounded to so many digits: nobody wants to read "12.58925411 Mbit/s".
+/// Digits to which values between the ends are rounded: nobody wants to read "12.58925411 Mbit/s".
 const DIGITS: i32 = 4;
 
 /// True if `table` is a range.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// An experiment as written, valid in every value; single runs are resolved on demand.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// (name, content) of what the file is based on, of the file, and of each change since; spans point into them.
+    /// Texts as (name, content): the bases of the file, the file, and each change since. Spans point into them.
     texts: Vec<(String, String)>,
     /// Files that it names.
     files: Arc<dyn Files>,
@@ -65,7 +65,7 @@ impl Run {
 /// # Errors
 /// An error if this version of longfat does not know a key or value of it.
 pub fn restore(resolved: &Json, files: Arc<dyn Files>) -> Result<Run, Error> {
-    // A control that somebody brought, and that is not here now, is needed by its name alone.
+    // A control that somebody registered, and that does not exist here now, is needed by its name alone.
     for flow in resolved["flow"].as_array().into_iter().flatten() {
         for end in [flow, &flow["receiver"]] {
             if let (Some(name), Some(source)) = (end["congestion_control"]["kind"].as_str(), end["congestion_control"]["source"].as_str()) {
@@ -82,7 +82,8 @@ impl Document {
         Self::parse_with(text, file_name, Arc::new(NoFiles))
     }
 
-    /// Reads an experiment as [`Document::parse`] does, and what it names from `files`: by its path, from the folder of `file_name`.
+    /// Reads an experiment as [`Document::parse`] does, and the files that it names from `files`, by their paths from the folder of
+    /// `file_name`.
     pub fn parse_with(text: &str, file_name: &str, files: Arc<dyn Files>) -> Result<Self, Error> {
         let texts = base::texts(text, file_name, &*files)?;
         let mut root: Option<Node> = None;
@@ -97,7 +98,7 @@ impl Document {
         Ok(document)
     }
 
-    /// The experiment with what it says under `quick` changed; `None` where it says nothing.
+    /// Returns the experiment with the changes under its key `quick`; `None` if it has none.
     pub fn quick(&self) -> Result<Option<Self>, Error> {
         let mut root = self.root.clone();
         let Tree::Table(table) = &mut root.value else { return Ok(None) };
@@ -253,7 +254,7 @@ impl Document {
         }
     }
 
-    /// The experiment as one file: the text as it was given, or of one with a `base` and of a changed one what they come to.
+    /// Returns the experiment as one file: the given text, or the resulting text if it has a `base` or was changed.
     pub fn text(&self) -> String {
         if let [(_, text)] = &self.texts[..] {
             return text.clone();

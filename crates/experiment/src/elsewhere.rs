@@ -1,4 +1,4 @@
-//! Names that other tools have for what longfat calls otherwise, or does not have: what to say of them.
+//! Names of other tools that longfat has under another name, or does not have, with a hint for each.
 
 /// Names, in lower case, each with its equivalent here.
 const NAMES: &[(&[&str], &str)] = &[

@@ -92,7 +92,7 @@ impl Report {
         if self.source_line.chars().nth(MOST_CHARACTERS).is_none() {
             return (before, self.source_line.clone(), self.width);
         }
-        // A line that nobody reads to its end: what is around the place.
+        // A long line is cut to the text around the place.
         let skipped = before.saturating_sub(MOST_CHARACTERS / 4);
         let mut rest = self.source_line.chars().skip(skipped);
         let lead = if skipped > 0 { "… " } else { "" };
@@ -161,7 +161,7 @@ impl Fault {
 
     /// The first of `faults`, with the others in it: in the order of the text, and not more than a person reads.
     pub fn locate_all(mut faults: Vec<Fault>, texts: &[(String, String)]) -> Option<Error> {
-        // A fault in a newer text, a change to the file, is what was done last.
+        // A fault in a newer text comes first: a change to the file is the last thing that was done.
         faults.sort_by_key(|f| (std::cmp::Reverse(f.span.text), f.span.start));
         let mut errors = faults.into_iter().take(MAX_ERRORS).map(|fault| fault.locate(texts));
         let mut first = errors.next()?;
@@ -195,7 +195,7 @@ impl Fault {
     }
 }
 
-/// The nearest of `names` to `wrong`, if it is near enough to be what was meant.
+/// Returns the nearest of `names` to `wrong`, if it is near enough to be the intended one.
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let score = |name: &str| {
         if name.eq_ignore_ascii_case(wrong) {

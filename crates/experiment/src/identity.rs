@@ -202,7 +202,7 @@ fn collect(path: &str, fields: &[Field], found: &mut Vec<(String, String)>) {
             shape = *item;
         }
         match shape {
-            // Both ends, and both ways, have the same defaults.
+            // Both ends, and both directions, have the same defaults.
             Shape::Table(fields) if !["receiver", "reverse"].contains(&field.name) => collect(&here, fields(), found),
             Shape::Variants(variants) => {
                 for Case { name, fields, .. } in (variants.cases)() {

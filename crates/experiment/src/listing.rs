@@ -16,7 +16,7 @@ pub struct Named {
     pub params: Vec<ParamSpec>,
 }
 
-/// Presets of the path, each with those of its keys that are a single value.
+/// Returns the presets of the path, each with its keys that are a single value.
 pub fn paths() -> Vec<Named> {
     cases(&PATH)
 }

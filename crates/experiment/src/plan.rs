@@ -1,4 +1,4 @@
-//! Planning: what has to be known of each run of a sweep before any is run, which for a sweep of a million must cost little.
+//! Planning: everything that must be known about each run of a sweep before any is run. For a sweep of a million runs it must cost little.
 
 use super::backend::Backend;
 use super::document::Document;

@@ -72,7 +72,7 @@ macro_rules! one_of {
 }
 pub(crate) use one_of;
 
-/// Every queue: what is inside of one is a queue again, so shapes know them.
+/// Variants of a queue. A queue may contain a queue, so shapes know them.
 pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
 
 /// One variant.
@@ -165,7 +165,7 @@ impl Variants {
 }
 
 impl Shape {
-    /// Checks that `node` has this shape, or all values of it where it is a sweep; adds what is wrong to `faults`.
+    /// Checks that `node` has this shape, or all values of it if it is a sweep. Adds faults to `faults`.
     pub fn check(&self, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
         if let Some(values) = sweep::values(node) {
             return values.iter().for_each(|value| self.check(&sweep::unlabelled(value), path, faults));
@@ -251,7 +251,7 @@ fn check_fields(fields: &[Field], tag: Option<&str>, table: &Table, node: &Node,
             Some(field) => {
                 let before = faults.len();
                 field.shape.check(&entry.node, path, faults);
-                // Words of the user's own have no list of what is right: what they are for says it.
+                // Words of the user's own have no list of right ones: their place decides.
                 if matches!(field.shape, Shape::Text | Shape::Names) {
                     faults[before..].iter_mut().for_each(|fault| fault.help_if_none(|| format!("`{}`: {}", field.name, field.doc)));
                 }

@@ -180,7 +180,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// An axis without a name has that of its key, or its whole path where two keys are the same.
+    /// Names each axis without a name after its key, or after its whole path where two keys are the same.
     fn name_axes(&mut self) -> Result<(), Fault> {
         let last_key = |path: &[Step]| {
             let start = path.iter().rposition(|s| matches!(s, Step::Key(_))).unwrap_or(0);
@@ -304,7 +304,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Leaves of a rule what is still there of the axes and values it names; `None` where it can no longer be met.
+    /// Returns the part of a rule whose axes and values still exist; `None` if it can no longer be met.
     pub fn current_rule(&self, rule: &Node) -> Option<Node> {
         let mut rule = rule.clone();
         let Tree::Table(table) = &mut rule.value else { return None };

@@ -183,7 +183,7 @@ impl Run {
     }
 }
 
-/// An error for a control that a stored run names and that nobody has brought to this process, and for a trace that is not here.
+/// Returns an error for a registered control that a stored run names and that this process lacks, and for a trace that is not here.
 pub fn check_present(experiment: &Experiment) -> PyResult<()> {
     let controls = experiment.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]).map(|end| end.congestion_control.kind);
     let files = experiment.network.links.iter().flat_map(|link| [&link.rate_file, &link.delay_file]).flatten();
@@ -234,7 +234,7 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
     }
 }
 
-/// `"64 KiB"` as (65536.0, "bytes"); `None` for what is not a number with a unit.
+/// Parses `"64 KiB"` as (65536.0, "bytes"); `None` for anything but a number with a unit.
 #[pyfunction]
 pub fn quantity(text: &str) -> Option<(f64, String)> {
     if let Ok(bytes) = SIZE.parse(text) {

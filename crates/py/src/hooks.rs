@@ -94,7 +94,7 @@ struct PythonControl {
     hooks: Hooks,
 }
 
-/// The object, and those of its methods that are hooks.
+/// Object of a control, and its methods that are hooks.
 struct Hooks {
     object: Py<PyAny>,
     on_ack: Option<Py<PyAny>>,

@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Runs that stand one behind the other: of each run its number in a document where the caller has one, what it resolved to, its digest, and
-/// what the digest begins with before and behind what it resolved to, which stands there as JSON.
+/// Runs one behind the other: the number of each run in a document where the caller has one, its resolved form, its digest, and the text of
+/// the digest before and behind the resolved form, which is JSON there.
 type Heads = Vec<(Option<u64>, String, String, String, String)>;
 /// Tables of many runs: the name of each, its columns, and the number of rows of each run. Values that exist once per run are the table
 /// `run`.
@@ -81,7 +81,7 @@ impl Tables {
         hexadecimal(digest)
     }
 
-    /// Calls `each` with each run in turn; `None` for one that is not what was written, or of which no trace can be made. Those that have a
+    /// Calls `each` with each run in turn; `None` for a run that is not as it was written, or of which no trace can be made. Runs with a
     /// number are of `document`.
     fn each(&self, runs: &Heads, document: Option<&longfat_experiment::Document>, mut each: impl FnMut(Option<PyTrace>)) {
         let mut resolver = document.map(Resolver::new);

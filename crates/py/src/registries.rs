@@ -59,7 +59,7 @@ fn described<'py>(py: Python<'py>, spec: &ParamSpec, doc: &str) -> PyResult<Boun
     Ok(param)
 }
 
-/// A parameter as an entry: what it may be and its default stand where others have their source.
+/// Makes an entry of a parameter. Its allowed values and its default are in the place of a source.
 fn parameter<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
     entry(py, spec.name, spec.doc, &format!("{}; default {}", spec.kind.expectation(), default(spec)), &[])
 }

@@ -181,8 +181,8 @@ struct Spread<'a, T: ?Sized> {
 }
 
 impl<'a, T: ?Sized> Spread<'a, T> {
-    /// About `most` rows: those of samples that are evenly spread, and of the last. The first column is the time, and rows of one time are
-    /// of one sample.
+    /// Picks about `most` rows: those of evenly spread samples, and of the last. The first column is the time, and rows of one time are of
+    /// one sample.
     fn of<R: Clone + 'static>(columns: &[Column<R>], rows: &'a T, most: usize) -> Self
     where
         T: Recorded<R>,

@@ -1,4 +1,4 @@
-//! The testbed beside its runs: what it needs of the machine, and any program as the endpoint.
+//! Testbed beside its runs: its requirements on the machine, and any program as the endpoint.
 
 use crate::document::Run;
 use crate::error::ExperimentError;

@@ -5,7 +5,7 @@ use longfat_record::trace::{Recorded, Trace};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-/// The tables in which a run has rows, in the order of what its digest is of.
+/// Tables in which a run has rows, in the order of its digest.
 pub const TABLES: [&str; 8] = ["flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks"];
 
 /// Visitor of any table.

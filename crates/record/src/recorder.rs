@@ -1,7 +1,7 @@
 //! Recorder of a run: samples at even spacing, counts at the end of the warmup and at both ends of the measured span, and the trace at the end.
 //!
-//! A backend tells the [`Recorder`] each time that is due, and at the end; the recorder asks what it needs of [`Watched`]. A backend of several
-//! threads has a recorder in each, of which each knows a part of the network.
+//! A backend tells the [`Recorder`] each time that is due, and the end. The recorder then asks [`Watched`] for the values. A backend of
+//! several threads has a recorder in each, and each knows a part of the network.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::trace::{
     FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, LinkTotals, MemoryRecord, Spill, Trace, mean,
 };
 
-/// Network that is recorded, or a part of one: what it does not know, it leaves empty.
+/// Network that is recorded, or a part of one, which leaves the values that it does not know empty.
 pub trait Watched {
     /// Totals by `now`, or by the instant after it that the network has reached.
     fn totals(&mut self, now: Time) -> Totals;
@@ -52,7 +52,7 @@ pub struct Totals {
 /// Totals of a host's memory by an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemoryTotals {
-    /// Integrals over time of what is promised, buffered and wasted, in byte ps.
+    /// Integrals over time of the bytes promised, buffered and wasted, in byte ps.
     pub integrals: [u128; 3],
     /// Peaks, in bytes.
     pub peaks: [u64; 3],
@@ -111,7 +111,7 @@ impl Recorder {
         self.next_sample.min(warmup).min(span)
     }
 
-    /// Writes down what is due, after everything that happened by `now`. Where several samples are due, since nobody came in time, the last of
+    /// Records everything that is due, after all events up to `now`. If several samples are due, since no call came in time, the last of
     /// them is taken.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Text files that somebody names: scripts, and what they include.
+//! Text files that a user names: scripts, and files that they include.
 
 use std::fs::File;
 use std::io::{self, Read};

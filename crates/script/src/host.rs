@@ -165,7 +165,7 @@ impl Host {
         }
     }
 
-    /// The differentiated services field of what is sent (RFC 2474 §3): IP_TOS without the ECN field, which is TCP's.
+    /// Returns the differentiated services field of sent packets (RFC 2474 §3): IP_TOS without the ECN field, which is TCP's.
     fn dscp(&self) -> u8 {
         let owner = self.endpoint.as_ref().and_then(|(fd, _)| self.sockets.get(fd));
         let tos = owner.and_then(|s| ["IP_TOS", "IPV6_TCLASS"].iter().find_map(|name| s.kept.get(*name)));

@@ -82,7 +82,7 @@ impl<'a> Lexer<'a> {
         self.take(self.rest.find(|c| !of(c)).unwrap_or(self.rest.len()))
     }
 
-    /// Takes all up to and with `end`, and returns what was before it.
+    /// Takes all text up to and including `end`, and returns the text before it.
     fn take_until(&mut self, start: &str, end: &str, what: &str) -> Result<&'a str, SyntaxError> {
         let place = self.place;
         match self.rest[start.len()..].find(end) {

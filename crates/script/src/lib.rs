@@ -1,4 +1,4 @@
-//! Packet scripts: what a TCP endpoint is told and what it must send, packet by packet, in virtual time.
+//! Packet scripts: inputs of a TCP endpoint and the packets it must send, packet by packet, in virtual time.
 //!
 //! The language is that of packetdrill (Cardwell et al., *packetdrill: Scriptable Network Stack Testing, from Sockets to Packets*,
 //! USENIX ATC 2013, and its syntax document), as large a part of it as a TCP endpoint without a kernel can mean. What is in and what

@@ -345,7 +345,7 @@ impl<'a> Runner<'a> {
         self.history.push_back(line);
     }
 
-    /// The verdict with what came before it, and with what was sent and not yet looked at.
+    /// Adds to the verdict the packets before it, and the sent packets that were not compared yet.
     fn with_history(&self, verdict: Verdict, lines: Vec<String>) -> Verdict {
         let Verdict::Fail(mut finding) = verdict else { return verdict };
         finding.details.extend(lines);

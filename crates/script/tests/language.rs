@@ -407,7 +407,7 @@ fn long_expressions_are_no_deep_ones() {
     }
 }
 
-/// Whoever names the stack, and wherever: it comes first, and what is said besides stays said.
+/// The stack comes first, wherever it is named, and other settings stay.
 #[test]
 fn options_do_not_hang_on_their_order() {
     // PSH is on the last segment of a write alone, unless frames are looked at.

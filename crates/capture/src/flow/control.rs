@@ -119,7 +119,7 @@ pub fn control(connection: &Connection, main: usize) -> ControlEstimate {
     if best > 4.0 || confidence < 0.3 { said(None, confidence, why) } else { said(Some(name), confidence.min(0.95), why) }
 }
 
-/// How far a candidate is from what was seen: shares left and curves, in deviations; the median of the epochs.
+/// Returns the distance of a candidate from the observation: shares left and curves, in deviations; the median of the epochs.
 fn misfit(one: &Candidate, epochs: &[Epoch]) -> f64 {
     let each: Vec<f64> = epochs
         .iter()
@@ -160,7 +160,7 @@ fn epochs(direction: &Direction, episodes: &[&Episode], full: f64) -> (Vec<f64>,
         if episode.is_timeout || before < 8.0 {
             continue;
         }
-        // Slow start goes beyond its window by what it sends until it hears of the loss. Of a small window a share is too coarse.
+        // Slow start goes beyond its window by the data it sends until it learns of the loss. A share of a small window is too coarse.
         if i > 0 && before >= 20.0 {
             kept.push(start / before);
         }

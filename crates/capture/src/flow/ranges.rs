@@ -38,7 +38,7 @@ pub struct Range {
     pub is_fill: bool,
 }
 
-/// The stretches from what is acknowledged to what was sent.
+/// Stretches of the stream from the acknowledged data to the data sent last.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     list: VecDeque<Range>,

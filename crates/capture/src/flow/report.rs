@@ -18,7 +18,7 @@ fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Round trips by a clock that is wrong by `uncertainty` ns: what is shorter is no number.
+/// Returns round trips by a clock that is wrong by `uncertainty` ns: a shorter time is no number.
 fn trips(rtt: &Rtt, uncertainty: i64) -> Option<RoundTrips> {
     (rtt.is_known() && rtt.max > uncertainty).then(|| RoundTrips {
         samples: rtt.count,

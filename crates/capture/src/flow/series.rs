@@ -8,7 +8,7 @@ const FIRST_WIDTH: i64 = 1_000_000;
 pub struct Bin {
     /// Most payload in flight, as the sender saw it; 0 where nothing new was sent.
     pub flight_max: u64,
-    /// Least room that the receiver offered beyond what was acknowledged, where anything was sent.
+    /// Least room that the receiver offered beyond the acknowledged data, where anything was sent.
     pub window_min: Option<u64>,
     /// Payload sent, retransmissions included.
     pub sent: u64,
@@ -67,7 +67,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// The bin that `time` falls into; the first for what comes before all.
+    /// Returns the bin that `time` falls into; the first, for times before all bins.
     pub fn at(&mut self, time: i64) -> &mut Bin {
         let start = *self.start.get_or_insert(time);
         let since = time.saturating_sub(start).max(0);

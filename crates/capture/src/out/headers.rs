@@ -7,7 +7,7 @@ use longfat_model::Experiment;
 use longfat_record::trace::PacketEvent;
 use std::net::Ipv4Addr;
 
-/// The first port of receivers, that of ttcp; and of senders, the first dynamic one (RFC 6335 section 6).
+/// First port of receivers, ttcp's; and first port of senders, the first dynamic one (RFC 6335 section 6).
 const RECEIVER_PORT: usize = 5001;
 const SENDER_PORT: usize = 49_152;
 const SENDER_PORTS: usize = 65_536 - SENDER_PORT;

@@ -9,7 +9,7 @@ use std::io::{self, Cursor, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The buffer that a file is read through, and what it may grow to for a large block: Wireshark writes no packet beyond 256 KiB.
+/// Buffer through which a file is read, and its limit for a large block: Wireshark writes no packet beyond 256 KiB.
 const BUFFER: usize = 1 << 18;
 const BUFFER_MAX: usize = 1 << 24;
 /// Interfaces that are kept; a file that describes more is not a capture.
@@ -67,7 +67,7 @@ pub struct Input {
     is_over: bool,
 }
 
-/// Counts what it reads, and reads as much as it is asked for.
+/// Reader that counts the bytes it reads, and reads as much as it is asked for.
 struct Counted<R> {
     inner: R,
     count: Arc<AtomicU64>,
@@ -339,8 +339,8 @@ fn taken(interfaces: &mut Vec<Interface>, block: &PcapBlockOwned<'_>) -> Taken {
     }
 }
 
-/// Ticks in a second, of the option if_tsresol (pcapng, section 4.2): a power of ten, or with the highest bit of two. What no clock has
-/// is taken for nanoseconds.
+/// Returns the ticks per second of the option if_tsresol (pcapng, section 4.2): a power of ten, or, with the highest bit, of two. A value
+/// that no clock has is taken for nanoseconds.
 fn resolution(said: u8) -> u64 {
     let power = u32::from(said & 0x7f);
     let ticks = if said & 0x80 == 0 { 10_u64.checked_pow(power) } else { 2_u64.checked_pow(power) };

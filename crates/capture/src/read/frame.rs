@@ -256,7 +256,7 @@ fn internet(time: i64, data: &[u8], at: usize, wire_len: u32) -> Result<Packet, 
     if payload.ip_number != IpNumber::TCP {
         return Err(Skip::NotTcp);
     }
-    // How long it was: what its header says; of what an interface is to cut into segments it says nothing (0), and the frame does.
+    // Length of the packet, from its header. A packet that an interface is to cut into segments has 0 there, and the frame tells.
     let on_wire = (wire_len as usize).max(data.len()).saturating_sub(at) as u32;
     let (said, ecn, id, ttl) = match &ip {
         LaxIpSlice::Ipv4(v4) => {
@@ -312,8 +312,8 @@ fn segment(time: i64, ips: (IpAddr, IpAddr), bytes: &[u8], tcp_len: u32) -> Resu
     })
 }
 
-/// The options that `bytes` begin with, up to what is cut or makes no sense. (The iterator of etherparse ends at the first kind that it
-/// does not know, such as those of Multipath TCP and accurate ECN; here they are stepped over.)
+/// Parses the options at the start of `bytes`, up to one that is cut or makes no sense. (The iterator of etherparse ends at the first kind
+/// that it does not know, such as those of Multipath TCP and accurate ECN; here they are skipped.)
 fn options(mut bytes: &[u8]) -> Options {
     let mut found = Options::default();
     // Timestamps alone, as Linux lays them out, are the options of nearly every segment (RFC 7323 appendix A).

@@ -1,4 +1,4 @@
-//! `[[flow]]`: a group of connections, and what can be said of their ends.
+//! `[[flow]]`: a group of connections, and the fields of their ends.
 
 use super::{NO_TIME, SOME_TIME, TIME, count, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
@@ -13,7 +13,7 @@ pub static CONTROL: Variants = Variants { what: "congestion control", tag: "kind
 pub static SIZING: Variants = one_of!(window_sizing::REGISTRY, "window sizing");
 pub static TRAFFIC: Variants = one_of!(traffic::REGISTRY, "traffic");
 
-/// The controls of the registry, and those that somebody has brought, which say what they were made from.
+/// Returns the controls of the registry, and registered ones, which tell what they were made from.
 fn controls() -> &'static [Case] {
     /// The last list made, and of how many sources. A list stays for good; there are as many as there were changes.
     static LAST: Mutex<(Vec<&'static str>, &'static [Case])> = Mutex::new((Vec::new(), &[]));

@@ -51,7 +51,7 @@ pub const fn at() -> ParamSpec {
 /// Known of a file that has been read.
 const SHA256: Field = Field::new("sha256", Shape::Text, "of the file, as results have it: it is not run if it is not that one");
 
-/// Steps, those of a file, and what is drawn between two values of `kind`.
+/// Returns the cases of a trace: steps, steps in a file, and steps drawn between two values of `kind`.
 fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
     let written = Case {
         name: "steps",
@@ -166,7 +166,7 @@ pub fn reorder() -> &'static [Field] {
     &TABLE
 }
 
-/// Blocks that are sent again.
+/// Returns the fields of blocks that are retransmitted.
 pub fn harq() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let time = |name, default, doc| Field::or(name, SOME_TIME, Value::Duration(Duration::from_millis(default)), doc);

@@ -249,7 +249,7 @@ fn traffic(view: &View<'_>) -> Result<(Traffic, Option<f64>), Fault> {
     Ok((traffic, load))
 }
 
-/// The hosts that `view` names at `key`, or those of the name `usual`.
+/// Returns the hosts that `view` names at `key`, or the hosts of the name `usual`.
 pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
     if view.get(key).is_none() {
         return plan.hosts_or(key, usual, &|message| view.fault(key, message));
@@ -336,7 +336,7 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     Ok(End { setup, control, sizing, said })
 }
 
-/// One of `variants` as it is written, and which of its parameters are.
+/// Returns one of `variants` as written, and which of its parameters are written.
 fn chosen(written: &Written<'_>, variants: &Variants) -> Result<(Choice, Vec<&'static str>), Fault> {
     let (kind, view) = written.variant(variants)?;
     let params = view.params()?;
@@ -432,7 +432,7 @@ fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, fro
     if from == to {
         return Err(group.view.fault("to", format!("a connection of `{}` is from `{}` to itself", group.name, name(from))));
     }
-    // Links come in both ways, so there is a way back where there is one there.
+    // Links have both directions, so there is a reverse path if there is a forward one.
     match (routes.path(from, to), routes.path(to, from)) {
         (Some(there), Some(back)) => Ok([there, back].concat()),
         _ => {

@@ -13,10 +13,10 @@ use longfat_model::{Backlog, Cpu, Cycles, Flow, Host, Intake, Memory, Nic, OnFul
 use longfat_tcp::TcpConfig;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of what a processor's work costs.
+/// Names of the costs of a processor's work.
 const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive_byte"];
 
-/// The names of what only a processor has.
+/// Names of fields that only a processor has.
 const BACKLOG: [&str; 2] = ["netdev_max_backlog", "on_backlog_full"];
 
 /// Returns every host that the file describes, in the order of the network.

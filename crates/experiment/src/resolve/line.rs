@@ -1,4 +1,4 @@
-//! A link as the file describes it, both ways, and what stands in front of each.
+//! Link as the file describes it, in both directions, and the queue in front of each.
 
 use super::unsteady::{Changes, KEYS, changes};
 use crate::error::Fault;

@@ -1,4 +1,4 @@
-//! Connections that come by a load: how many and when, and the same when the run is read back.
+//! Connections that start by a load: their number and times, which are the same when the run is read back.
 
 use super::super::Document;
 use super::restore;

@@ -27,7 +27,7 @@ fn without(json: &Json, keys: &[&str]) -> Json {
     }
 }
 
-/// Parameters come and runs stay: what was stored before there were these is still found, and is read as it was meant.
+/// New parameters leave runs alone: runs stored before these parameters existed are still found, and read as they were meant.
 #[test]
 fn a_key_that_came_later_leaves_the_runs_before_it_alone() {
     let now = run("congestion_control = \"cubic\"\nreceiver = { sack = false }", "");
@@ -84,7 +84,7 @@ fn what_is_said_at_either_end_or_way_is_another_run() {
     }
 }
 
-/// Whatever can be said of a host or of what stands in front of a link is part of what a run is, and reads back.
+/// Every field of a host or of a link's queue is part of a run's identity, and reads back.
 #[test]
 fn every_word_on_hosts_and_pauses_is_another_run() {
     // Two values for each key. The left ones are all set together; `overhead` goes with none of them.

@@ -8,7 +8,7 @@ use longfat_model::route::Routes;
 use longfat_model::{Cpu, Cycles, Experiment, Intake, Link};
 use proptest::prelude::*;
 
-/// The first run of `text`, which as it is written back reads as the same.
+/// Returns the first run of `text`. The run as it is written back reads as the same.
 fn resolve(text: &str) -> Experiment {
     let run = Document::parse(text, "network.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
     let again = Document::parse(&run.to_toml(), "again.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));

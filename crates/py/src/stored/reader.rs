@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-/// Calls what it is given with the rows of a table, as often as it has pieces.
+/// Function that calls its argument with the rows of a table, once per piece.
 pub type Tables<'a> = dyn FnMut(&str, &mut Rows<'_>) -> PyResult<()> + 'a;
 /// Function that is given a table, and which of its rows.
 pub type Rows<'a> = dyn FnMut(&Columns, Range<usize>) -> PyResult<()> + 'a;
@@ -78,7 +78,7 @@ impl Together {
         })
     }
 
-    /// The next run, which has so many rows of each table. `None` where these are not those of the experiment, or there is none.
+    /// Returns the next run, which has `rows` rows of each table. `None` where these are not those of the experiment, or there is none.
     pub fn next(&mut self, experiment: Option<Experiment>, rows: impl Fn(&str) -> usize) -> Option<PyTrace> {
         fn some<R>(all: &mut IntoIter<R>, count: usize) -> Vec<R> {
             all.take(count).collect()

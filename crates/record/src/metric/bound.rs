@@ -145,8 +145,9 @@ fn beyond(experiment: &Experiment, trace: &Trace, host: usize, path: &[usize]) -
     wires.chain(queues).sum()
 }
 
-/// The most payload a second that `flows` can have got together, in bit/s: each what the slowest link of its path carries in full packets,
-/// those with the same slowest link no more than it; and what was under way to them when the warmup ended.
+/// Returns the upper bound of the payload per second of `flows` together, in bit/s. Each flow carries at most the rate of its path's
+/// slowest link in full packets, and flows that share it carry no more than that link. Packets in flight to them at the end of the warmup
+/// count too.
 fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
     let routes = Routes::new(&experiment.network);
     let network = &experiment.network;

@@ -1,4 +1,4 @@
-//! Effective throughput: what is good for the layer above, of what could be at most.
+//! Effective throughput: payload that is new for the layer above, as a share of the possible maximum.
 
 use super::link_time::time_of;
 use super::{Bound, Metric, Scope, extremes, measured, ratio, span_s};

@@ -6,7 +6,7 @@ use longfat_core::time::Time;
 use longfat_model::Experiment;
 use longfat_tcp::LimitedBy;
 
-/// A metric of a run: which share of the time of its measured flows is that of one limit, or of none of them.
+/// Makes a metric of a run: the share of its measured flows' time that is due to one limit, or to none of them.
 macro_rules! share {
     ($name:literal, $limit:expr, $summary:literal) => {
         Metric {

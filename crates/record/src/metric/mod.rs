@@ -132,8 +132,7 @@ pub const REGISTRY: &[Metric] = &[
     host_memory::DROPS,
 ];
 
-/// The flows a run is about: those of the first [`Rank`] there is. What else there is beside them is background, and a probe
-/// is never measured.
+/// Returns the flows that a run is about: those of the first [`Rank`] there is. Other flows are background, and a probe is never measured.
 fn measured(experiment: &Experiment) -> Vec<usize> {
     let rank = |i: usize| experiment.flows[i].traffic.rank();
     let flows = 0..experiment.flows.len();
@@ -166,7 +165,7 @@ fn measured_while(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Ra
     from..=to
 }
 
-/// `each` hears the time of each sample of the series, and what it has of each flow. The series may be larger than memory.
+/// Calls `each` with the time of each sample of the series, and with the samples of all flows. The series may be larger than memory.
 fn each_sample(experiment: &Experiment, trace: &Trace, each: &mut dyn FnMut(Time, &[FlowSample])) {
     trace.flow_series.each_group(experiment.flows.len().max(1), &mut |flows| each(flows[0].time, flows));
 }
@@ -214,7 +213,7 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
 /// Rates of intervals that are in memory at once: 32 MB.
 const RATES_AT_ONCE: usize = 1 << 22;
 
-/// `of` each measured sender's interval rates, and of those of all senders together as the value of the run.
+/// Applies `of` to each measured sender's interval rates, and to those of all senders together as the value of the run.
 fn of_intervals(experiment: &Experiment, trace: &Trace, of: fn(&[f64]) -> f64) -> Vec<(Scope, f64)> {
     let (senders, all) = (senders(experiment), measured(experiment));
     let mut scopes: Vec<Scope> = senders.iter().map(|streams| Scope::Sender(experiment.flows[streams[0]].stream_of)).collect();

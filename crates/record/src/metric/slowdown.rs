@@ -1,4 +1,4 @@
-//! Completion times of connections that come by themselves: of each against the least it could be, and how they are distributed.
+//! Completion times of connections that start by themselves: each as a multiple of its least possible time, and their distribution.
 
 use super::{Bound, Metric, Scope};
 use crate::trace::Trace;

@@ -49,6 +49,6 @@ fn correlation(experiment: &Experiment, trace: &Trace) -> f64 {
     let together = deviations.pop().expect("there is that of the sum");
     let (sum, squares) = (deviations.iter().sum::<f64>(), deviations.iter().map(|s| s * s).sum::<f64>());
     let pairs = sum * sum - squares;
-    // One window that changes is no pair; what is left of the difference is rounding.
+    // A single window that changes makes no pair. The rest of the difference is rounding.
     if pairs > 1e-9 * squares { ratio(together * together - squares, pairs).clamp(-1.0, 1.0) } else { f64::NAN }
 }

@@ -121,7 +121,7 @@ fn flows_that_come_by_themselves_are_judged_by_when_they_are_done() {
     let least = 8.0 * (volume + volume.div_ceil(mss) * 52) as f64 / 1e6;
     assert!((get("slowdown", Scope::Flow(1)) - 1.0 / least).abs() < 1e-12, "{} {least}", get("slowdown", Scope::Flow(1)));
     assert!(get("slowdown", Scope::Flow(3)).is_nan());
-    // Sizes differ: nobody has a share that is due.
+    // Sizes differ, so no flow has a due share.
     for name in ["jain_index", "unfairness", "starved_flows", "ttcp_utilization_bps"] {
         assert!(get(name, Scope::Run).is_nan(), "{name}");
     }
@@ -435,7 +435,7 @@ fn a_bit_costs_cycles() {
     assert!(value("mhz_per_mbps", Scope::Run, &experiment(&vec![Traffic::bulk(); 3]), &trace).is_nan());
 }
 
-/// 10 s at 1 Mbit/s after 2 s of warmup, of which the link is busy for 8: 2,358 cells a second, of 424 us each.
+/// Link of 1 Mbit/s for 10 s after 2 s of warmup, busy for 8 s: 2,358 cells per second, of 424 us each.
 #[test]
 fn the_time_of_a_link_adds_up() {
     let mut e = experiment(&vec![Traffic::bulk(); 3]);

@@ -22,7 +22,7 @@ pub struct LinkTotals {
     pub busy: Duration,
     /// Integrals over time of packets and bytes queued, in ps.
     pub waited: (u128, u128),
-    /// The quantiles [`QUANTILES`] of what its packets waited, of a bottleneck.
+    /// Quantiles [`QUANTILES`] of the waits of its packets, if it is a bottleneck.
     pub waits: Option<[Duration; 3]>,
     /// Cells at its output port, if it comes from a switch.
     pub cells: Option<CellTotals>,

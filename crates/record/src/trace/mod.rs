@@ -347,7 +347,7 @@ pub struct FlowSample {
     pub send_buffer: u64,
     /// Bytes that wait at the receiver, for the application or behind a gap.
     pub receive_buffered: u64,
-    /// Bytes advertised beyond what is in order.
+    /// Bytes advertised beyond the data that is in order.
     pub promised: u64,
     /// The smoothed RTT, in seconds (RFC 6298).
     pub srtt_s: f64,

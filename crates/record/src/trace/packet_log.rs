@@ -5,7 +5,7 @@ use longfat_core::packet::{Segment, flags};
 use super::packets::{PacketEvent, PacketKind};
 use longfat_model::{Experiment, Watched};
 
-/// Rows in one piece of memory: what is written down never moves, so that a thread in real time is not stopped to copy all of it.
+/// Rows in one piece of memory. Rows never move once written, so that a thread in real time is not stopped to copy them all.
 const PIECE: usize = 1 << 14;
 
 /// The sequence numbers of one stream, 32 bits on the wire, as offsets from its first byte (RFC 9293 section 3.4). The SYN and the first byte are
@@ -158,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the initial sequence number, and however often the 32 bits wrap: what is within 2^31 of what was sent is found again.
+        /// An offset within 2^31 of the data sent is found again, whatever the initial sequence number, and however often the 32 bits wrap.
         #[test]
         fn offsets_are_found_again_when_numbers_wrap(iss: u32, sent in 0_u64..1 << 40, back in 0_u64..1 << 31) {
             let mut offsets = Offsets::from_iss(iss);

@@ -47,7 +47,7 @@ impl Sample for LinkSample {
     }
 }
 
-/// A table of what was recorded, some rows at a time.
+/// Table of records, some rows at a time.
 pub trait Recorded<R: Clone + 'static> {
     /// Returns the number of rows.
     fn rows(&self) -> usize;

@@ -77,7 +77,7 @@ impl<'a> Asked<'a> {
         self.links()[link].bottleneck || self.links().get(link ^ 1).is_some_and(|other| other.bottleneck)
     }
 
-    /// Bits of `flow`'s payload that `link` carries in a second, in full packets.
+    /// Returns the payload of `flow` that `link` carries per second, in full packets, in bits.
     pub fn payload_bps(&self, link: usize, flow: &Flow) -> f64 {
         let link = &self.links()[link];
         let (mss, options) = (flow.sender.mss, if flow.sender.timestamps { 12 } else { 0 });

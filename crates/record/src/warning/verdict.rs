@@ -60,8 +60,8 @@ impl Bound {
     }
 }
 
-/// A packet that is late by so much of the shortest round trip; and what is too little to matter however short that is: two looks of the
-/// emulator, 50 us apart.
+/// Lateness of a packet, as a share of the shortest round trip; and the lateness that never matters, however short that is: two looks of
+/// the emulator, 50 us apart.
 const LATE: Bound = Bound { suspect: 0.01, invalid: 0.1 };
 const LATE_LEAST_S: f64 = 100e-6;
 /// Packets that arrive at once after the longest stall, as a share of a droptail queue's capacity.

@@ -19,7 +19,7 @@ const AUGMENTED: &[(&str, &str)] = &[
     ("|=", "|"),
     ("^=", "^"),
 ];
-/// Binary operators of each level, the loosest first; comparisons and what is looser are handled by name.
+/// Binary operators of each level, the loosest first; comparisons and looser operators are handled by name.
 const LEVELS: &[&[&str]] = &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "/", "%"]];
 const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 /// Statements of Python that are not here.

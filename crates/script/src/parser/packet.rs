@@ -117,7 +117,7 @@ impl Parser {
         Ok(found)
     }
 
-    /// The flags, as those of a segment without anything else, and what is odd about them.
+    /// Parses the flags, as those of a segment without anything else; also returns any oddity about them.
     fn flags(&mut self) -> Result<(Segment, Option<String>), SyntaxError> {
         let expected = "flags: letters of SFRPEWA, a digit for the ACE field, `.` for ACK, `-` for none";
         let mut segment = Segment::default();

@@ -1,4 +1,4 @@
-//! System calls: what they return, and when.
+//! System calls: their results, and when they return.
 
 use super::{Runner, Step, fail, refused, unsupported};
 use crate::host::{Attempt, Progress};

@@ -91,7 +91,8 @@ impl Settings {
                         notes.extend(self.sysctl(assignment.0, assignment.1)?);
                     }
                 }
-                // The suite's set_sysctls.py writes this file, to put back what it has changed. The settings of one script are gone with it.
+                // The suite's set_sysctls.py writes this file, to restore the settings it has changed. The settings of one script end with
+                // it.
                 name if name.starts_with("sysctl_restore_") => {}
                 name if name.ends_with(".sh") && folder.join(program).exists() => {
                     let called = self.shell_script_at(&folder.join(program), folder, depth)?;
@@ -100,7 +101,7 @@ impl Settings {
                 }
                 "defaults.sh" => notes.push(format!("`{program}` is not there; the defaults of the stack `{}` hold", self.stack)),
                 "tc" => notes.extend(self.queueing_discipline(line)?),
-                // Destination metrics are kept for nobody here.
+                // Destination metrics are kept for no peer here.
                 "ip" if line.contains("tcp_metrics") => {}
                 "true" | "sync" | ":" => {}
                 "sleep" => {
@@ -199,7 +200,7 @@ fn uncommented(line: &str) -> &str {
     line.match_indices('#').find(begins).map_or(line, |(at, _)| &line[..at])
 }
 
-/// The line with the shell's `$((15*1024*1024))` worked out, where that is a product of whole numbers.
+/// Evaluates the shell's `$((15*1024*1024))` in the line, where that is a product of whole numbers.
 fn expanded(line: &str) -> String {
     let Some((before, (inside, after))) = line.split_once("$((").and_then(|(before, rest)| Some((before, rest.split_once("))")?))) else {
         return line.to_owned();

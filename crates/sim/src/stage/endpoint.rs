@@ -163,7 +163,7 @@ impl Endpoint {
         packets.remove(id);
     }
 
-    /// Does what is due now that its time has come: of the application, and of the protocol's timers.
+    /// Does everything due at its wake-up: of the application, and of the protocol's timers.
     pub fn wake(&mut self, context: &mut Context) {
         self.handle_time(context.now);
         self.wake = self.program.alarm();
@@ -172,7 +172,7 @@ impl Endpoint {
         }
     }
 
-    /// Does what is due, but does not say when it wakes next.
+    /// Does everything due, but does not set the next wake-up.
     pub fn handle_time(&mut self, now: Time) {
         if self.program.alarm() <= now {
             if self.program.wait().readable {
@@ -230,7 +230,7 @@ impl Endpoint {
         self.wake = self.wake.min(self.program.alarm());
     }
 
-    /// The way of what it sends.
+    /// Returns the direction of the packets that it sends.
     #[inline]
     pub const fn way(&self) -> Way {
         if self.number.is_multiple_of(2) { Way::There } else { Way::Back }

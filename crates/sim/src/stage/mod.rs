@@ -28,7 +28,7 @@ pub enum Stage {
     Port(Box<OutputPort>),
     /// An endpoint that shares nothing with others but the link it sends by.
     Endpoint(Box<Alone>),
-    /// A host of which something is said: its endpoints, what they share, and the links they send by.
+    /// Host that the experiment describes: its endpoints, the parts they share, and the links they send by.
     Host(Box<Host>),
     /// The links that lead from a router and share a memory there.
     Router(Box<Router>),
@@ -47,8 +47,8 @@ impl Stage {
         }
     }
 
-    /// `packet` is the first to come by the input `id`, number `at` of the stage's, since nothing waited there. Returns when the stage has
-    /// something to do for it.
+    /// Records that `packet` is the first to arrive by the input `id`, number `at` of the stage's, since nothing waited there. Returns the
+    /// time at which the stage has something to do for it.
     #[inline]
     pub fn expect(&mut self, id: InputId, at: usize, packet: &Packet) -> Time {
         match self {

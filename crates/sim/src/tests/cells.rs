@@ -102,7 +102,7 @@ fn a_ping_takes_its_cells_and_two_slots_a_switch() {
             assert!((rtt_s * 1e6 - rtt_us).abs() < 1e-6, "{switches}: {rtt_s}");
         }
         assert_eq!(flow.packets_delivered, 112);
-        // A turn or two for each link and port, and those of the probes; not one a cell.
+        // Each link and port has a turn or two, and so have the probes; but not one per cell.
         assert!(trace.steps < 112 * (4 * (switches + 1) + 6), "{}", trace.steps);
     }
 }

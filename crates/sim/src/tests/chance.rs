@@ -19,7 +19,7 @@ fn two_seeds_give_one_result_where_nothing_is_random() {
         }
         same += 1;
         let [one, other] = [1, 2].map(|seed| crate::run(&run(seed)).unwrap());
-        // A round trip that was measured of what was sent twice goes by the ticks of a clock, and these come at a phase of its own.
+        // Round trips measured on retransmitted data depend on the ticks of a clock, and these have a phase of their own.
         let got = |trace: &Trace| trace.flows.iter().map(|flow| (flow.bytes_delivered, flow.packets_dropped)).collect::<Vec<_>>();
         assert_eq!(got(&one), got(&other), "{name} hangs on the seed");
     }

@@ -1,4 +1,4 @@
-//! Controls that count marks, on a step marker (RFC 8257 §3.1): what they are for is a short queue on a busy link.
+//! Controls that count marks, on a step marker (RFC 8257 §3.1): their aim is a short queue on a busy link.
 
 use std::sync::Arc;
 

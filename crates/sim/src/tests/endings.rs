@@ -1,4 +1,4 @@
-//! How runs and their flows end, and what is said of those that cannot be, or do not, as they were asked.
+//! Ends of runs and their flows, and messages about experiments that cannot run, or do not run as asked.
 
 use std::sync::Arc;
 

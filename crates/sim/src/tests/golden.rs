@@ -220,7 +220,7 @@ fn sample(entry: &str, spec: &ParamSpec) -> String {
     }
 }
 
-/// Links that change: what is said of the bottleneck.
+/// Links that change: keys of the bottleneck.
 const CHANGES: &[(&str, &str)] = &[
     (
         "steps",

@@ -26,7 +26,7 @@ fn sized(kind: &str, buffer: u64) -> TcpConfig {
     TcpConfig { window_sizing: window_sizing::choice(kind), send_buffer: buffer, receive_buffer: buffer, ..Dumbbell::default().tcp }
 }
 
-/// The host of all receivers (`at` 1) or senders (0), with so much memory.
+/// Returns the experiment with `bytes` of memory on the host of all receivers (`at` 1) or senders (0).
 fn with_memory(mut experiment: Experiment, at: usize, bytes: u64) -> Experiment {
     let node = if at == 0 { experiment.flows[0].from } else { experiment.flows[0].to };
     experiment.hosts = vec![Host { memory: Some(Memory { bytes, least: None }), ..Host::new(node) }];

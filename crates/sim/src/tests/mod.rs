@@ -1,4 +1,4 @@
-//! Whole runs: of each part against timelines worked out by hand, and of networks at random.
+//! Whole runs: each part against timelines worked out by hand, and networks at random.
 
 mod aqm;
 mod bounds;

@@ -20,7 +20,8 @@ fn recorded(experiment: &Experiment, watched: Watched) -> Trace {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    /// Each packet that comes back to a sender of TCP has its row, what it finds is what packets before it left, and nothing else changes.
+    /// Each packet that arrives at a TCP sender has its row. The row's state is the one that earlier packets left, and nothing else
+    /// changes.
     #[test]
     fn every_ack_finds_its_sender(seed in any::<u64>()) {
         let experiment = random::experiment(seed);

@@ -109,7 +109,7 @@ proptest! {
     }
 }
 
-/// A flow a million times as fast as what it crosses sends many packets in a period: somebody can stop the run all the same.
+/// A flow a million times as fast as the link it crosses sends many packets in a period. The run can be stopped all the same.
 #[test]
 fn a_run_can_be_stopped_however_fast_a_flow_is() {
     let edge_rate = Rate::from_bps(100_000_000_000_000);

@@ -16,7 +16,7 @@ fn sizing(name: &str, changes: &[(&'static str, Value)]) -> Choice {
     window_sizing::choice(name).with(changes)
 }
 
-/// `control` with a bottleneck queue of so many packets, for 20 s.
+/// Returns `control` with a bottleneck queue of `queue` packets, for 20 s.
 fn path(control: &str, window_sizing: Choice, queue: u64) -> Dumbbell {
     Dumbbell {
         rate: Rate::from_bps(100_000_000),

@@ -31,7 +31,7 @@ const BUFFER_KIB: &str = "16384";
 /// Time for which the reader sleeps when there is nothing to read.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
 
-/// The tracepoint is on, and somebody reads what it says, until this is finished or dropped.
+/// Probe of senders: the tracepoint is on, and a thread reads its output, until this is finished or dropped.
 #[derive(Debug)]
 pub struct Probe {
     instance: Instance,
@@ -129,8 +129,8 @@ impl Probe {
         Ok(Probe { instance, stop, reader: Some(reader) })
     }
 
-    /// No more: what was said of the flows of `experiment`, whose connections are `tuples` and whose first bytes have the sequence numbers
-    /// `first`, by `clock`.
+    /// Stops, and returns the samples of the flows of `experiment`, whose connections are `tuples` and whose first bytes have the sequence
+    /// numbers `first`, by `clock`.
     ///
     /// # Errors
     /// The buffer ran over.
@@ -204,7 +204,7 @@ impl Heard {
     }
 }
 
-/// Everything that is said until `stop`, and then what is left.
+/// Reads all output until `stop`, and then the rest.
 fn read(mut pipe: File, stop: &AtomicBool) -> Heard {
     let (mut heard, mut buffer) = (Heard::default(), vec![0; 1 << 16]);
     loop {

@@ -63,7 +63,7 @@ impl Chosen {
     }
 }
 
-/// Chooses controls, and remembers what it chose: the kernel is asked once for each.
+/// Chooser of controls, which remembers its choices: the kernel is asked once for each.
 #[derive(Debug, Default)]
 pub struct Chooser {
     kernel: KernelControls,
@@ -201,7 +201,7 @@ mod tests {
     fn chosen(machine: &Machine, control: &'static str, twin: bool) -> Result<(&'static str, ControlFrom), String> {
         let mut chooser = Chooser::new(machine.controls());
         let found = chooser.choose(&tcp(control, twin)).map_err(|error| error.to_string())?;
-        // The kernel is given what it has not, and nothing else.
+        // The kernel gets only controls that it lacks.
         assert_eq!(chooser.given().len(), usize::from(found.from() == ControlFrom::Twin));
         Ok((found.name, found.from()))
     }

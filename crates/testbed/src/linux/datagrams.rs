@@ -44,7 +44,7 @@ impl DatagramEnd {
         Ok(DatagramEnd { datagrams, socket, arrived: 0, refused: 0, buffer: vec![0; 1 << 16] })
     }
 
-    /// Takes what has come, and sends what is due.
+    /// Takes the packets that have arrived, and sends those that are due.
     pub fn attend(&mut self, now: Time) {
         while let Ok(len) = io::Read::read(&mut &self.socket, &mut self.buffer) {
             self.arrived += 1;

@@ -1,4 +1,4 @@
-//! The thread between the hosts: it reads what they send, and hands over what has come to them when its time has come.
+//! Emulator: the thread between the hosts. It reads the packets that they send, and hands over packets that are due.
 //!
 //! It has a core and a real-time priority of its own, and sleeps between looks: a thread that spins is stopped by the kernel for 50 ms of
 //! each second (`sched_rt_runtime_us`).
@@ -150,7 +150,7 @@ impl Emulator {
         more
     }
 
-    /// Hands over what has come to its host.
+    /// Hands over packets that have arrived to their hosts.
     fn hand_over(&mut self) {
         for at in 0..self.network.ready.len() {
             let delivery = self.network.ready[at];

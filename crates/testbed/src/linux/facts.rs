@@ -9,7 +9,7 @@ use crate::Error;
 use crate::linux::clock::Drift;
 use crate::linux::namespace::Namespace;
 
-/// Places of `/proc/net/dev`: what the device could not take from us, and what it had no room for.
+/// Places in `/proc/net/dev`: packets that the device could not take from us, and packets that it had no room for.
 const RECEIVE_DROPPED: usize = 3;
 const TRANSMIT_DROPPED: usize = 11;
 /// Counters of packets that a connection or a socket had no room for.

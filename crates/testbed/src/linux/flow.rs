@@ -1,4 +1,4 @@
-//! The two ends of a flow in the kernel, and what is known of them.
+//! Ends of a flow in the kernel, and their state.
 
 use std::net::SocketAddrV4;
 use std::os::fd::AsRawFd;
@@ -20,8 +20,8 @@ use crate::linux::plan::{FlowPlan, Options, Plan};
 use crate::linux::stream::{End, Stream, socket};
 use crate::linux::sys;
 
-/// Unsent bytes that a socket takes beyond what is on its way (`TCP_NOTSENT_LOWAT`): there is always something to send, and no memory is
-/// filled with what cannot be sent yet.
+/// Unsent bytes that a socket takes beyond those in flight (`TCP_NOTSENT_LOWAT`): there is always something to send, and no memory is
+/// filled with data that cannot be sent yet.
 const NOT_SENT: i32 = 1 << 21;
 
 /// The ends of a flow.

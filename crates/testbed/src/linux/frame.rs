@@ -155,12 +155,12 @@ fn options(mut left: &[u8], segment: &mut Segment) -> Option<()> {
     Some(())
 }
 
-/// RFC 2474 section 3: the first six bits of what was the type of service.
+/// RFC 2474 section 3: the first six bits of the former type of service octet.
 fn dscp(tos: u8) -> Dscp {
     Dscp::new(tos >> 2).expect("six bits are under 64")
 }
 
-/// RFC 3168 section 5: the last two bits of what was the type of service.
+/// RFC 3168 section 5: the last two bits of the former type of service octet.
 fn ecn(tos: u8) -> Ecn {
     match tos & 3 {
         1 => Ecn::Ect1,
@@ -175,7 +175,8 @@ pub fn tos(dscp: Dscp, ecn: Ecn) -> u8 {
     dscp.number() << 2 | ecn as u8
 }
 
-/// Sets what was the type of service of an IPv4 packet, and mends the checksum of its header (RFC 1624 equation 3: HC' = ~(~HC + ~m + m')).
+/// Sets the former type of service octet of an IPv4 packet, and corrects the checksum of its header (RFC 1624 equation 3: HC' = ~(~HC + ~m
+/// + m')).
 pub fn set_tos(frame: &mut [u8], tos: u8) {
     let before = word(frame, 0);
     frame[1] = tos;

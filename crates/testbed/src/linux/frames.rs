@@ -21,7 +21,7 @@ impl Frames {
         Frames { bytes: Vec::new(), lens: Vec::new(), free: Vec::new(), shared: BTreeMap::new(), size }
     }
 
-    /// Makes room for so many packets, so that none need be made while time runs.
+    /// Makes room for `packets` packets, so that none need be made while time runs.
     pub fn reserve(&mut self, packets: usize) {
         while self.bytes.len() * CHUNK < packets {
             self.grow();

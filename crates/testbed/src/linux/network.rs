@@ -1,5 +1,5 @@
-//! The network between the hosts: the experiment's own links, on a clock that somebody else reads. It is told of packets that come and of
-//! the time; what it does, it does at the picosecond at which it would have happened, however late it is told.
+//! Network between the hosts: the experiment's own links, on a clock that the emulator reads. The emulator tells it the time and the
+//! packets that arrive. Its events happen at the picosecond at which they would have happened, however late it is told.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -145,7 +145,7 @@ impl Log {
         rows.push(row);
     }
 
-    /// A TCP segment of `flow` goes `way`: its numbers are now those of its stream.
+    /// Records that a TCP segment of `flow` goes in direction `way`: its numbers are now those of its stream.
     fn sent(&mut self, flow: u32, way: Way, header: &Header) {
         let offsets = &mut self.streams[flow as usize][way as usize];
         if header.syn && offsets.first_byte() != header.seq.wrapping_add(1) {
@@ -219,7 +219,7 @@ impl Network {
         }
     }
 
-    /// Packets between `tuple` and back are those of `flow`, sent by its first end.
+    /// Assigns packets between the ends of `tuple`, in both directions, to `flow`, whose first end sends.
     pub fn expect(&mut self, tuple: Tuple, flow: u32) {
         self.route(tuple, flow, Way::There);
         self.route(tuple.back(), flow, Way::Back);
@@ -367,8 +367,8 @@ impl Network {
         self.agenda.peek().map_or(Time::MAX, |Reverse((time, _))| *time)
     }
 
-    /// Every link, and what it has lost, up to and including `time`, for looking at it; the time it is then, which is later where something
-    /// has happened since.
+    /// Returns every link, and its losses, up to and including `time`, for looking at it; and the time it is then, which is later where
+    /// something has happened since.
     pub fn catch_up(&mut self, time: Time) -> Time {
         self.advance(time);
         let now = self.now.max(time);

@@ -14,7 +14,7 @@ use crate::linux::controls::{Chooser, Chosen, KernelControls};
 use crate::linux::frame::{TCP, Tuple, UDP};
 use crate::linux::namespace::Interface;
 
-/// The port of the first flow, at both ends; those of the others follow.
+/// Port of the first flow, at both ends; the ports of the others follow.
 const FIRST_PORT: u16 = 1024;
 /// The largest send and receive buffer of a socket; also what stands for "without bound" (`SO_RCVBUF` is doubled, and ends at 2^31 - 1).
 const BUFFER_MAX: u64 = (1 << 30) - 1;

@@ -1,4 +1,4 @@
-//! A run: everything is made, the two threads live through it, and what they leave becomes the trace.
+//! Run of an experiment: everything is made, the two threads run, and their results become the trace.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,7 +42,7 @@ const PACKET_MEMORY: u64 = 1 << 29;
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Virtual time, which is that of the clock on the wall.
+    /// Virtual time, which is real time.
     pub now: Time,
     /// Links crossed by packets so far.
     pub crossings: u64,
@@ -245,7 +245,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     Ok(trace)
 }
 
-/// The life of the emulator's thread; what it leaves, and how long it waited for its core.
+/// Runs as the emulator's thread; returns its results, and the time for which it waited for its core.
 pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) -> Result<(Emulated, Time), Error> {
     let settled = settle(cores.last, EMULATOR);
     if settled.is_err() {

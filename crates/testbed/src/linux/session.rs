@@ -139,7 +139,7 @@ impl Session {
         self.timer.set(Expiration::OneShot(spec), TimerSetTimeFlags::TFD_TIMER_ABSTIME).map_err(failed)
     }
 
-    /// Writes down what is due.
+    /// Records everything that is due.
     fn note(&mut self, now: Time) {
         let now = now.min(self.shared.end());
         if self.recorder.next_stop() <= now {
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// Does what there is to do for a flow.
+    /// Does everything due for a flow.
     fn attend(&mut self, number: usize) -> Result<(), Error> {
         let now = self.clock.now();
         let next = match &mut self.flows.0[number] {

@@ -45,7 +45,7 @@ pub fn socket(options: &Options, local: SocketAddrV4) -> Result<socket2::Socket,
         let what = format!("{}: this kernel does not have it ({e}; see net.ipv4.tcp_available_congestion_control)", options.control);
         Error::unsupported("flow.congestion_control", &what)
     })?;
-    // A default that nobody asked for would be silent.
+    // The kernel could silently use a default instead.
     let got = socket.tcp_congestion().unwrap_or_default();
     if got.split(|byte| *byte == 0).next() != Some(name) {
         return Err(Error::system("the congestion control of a socket is not the one asked for", String::from_utf8_lossy(&got)));
@@ -53,7 +53,7 @@ pub fn socket(options: &Options, local: SocketAddrV4) -> Result<socket2::Socket,
     Ok(socket)
 }
 
-/// A connected socket, and what is to be done with it.
+/// Connected socket, and the operations that are pending on it.
 #[derive(Debug)]
 pub struct Stream {
     /// The socket; there once it is connected, or connecting.
@@ -209,7 +209,7 @@ pub struct End {
 }
 
 impl End {
-    /// Lets the program act, if what it waits for has come.
+    /// Lets the program act, if its wait is over.
     pub fn attend(&mut self, now: Time) {
         let Some(stream) = &mut self.stream else { return };
         stream.flush();

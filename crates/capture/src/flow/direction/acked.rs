@@ -101,7 +101,7 @@ impl Direction {
                 None if range.is_sacked || !was_whole => None,
                 answered => Some(answered.unwrap_or(time - range.first).saturating_sub(least).max(0)).filter(|_| least < i64::MAX),
             };
-            // (When what was lost before the capture was sent is not known.)
+            // (The send time of segments lost before the capture is unknown.)
             if range.times > 0 && !range.is_fill {
                 let is_lost = range.times > 1;
                 buckets.add(range.first, range.end, range.end - range.start, is_lost, wait, trip);
@@ -116,7 +116,7 @@ impl Direction {
                     if !range.is_sacked && !range.is_fill && highest > range.end {
                         behind += 1;
                     }
-                    // Karn: what was sent once, and not what waited for a hole before it.
+                    // Karn: segments that were sent once, and did not wait for a hole before them.
                     if !range.is_sacked && !range.is_fill {
                         sample = Some(time - range.first);
                     }
@@ -156,7 +156,7 @@ impl Direction {
         }
     }
 
-    /// SACK blocks (RFC 2018); a first one below the ACK, or within the second, says what came twice (RFC 2883 section 4).
+    /// Takes in SACK blocks (RFC 2018). A first block below the ACK, or within the second, reports duplicate data (RFC 2883 section 4).
     pub(super) fn selected(&mut self, packet: &Packet, ack: u64) {
         let time = packet.time;
         let mut blocks = [(0, 0); 4];
@@ -172,7 +172,7 @@ impl Direction {
         let next = self.next;
         for &(left, right) in &blocks[usize::from(is_duplicate)..] {
             let (mut from, mut until) = (left.max(ack), right.min(next));
-            // Blocks grow: what was gone through once is not gone through again.
+            // Blocks grow: the part that was handled once is not handled again.
             for &(a, b) in &self.evidence.last_blocks {
                 if a <= from && from < b {
                     from = b.min(until);

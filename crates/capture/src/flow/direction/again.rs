@@ -69,7 +69,7 @@ impl Direction {
         self.evidence.highest_sacked >= range.end || (self.evidence.duplicates > 0 && range.start <= self.acked)
     }
 
-    /// A segment sent again: why, and what it belongs to.
+    /// Classifies a retransmission: its cause, and the recovery to which it belongs.
     pub(super) fn again(&mut self, packet: &Packet, start: u64, end: u64, before: &Range) -> Again {
         let time = packet.time;
         self.counts.bytes_again += end - start;
@@ -129,7 +129,7 @@ impl Direction {
         kind
     }
 
-    /// Why a segment that found `before` is sent again.
+    /// Returns the cause of the retransmission of a segment that found `before`.
     ///
     /// A sender repairs what an acknowledgment calls for within a round trip: RACK waits no longer (RFC 8985 section 6.2), and its first hole
     /// comes before all others (RFC 6675 section 4, RFC 6582 section 3.2). What nothing has called for, or not for so long, a timer sends.
@@ -154,7 +154,7 @@ impl Direction {
             return if is_called || is_repair { Again::Fast } else { Again::Unknown };
         }
         if before.times > 1 {
-            // (Only the answer to what was sent later tells that a retransmission is lost.)
+            // (Only the answer to later data tells that a retransmission is lost.)
             return if overtaken.is_some_and(is_soon) { Again::Fast } else { Again::Timeout };
         }
         // A hole this old was filled before by a repair that was lost, too.

@@ -102,7 +102,7 @@ impl Buckets {
         let gap = (time - queues.last).max(0) as f32;
         queues.last = queues.last.max(time);
         let more = if is_lost { 0.0 } else { len as f32 };
-        // (Not each eighth: what is sent may have a rhythm.)
+        // (Not each eighth: sending may have a rhythm.)
         let is_next = is_lost && time - queues.last_loss > trip;
         if is_lost {
             queues.last_loss = time;

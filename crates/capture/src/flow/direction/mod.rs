@@ -1,4 +1,4 @@
-//! One direction of a connection: what one side sent, and what the other said of it, as seen at the point of capture.
+//! One direction of a connection: the packets that one side sent, and the answers of the other, as seen at the point of capture.
 //!
 //! The capture may be taken anywhere. What lies between the sender and the point is its *near* part, the rest the *far* part; a round
 //! trip of the connection is one of both. An acknowledgment that passes the point reaches the sender a near round trip before what it
@@ -72,7 +72,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// The place in the stream of the wire's `seq`, nearest to what was sent last (RFC 9293 section 3.4).
+    /// Returns the place in the stream of the wire's `seq`, nearest to the data sent last (RFC 9293 section 3.4).
     pub fn offset(&mut self, seq: u32) -> u64 {
         let origin = *self.origin.get_or_insert(seq);
         if self.next == 0 {
@@ -132,7 +132,8 @@ impl Direction {
             (one, n) => (one, n - 1),
         };
         let counts = &mut self.counts;
-        // A byte before what is acknowledged, or into a closed window, asks whether the other side is there (RFC 9293 section 3.8.6.1).
+        // A probe of one byte, before the acknowledged data or into a closed window, asks whether the other side is there (RFC 9293 section
+        // 3.8.6.1).
         if len == 1 && (end <= self.acked || self.receiver.window == Some(0)) {
             counts.window_probes += 1;
             self.receiver.probed = Some(end).filter(|_| start == self.next);
@@ -246,7 +247,7 @@ impl Direction {
             found
         };
         match before {
-            // A hole: what fills it was overtaken, or is sent again since it was lost on its way here.
+            // The segment that fills a hole was overtaken, or is retransmitted since it was lost on its way here.
             Some(hole) if hole.times == 0 => {
                 if self.is_late(&hole, time, stamp) {
                     self.counts.reordered_before += 1;
@@ -256,7 +257,7 @@ impl Direction {
                     self.filled(start, end, kind, stamp);
                 }
             }
-            // (What was sent before what came in its place.)
+            // (The segment was sent before the one that came in its place.)
             Some(range) if is_older(stamp, range.stamps[0]) => {
                 self.was_replaced(start);
                 return;

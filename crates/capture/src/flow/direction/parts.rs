@@ -12,7 +12,7 @@ use crate::flow::rtt::Rtt;
 use crate::read::Packet;
 use std::collections::VecDeque;
 
-/// The SYN of a direction, and what it offers.
+/// SYN of a direction, and the options that it offers.
 #[derive(Debug, Default)]
 pub struct Handshake {
     pub isn: Option<u32>,

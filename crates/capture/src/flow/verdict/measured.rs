@@ -186,7 +186,7 @@ fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&E
     }
 }
 
-/// Payload that the bottleneck passes, in bytes a second.
+/// Returns the payload that the bottleneck passes, in bytes per second.
 fn rate(connection: &Connection, main: usize) -> Option<f64> {
     bottleneck(connection, main).map(|found| found.rate.value)
 }
@@ -227,7 +227,7 @@ fn held_by_order(direction: &Direction, full: u32) -> f64 {
     held as f64 / (ends - direction.first_data.unwrap_or(ends)).max(1) as f64
 }
 
-/// Bytes a second that passed between the first and the last loss of episodes, where these are apart.
+/// Returns the bytes per second that passed between the first and the last loss of episodes, where these are apart.
 fn between(episodes: &[&Episode], base: f64, full: u32) -> Option<f64> {
     let (mut passed, mut took, mut losses) = (0.0, 0.0, 0);
     for episode in episodes {

@@ -91,10 +91,10 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
             ms(features[Feature::NagleEach])
         ),
     ));
-    // Who has more to send fills its segments; the end of what an application wrote is a short one. (So is what is left of a full buffer.)
+    // A sender with more to send fills its segments. The end of an application's write is a short one. (So is the rest of a full buffer.)
     let is_lossless = features[Feature::Episodes] == 0.0;
     let pieces = if is_lossless { ramps::SHORT.of(features) * (1.0 - ramps::SHORT_FOR_ACKS.of(features)) } else { 0.0 };
-    // In front of a queue that is never empty, and behind it, nobody waited for an application: the capture shows the queue's rate.
+    // No wait in front of a queue that is never empty, or behind it, is for an application: the capture shows the queue's rate.
     let standing = standing(features);
     let application = ramps::SILENT.of(features).max(0.9 * pieces)
         * (1.0 - closing)
@@ -177,8 +177,8 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let times = features.count(Feature::Episodes);
     // A queue that is full lets one pass for each that leaves it.
     let blocks = ramps::IN_RUNS.of(features) * ramps::BLOCKS.of(features);
-    // A queue that drops early has let others pass that found twice as much, and yet it is no chance: what is lost finds a queue, and more than
-    // most, or one that is never empty.
+    // A queue that drops early has let other segments pass that found twice as much, and yet its drops are not random: lost segments find a
+    // queue, and a longer one than most, or one that is never empty.
     let in_queue = features[Feature::InQueueSure];
     let early = features[Feature::EarlySure] * features[Feature::InLongerSure].max(in_queue * ramps::PATH_USED.of(features));
     // Losses take nothing from the flow where the path is full all the time, and lost segments find no full queue.
@@ -192,7 +192,7 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let ring = blocks * (1.0 - 0.8 * deep) * (1.0 - bucket);
     let (full_before, full_behind) = (full_before(features), full_behind(features));
     let late = ramps::RTT_LONGEST.of(features);
-    // A full queue is in front of what is lost; before a token bucket the sender may be as far ahead, but no round trip grows.
+    // A full queue is in front of the lost segments. Before a token bucket the sender may be as far ahead, but no round trip grows.
     let queued = full_behind.unwrap_or(0.0).max(full_before.unwrap_or(0.0) * late);
     let policer = (1.0 - deep) * ((1.0 - ring) * (1.0 - queued) * (1.0 - in_queue) * policed(features)).max(bucket);
     let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep) * (1.0 - early);

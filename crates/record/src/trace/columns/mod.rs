@@ -1,4 +1,4 @@
-//! The columns of results: what each value of a [`Trace`] is called, its unit, what it means, and how it is stored.
+//! Columns of results: the name of each value of a [`Trace`], its unit, its meaning, and how it is stored.
 //!
 //! This is the only list of them. Results folders are written from it and read back by it, and the documentation is made
 //! from it. A cell is 64 bits, whatever it holds; its [`Form`] says what they mean. So a trace that was stored and read back is
@@ -13,7 +13,7 @@ use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 use longfat_tcp::LimitedBy;
 
-/// The cell of what has no value, in columns that may have none.
+/// Cell without a value, in columns that may have none.
 pub const NONE: u64 = u64::MAX;
 
 /// Meaning of the 64 bits of a cell.

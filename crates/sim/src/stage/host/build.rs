@@ -1,4 +1,4 @@
-//! A host made of what an experiment says of it.
+//! Hosts made from the description in an experiment.
 
 use longfat_core::rng::Rng;
 use longfat_model::{Experiment, OnFull};

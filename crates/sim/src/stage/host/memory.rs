@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_fair_share_is_max_min() {
-        // 2 and 6 are met; what they leave of 30 is two times 11.
+        // Wishes of 2 and 6 are met. The rest of 30 is two times 11.
         assert_eq!(level(30, &mut [20, 2, 40, 6]), 11);
         assert_eq!(level(68, &mut [20, 2, 40, 6]), u64::MAX);
         assert_eq!(level(67, &mut [20, 2, 40, 6]), 39);

@@ -1,6 +1,6 @@
-//! Hosts of which something is said, as stages: what their endpoints send has to find room in the transmit queue, what they send and receive
-//! takes the processor's time, or what they send is held for a while; what they hold takes memory. Within a host, what happens is done event
-//! by event.
+//! Hosts that an experiment describes, as stages. Packets that their endpoints send need room in the transmit queue. Packets sent and
+//! received take the processor's time, or packets sent are held for a while. Data that is held takes memory. Within a host, events are
+//! handled one by one.
 
 pub mod build;
 mod interface;
@@ -42,8 +42,8 @@ pub struct Host {
     offload: Option<Offload>,
     /// Inputs by which packets come, in the order of the links.
     inputs: Vec<InputId>,
-    /// When each of what can happen is due, in the order of what happens at one time: packets come, by each input in turn; endpoints wake; then
-    /// what they share acts (the transmit queues, the processor, the overhead, the interface).
+    /// Times of the events that are due, in the order of events at one time: packets arrive, by each input in turn; endpoints wake; then
+    /// the shared parts act (the transmit queues, the processor, the overhead, the interface).
     agenda: Due,
 }
 
@@ -143,7 +143,7 @@ impl Host {
         self.agenda.set(self.place_of(event), time);
     }
 
-    /// Packets come by the input of this number from `time` on.
+    /// Records that packets arrive by the input of this number from `time` on.
     pub fn expect(&mut self, input: usize, time: Time) {
         self.agenda.lower(input, time);
     }

@@ -1,4 +1,4 @@
-//! The overhead of a host: what it sends is held for a random time, so that flows do not fall into step with each other.
+//! Overhead of a host: it holds each packet that it sends for a random time, so that flows do not fall into step with each other.
 //!
 //! Floyd and Jacobson 1992 (*On Traffic Phase Effects in Packet-Switched Gateways*) show that in a network in which everything
 //! takes the same time each time, who loses packets is decided by phases; a random time for each packet, about as long as the

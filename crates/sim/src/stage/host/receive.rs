@@ -1,4 +1,4 @@
-//! Receiving at a host: by the processor, by an interface that hands over at once what has come in a while, or straight to the protocol.
+//! Receiving at a host: by the processor, by an interface that delivers packets in batches, or straight to the protocol.
 
 use longfat_core::packet::PacketId;
 use longfat_core::queue::DropReason;

@@ -145,7 +145,7 @@ impl Host {
         }
     }
 
-    /// Sets when somebody who waits for the transmit queue is to have a turn.
+    /// Sets when an endpoint that waits for the transmit queue has its turn.
     fn set_nic(&mut self, exit: usize, now: Time) {
         let Some(nic) = &self.nics[exit] else { return };
         let at = match (nic.ready.is_empty(), nic.is_awaited()) {
