@@ -75,7 +75,7 @@ impl Graph {
         let mut best = self.with(self.order(|edge| edge.1), longest);
         while let Some(tightest) = best.tightest.filter(|cycle| cycle.backs > 1) {
             let distances = self.distances(tightest.stage);
-            // Slack of an edge: its lag minus the least distance between its stages.
+            // Slack of an edge: its lag minus the difference between its stages' least distances from the first one.
             let slack = |((from, to), lag): Lag| distances[from].saturating_add(lag).saturating_sub(distances[to]);
             let other = self.with(self.order(slack), longest);
             let gain = other.period - best.period;

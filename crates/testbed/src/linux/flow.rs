@@ -234,7 +234,7 @@ impl Connection {
         self.receiver.stream.as_ref().map_or(0, |stream| stream.read)
     }
 
-    /// Returns the counts of the flow now.
+    /// Returns the counts of the flow now. The receiving kernel does not report data behind a gap; the sender's SACKed segments do.
     fn counts(&self) -> FlowCounts {
         let delivered = self.delivered();
         let unread = self.receiver.stream.as_ref().map_or(0, |stream| sys::unread(&stream.socket));

@@ -175,8 +175,9 @@ pub fn tos(dscp: Dscp, ecn: Ecn) -> u8 {
     dscp.number() << 2 | ecn as u8
 }
 
-/// Sets the former type of service octet of an IPv4 packet, and corrects the checksum of its header (RFC 1624 equation 3: HC' = ~(~HC + ~m
-/// + m')).
+/// Sets the former type of service octet of an IPv4 packet, and corrects the checksum of its header.
+///
+/// RFC 1624 equation 3: HC' = ~(~HC + ~m + m').
 pub fn set_tos(frame: &mut [u8], tos: u8) {
     let before = word(frame, 0);
     frame[1] = tos;

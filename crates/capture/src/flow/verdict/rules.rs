@@ -24,6 +24,7 @@ pub fn causes(connection: &Connection, main: usize, features: &Features, full: u
     let moved = counts.reordered_before + counts.reordered_behind;
     // Some retransmissions are spurious on any path, and a sender that learns of it takes the reduction back. A timer that is too short,
     // before any data behind the segment had arrived, says nothing about the order.
+    // (Scalable controls are limited by frequent losses too.)
     let held = ramps::HELD.of(features).max(ramps::OFTEN.of(features));
     let reduced = ramps::NEEDLESS.of(features) * (1.0 - features[Feature::Blind]) * held;
     let waited = ramps::OVERTAKEN.of(features);
