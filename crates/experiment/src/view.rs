@@ -73,7 +73,7 @@ impl<'a> View<'a> {
         self.written(name).map(|at| View::new(at, fields))
     }
 
-    /// The items of the array at `name`; what is not an array is its only item.
+    /// Returns the items of the array at `name`; a value that is not an array is its only item.
     pub fn items(&self, name: &str) -> Vec<Written<'a>> {
         match self.written(name) {
             None => Vec::new(),
@@ -164,7 +164,7 @@ impl<'a> View<'a> {
         params.map(|f| Ok((f.name, self.value(f.name)?))).collect::<Result<_, _>>().map(Params)
     }
 
-    /// A fault that points at what is written at `name`, or at the table where nothing is.
+    /// Makes a fault that points at the value at `name`, or at the table if there is none.
     pub fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
         match self.written(name) {
             Some(at) => {

@@ -11,7 +11,7 @@ use crate::stage::Stage;
 use crate::stage::host::Host;
 use crate::stage::port::OutputPort;
 
-/// Counts what is still in the network, by flow.
+/// Census of the packets still in the network, by flow.
 pub struct Census<'a> {
     origin: &'a [u32],
     remaining: Vec<Tally>,

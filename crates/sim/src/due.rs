@@ -34,7 +34,7 @@ impl Node {
         a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
     }
 
-    /// The first child from `child` on whose time has come by `until`.
+    /// Returns the first child from `child` on whose time is `until` or earlier.
     #[inline]
     fn next(&self, child: usize, until: Time) -> Option<usize> {
         self.0.get(child..)?.iter().position(|time| *time <= until).map(|further| child + further)
@@ -42,7 +42,7 @@ impl Node {
 }
 
 impl Due {
-    /// A row of so many places, none of which is due.
+    /// Returns a row of `places` places, none of which is due.
     pub fn new(places: usize) -> Self {
         let (mut leaves, mut level) = (0, 1);
         while level * FAN < places {
@@ -86,7 +86,7 @@ impl Due {
         }
     }
 
-    /// The time of `place` is `time`, if that is earlier than what it was.
+    /// Sets the time of `place` to `time`, if that is earlier.
     #[inline]
     pub fn lower(&mut self, place: usize, time: Time) {
         let (mut node, mut child) = (self.leaves + place / FAN, place % FAN);
@@ -104,7 +104,7 @@ impl Due {
         }
     }
 
-    /// The first place from `place` on whose time has come by `until`.
+    /// Returns the first place from `place` on whose time is `until` or earlier.
     #[inline]
     pub fn next(&self, place: usize, until: Time) -> Option<usize> {
         if self.first > until || place >= self.places {

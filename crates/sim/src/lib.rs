@@ -30,7 +30,7 @@ pub use simulation::{FlowState, Progress, Simulation};
 /// Why there is no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A flow between nodes that no path joins, both ways (or from a node to itself).
+    /// A flow joins nodes without a path between them in both directions (or a node with itself).
     NoRoute {
         /// The number of the flow.
         flow: usize,

@@ -24,7 +24,7 @@ fn exponential(load: &str, rest: &str) -> String {
 
 #[test]
 fn a_load_says_how_many_come_and_when() {
-    // Half of 100 Mb/s are 62.5 connections of 100 kB a second: 5,000 in 80 s, give or take four times their root.
+    // Half of 100 Mb/s are 62.5 connections of 100 kB per second: 5,000 in 80 s, give or take four times their root.
     let half = flows(&exponential(", load = 0.5", "stop = \"80 s\""), 0);
     assert!((half.len() as f64 - 5000.0).abs() < 283.0, "{}", half.len());
     assert!(half.iter().all(|(start, _)| *start < 80.0));

@@ -151,7 +151,7 @@ duration = "10 s"
     )));
 }
 
-/// Ten times the fastest that the bottleneck ever is, with its framing and mtu, and nothing of what happens on it.
+/// Edges are ten times as fast as the bottleneck ever is, with its framing and mtu, and without its changes.
 #[test]
 fn edges_that_nothing_is_said_of_never_limit() {
     let path = |path: &str| resolve(&format!("[path]\n{path}\n[[flow]]\n[measure]\nduration = \"10 s\"\n"));

@@ -27,7 +27,7 @@ fn a_range_is_a_sweep() {
     let window = |rest: &str| labels(&format!("window = {{ between = [\"64 KiB\", \"1 MiB\"], {rest} }}"));
     assert_eq!(window("points = 5, scale = \"log\""), ["64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB"]);
     assert_eq!(window("ratio = 4"), ["64 KiB", "256 KiB", "1 MiB"]);
-    // The last step is what is left: 64, 192, 576, 1024 in steps of equal ratio under 3.
+    // The last step is the rest: 64, 192, 576, 1024 in steps of equal ratio under 3.
     assert_eq!(window("ratio = 3").len(), 4);
     assert_eq!(window("points = 3"), ["64 KiB", "544 KiB", "1 MiB"]);
     assert_eq!(labels("count = { between = [1, 4], points = 100 }"), ["1", "2", "3", "4"]);

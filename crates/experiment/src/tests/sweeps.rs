@@ -38,7 +38,7 @@ fn zipped_axes_of_one_name_are_one_axis() {
             ),
         )
     };
-    // The values of the first must differ; those of the second need not.
+    // The first axis must have different values, the second need not.
     assert!(Document::parse(&flow(""), "f").unwrap_err().to_string().contains("called \"4\""));
     let text =
         flow("window = { sweep = [\"8 KiB\", \"8 KiB\", \"1 MB\"], zip = \"z\", name = \"test\" }").replace("[1, 4, 4]", "[1, 4, 5]");

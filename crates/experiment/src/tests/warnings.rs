@@ -7,7 +7,7 @@ use longfat_model::Experiment;
 use longfat_record::trace::{FlowRecord, LinkRecord, RealTime, Trace};
 use longfat_record::warning::{Check, REGISTRY, before, of};
 
-/// An experiment and what came of it.
+/// Experiment with its trace.
 struct Case {
     repeats: u64,
     experiment: Experiment,

@@ -1,5 +1,5 @@
-//! Traces of links in files: read once for all runs of a process, and known by what they hold. A format is a file here and a line in [`FORMATS`];
-//! its keys are in `fields/unsteady.rs`.
+//! Traces of links in files: read once for all runs of a process, and known by their content. A format is a file here and a line in
+//! [`FORMATS`]; its keys are in `fields/unsteady.rs`.
 
 mod csv;
 mod lines;
@@ -107,7 +107,7 @@ fn elsewhere(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A value that is not negative, in units of which one is so many.
+/// Parses a value that is not negative, and multiplies it by `unit`.
 fn value(text: &str, unit: f64) -> Option<u64> {
     let number: f64 = text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0)?;
     Some((number * unit + 0.5) as u64)

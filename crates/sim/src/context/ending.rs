@@ -18,7 +18,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// The end of a run with so many volumes, of which those of the flows in `unsent` are sent whole.
+    /// Returns the end of a run with `volumes` volumes; the flows in `unsent` may still have unsent data of theirs.
     pub fn new(volumes: usize, unsent: Vec<(usize, u64)>) -> Self {
         let unfinished = (volumes > 0).then_some(volumes);
         Ending { undelivered: volumes, unfinished, unsent, hold: None, has_delivered_all: false }

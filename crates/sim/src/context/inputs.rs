@@ -25,8 +25,7 @@ pub struct Input {
     pub line: Line,
     /// Packets that the stage has taken and that `from` has not counted yet.
     pub delivered: u64,
-    /// The order of what comes at one time: the number of the link by which it comes, or that of the endpoint that sends it, after all
-    /// links.
+    /// Order of arrivals at one time: the number of the link by which they come, or that of the endpoint that sends them, after all links.
     pub rank: u32,
     /// Random tie-break, with random ties, if the rank is that of a link.
     pub tie: Option<Box<Tie>>,
@@ -39,8 +38,8 @@ impl Input {
     }
 }
 
-/// Ranks of what comes by one input where ties between links are broken at random. Each instant has a rank of its own, drawn from the
-/// input's own stream: it does not depend on how much is done at once.
+/// Ranks of arrivals by one input where ties between links are broken at random. Each instant has a rank of its own, drawn from the input's
+/// own stream: it does not depend on how much is done at once.
 #[derive(Debug)]
 pub struct Tie {
     rng: Rng,
@@ -54,7 +53,7 @@ impl Tie {
         Tie { rng, instant: Time::MAX, rank: 0 }
     }
 
-    /// The rank of what comes at `instant`, below those of endpoints that wake.
+    /// Returns the rank of arrivals at `instant`, below those of endpoints that wake.
     fn rank(&mut self, instant: Time) -> u32 {
         if instant != self.instant {
             (self.instant, self.rank) = (instant, (self.rng.next_u64() >> 33) as u32);
@@ -90,7 +89,7 @@ impl Inputs {
         self.all.iter().enumerate().map(|(number, input)| (InputId(number as u32), input))
     }
 
-    /// The packet `id` will come by the input `to` when its stamp says.
+    /// Records that the packet `id` will arrive by the input `to` at the time of its stamp.
     #[inline(always)]
     pub fn put(&mut self, to: InputId, id: PacketId, packets: &mut Packets) {
         let input = &mut self.all[to.0 as usize];

@@ -1,9 +1,9 @@
-//! Putting in order what comes to a stage by several inputs.
+//! Merge of the arrivals at a stage by several inputs, in order.
 
 use longfat_core::packet::PacketId;
 use longfat_core::time::Time;
 
-/// A packet that comes: when, its rank among those of that instant, and itself.
+/// Arrival of a packet: its time, its rank among those of that instant, and the packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub time: Time,

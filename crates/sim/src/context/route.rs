@@ -111,7 +111,7 @@ impl RouteTable {
         self.moves.at(self.link(packet.route), time)
     }
 
-    /// The input by which a packet that has left a link with this cursor comes to what is next.
+    /// Returns the input by which a packet that has left a link with this cursor comes to its next stage.
     #[inline]
     pub fn hop(&self, cursor: u32) -> InputId {
         self.hops[cursor as usize].expect("a link leads somewhere")

@@ -184,7 +184,8 @@ struct Cycle {
     backs: i64,
 }
 
-/// An order of so many stages in which no edge of a weight below `limit` leads back; of those that could be next, the one with the lowest number is.
+/// Returns an order of `stages` stages in which no edge of a weight below `limit` leads back. Of the possible next stages, the one with the
+/// lowest number is next.
 fn topological(stages: usize, edges: &[Lag], limit: u64) -> Option<Vec<usize>> {
     let mut before = vec![0; stages];
     let mut behind = vec![Vec::new(); stages];
@@ -283,7 +284,7 @@ mod tests {
         let plan = graph(4, &[(0, 1, 0), (1, 2, 300), (2, 3, 0), (3, 0, 500)]).plan(LONGEST);
         assert_eq!(plan.order, [0, 1, 2, 3]);
         assert_eq!(plan.period.as_ps(), 800);
-        // The last link knows what comes to the sender 500 after it has come to the link itself.
+        // The last link knows of packets to the sender 500 after they have come to the link itself.
         assert_eq!(plan.behind.iter().map(|d| d.as_ps()).collect::<Vec<_>>(), [300, 300, 0, 0]);
     }
 

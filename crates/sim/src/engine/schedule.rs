@@ -70,8 +70,8 @@ impl Schedule {
     pub fn begin(&mut self, stop: Time, is_first: bool) {
         self.stop = stop;
         let next = self.due.first();
-        // A sweep takes it that all stages have gone through the last front, less what they are behind. Before the first sweep no stage has gone
-        // through time zero itself.
+        // A sweep assumes that all stages have gone through the last front, less their distance behind it. Before the first sweep no stage
+        // has gone through time zero itself.
         let unlived = Duration::from_ps(u64::from(is_first));
         // No event happens before `next`: skip to it.
         self.front = (self.front + self.period.saturating_sub(unlived)).max(next).min(stop.saturating_add(self.spread));

@@ -3,9 +3,9 @@
 //! Packets come to a stage by its [inputs](crate::context::inputs), and a stage takes them in order of time. How far each stage may live before
 //! the next has its turn is in the [plan](super::plan).
 //!
-//! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
-//! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
-//! links.
+//! Events at equal times have an order. Events caused by links come first, in the order of their numbers in the network; then those of
+//! endpoints that wake, for each flow its sender, then its receiver; then those of hosts. This order is the *rank* of an input. With random
+//! ties it is drawn for links.
 
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
@@ -54,7 +54,7 @@ impl World {
         self.context.now
     }
 
-    /// Lives up to and including `until`, but stops after about so many `steps`.
+    /// Runs up to and including `until`, but stops after about `steps` steps.
     pub fn run(&mut self, until: Time, steps: u64) -> Pause {
         let enough = self.context.steps.saturating_add(steps);
         loop {
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// Does what has happened at every queue and port up to now, which every stage has reached.
+    /// Does everything that is due at every queue and port up to now, which every stage has reached.
     pub fn advance_links(&mut self) {
         for i in 0..self.spots.len() {
             let Spot { stage, index } = self.spots[i];

@@ -21,7 +21,7 @@ pub struct Alone {
     outlets: Option<[InputId; 2]>,
 }
 
-/// Trigger of what an endpoint does.
+/// Cause of an endpoint's actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     /// A packet came.
@@ -31,7 +31,7 @@ enum Cause {
 }
 
 impl Alone {
-    /// An endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
+    /// Makes a stage of an endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
     pub fn new(endpoint: Endpoint, input: InputId, carrier: Option<Box<Carrier>>, outlets: Option<[InputId; 2]>) -> Self {
         Alone { endpoint, input, carrier, outlets }
     }
