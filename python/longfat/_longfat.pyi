@@ -705,19 +705,19 @@ class Retransmitted:
         """Their payload."""
     @property
     def fast(self) -> int:
-        """Segments retransmitted after duplicate acknowledgments or SACK."""
+        """Retransmissions after duplicate acknowledgments or SACK."""
     @property
     def timeout(self) -> int:
-        """Segments retransmitted by the retransmission timer."""
+        """Retransmissions by the retransmission timer."""
     @property
     def tail_probe(self) -> int:
         """Tail loss probes (RFC 8985)."""
     @property
     def unknown(self) -> int:
-        """Segments retransmitted without a known cause."""
+        """Retransmissions without a known cause."""
     @property
     def needless(self) -> int:
-        """Spurious: the data had arrived before."""
+        """Spurious retransmissions: the data had arrived before."""
     @property
     def lost_before_capture(self) -> int:
         """Retransmissions whose original was lost before the point of capture."""

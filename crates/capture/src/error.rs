@@ -1,4 +1,4 @@
-//! What can be wrong with a capture, or with what is asked of one.
+//! Errors of a capture, and of requests about one.
 
 use std::fmt;
 use std::io;
@@ -6,13 +6,13 @@ use std::io;
 /// One clear message.
 #[derive(Debug)]
 pub enum Error {
-    /// What the user asked for cannot be had.
+    /// The user asked for something that does not exist.
     Asked(String),
-    /// Nothing of the file can be read.
+    /// A file cannot be read at all.
     File {
-        /// As given.
+        /// Name as given.
         name: String,
-        /// What is wrong with it.
+        /// Defect of the file.
         what: String,
     },
     /// A file could not be written.

@@ -1,7 +1,7 @@
 //! Sweeps that decide by what their runs give which others they need: `[precision]` and `[search]`.
 //!
-//! A document only says what is asked. The runs are those of the whole sweep, by the same numbers; who runs it leaves out those that the answer
-//! does not take.
+//! A document only describes the sweep. Its runs are those of the whole sweep, by the same numbers. A runner leaves out the runs that the
+//! answer does not need.
 
 use super::error::Fault;
 use super::fields;
@@ -15,24 +15,24 @@ use super::view::{View, Written};
 pub struct Precision {
     /// A metric of the run.
     pub metric: &'static str,
-    /// Of the mean where `relative`, else in the unit of the metric.
+    /// Largest half width of the confidence interval: a share of the mean if `relative`, else in the unit of the metric.
     pub within: f64,
-    /// Whether `within` is a share of the mean.
+    /// True if `within` is a share of the mean.
     pub relative: bool,
-    /// So many repeats there are at least.
+    /// Least number of repeats.
     pub least: u64,
 }
 
 /// The first value of an axis at which `metric` has reached `bound`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Search {
-    /// Its place among the [axes](super::Document::axes).
+    /// Place among the [axes](super::Document::axes).
     pub axis: usize,
-    /// A metric of the run; of several repeats, its mean.
+    /// Metric of the run, or its mean over several repeats.
     pub metric: &'static str,
-    /// What it is to reach.
+    /// Value that the metric is to reach.
     pub bound: f64,
-    /// Whether it reaches the bound from below: `at_least`, not `at_most`.
+    /// True if it reaches the bound from below: `at_least`, not `at_most`.
     pub is_floor: bool,
 }
 

@@ -12,33 +12,33 @@ mod testbed;
 /// One backend.
 #[derive(Debug)]
 pub struct Backend {
-    /// As `backend` and `--backend` spell it.
+    /// Name in `backend` and `--backend`.
     pub name: &'static str,
-    /// One line for listings.
+    /// Summary for listings, in one line.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Page that describes it.
     pub source: &'static str,
-    /// Whether a run takes the time it is about. Then it has the machine to itself.
+    /// True if a run takes as much time as it simulates. It then has the machine to itself.
     pub is_real_time: bool,
-    /// All that an experiment may ask for and it cannot do.
+    /// Everything that an experiment may ask for and the backend cannot do.
     pub cannot: &'static [Limit],
 }
 
-/// Something that a backend cannot do.
+/// Feature that a backend cannot run.
 #[derive(Debug)]
 pub struct Limit {
-    /// In words, as in "cannot do cell switches".
+    /// Feature in words, as in "cannot do cell switches".
     pub what: &'static str,
     /// The key of a resolved experiment that shows it, such as `path.link.queue`; arrays are passed through. A key at its default
     /// asks for nothing: what is so by default, every backend can do.
     pub key: &'static str,
-    /// The words that the key may have all the same, as an experiment file has them: of a table, those of its kind. None: it must be at its
-    /// default.
+    /// Words that the key may have all the same, as an experiment file has them; for a table, the words of its kind. If none, the key must
+    /// be at its default.
     pub only: &'static [&'static str],
-    /// A key beside it and a word: `only` is for where that key has that word, and elsewhere it must be at its default.
+    /// Key beside it and a word: `only` applies where that key has that word. Elsewhere `key` must be at its default.
     pub with: Option<(&'static str, &'static str)>,
     /// The keys of an experiment file that may ask for it, the most telling first: `path.preset=atm` is that key with that word.
-    /// Where none of them is written, `key` or the nearest table around it is pointed at.
+    /// Where none of them is written, the error points at `key` or the nearest table around it.
     pub written: &'static [&'static str],
 }
 
@@ -61,7 +61,7 @@ pub const REGISTRY: &[Backend] = &[
 ];
 by_name!(Backend, "backend");
 
-/// Where nothing is said.
+/// Backend of a file that names none.
 pub const DEFAULT: &str = REGISTRY[0].name;
 
 /// The backend that a file without sweeps asks for.
@@ -90,7 +90,7 @@ pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fa
 }
 
 impl Limit {
-    /// Whether `json`, an entry of `table`, is one of the words that the key may have.
+    /// True if `json`, an entry of `table`, is one of the words that the key may have.
     fn allows(&self, table: &Map<String, Json>, json: &Json) -> bool {
         let is = |json: &Json, words: &[&str]| said(json).is_some_and(|said| words.contains(&&*said));
         let holds = |(key, word)| table.get(key).is_some_and(|beside| is(beside, &[word]));
@@ -121,7 +121,7 @@ fn first<'a>(json: &'a Json, keys: &[&str], is_asked: &dyn Fn(&Map<String, Json>
     }
 }
 
-/// Where the file asks for it, and the path of that place.
+/// Returns the place where the file asks for what `limit` forbids, and its path.
 fn written(limit: &Limit, asked: Option<&str>, root: &Node) -> (Span, String) {
     let mut keys: Vec<&str> = limit.key.split('.').collect();
     for pattern in limit.written {

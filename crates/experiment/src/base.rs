@@ -1,4 +1,4 @@
-//! What a file says on top of the one it is based on.
+//! Bases of experiment files: a file is merged with the one it is based on.
 
 use super::between;
 use super::error::{Error, Fault, Span};
@@ -89,7 +89,7 @@ fn is_whole(table: &Table) -> bool {
     table.get("sweep").is_some() || between::is_range(table)
 }
 
-/// It is a table of its own, not a change of another.
+/// True if the table names its kind: it is then a table of its own, not a change of another.
 fn says_kind(table: &Table) -> bool {
     is_whole(table) || ["preset", "kind"].iter().any(|key| table.get(key).is_some())
 }

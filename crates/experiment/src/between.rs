@@ -7,13 +7,13 @@ use longfat_core::rng::Rng;
 use longfat_core::units::text::{Dimension, RATE, SIZE, TIME, split};
 
 const KEYS: [&str; 7] = ["between", "points", "ratio", "scale", "sample", "name", "zip"];
-/// How the points of several ranges are spread over all of them together, when they are not a grid.
+/// Spreads of the points of several ranges over all of them together, when they are not a grid.
 const SAMPLES: [&str; 3] = ["random", "latin", "sobol"];
 const MOST_POINTS: i64 = 65_536;
-/// Values between the ends are rounded to so many digits: nobody wants to read "12.58925411 Mbit/s".
+/// Digits to which values between the ends are rounded: nobody wants to read "12.58925411 Mbit/s".
 const DIGITS: i32 = 4;
 
-/// Whether `table` is a range.
+/// True if `table` is a range.
 pub fn is_range(table: &Table) -> bool {
     matches!(table.get("between").map(|node| &node.value), Some(Tree::Array(_)))
 }
@@ -21,7 +21,7 @@ pub fn is_range(table: &Table) -> bool {
 /// Writes every range of `root` out as a sweep.
 ///
 /// # Errors
-/// Where one is not as it must be.
+/// A fault if one of them is malformed.
 pub fn expand(root: &mut Node) -> Result<(), Fault> {
     let seed = match root.as_table().and_then(|table| table.get("seed")).map(|node| &node.value) {
         Some(Tree::Integer(n)) => *n as u64,
@@ -38,9 +38,9 @@ pub fn expand(root: &mut Node) -> Result<(), Fault> {
 
 struct Walk {
     seed: u64,
-    /// How many ranges before this one are sampled: each is a dimension.
+    /// Ranges before this one that are sampled: each is a dimension.
     sampled: u32,
-    /// How the first of them is.
+    /// Spread of the first of them.
     first: Option<(String, usize)>,
 }
 
@@ -121,10 +121,10 @@ impl Walk {
     }
 }
 
-/// What the ends are: numbers, and how a number between them is written.
+/// Unit of both ends: numbers, and how a number between them is written.
 enum Unit {
     Of(&'static Dimension),
-    /// `"60 packets"`.
+    /// Number with a word, as in `"60 packets"`.
     Word(String),
     Whole,
     Real,
@@ -222,7 +222,7 @@ impl Range {
     }
 }
 
-/// Both ends as they are written and as numbers, the first below the second.
+/// Returns both ends as they are written and as numbers, the first below the second.
 fn ends(between: &Node) -> Option<([Tree; 2], f64, f64, Unit)> {
     let Tree::Array(items) = &between.value else { return None };
     let [from, to] = &items[..] else { return None };
@@ -253,12 +253,12 @@ fn number(value: &Tree) -> Option<f64> {
     }
 }
 
-/// To [`DIGITS`] digits.
+/// Rounds to [`DIGITS`] digits.
 fn rounded(number: f64) -> f64 {
     if number == 0.0 {
         return number;
     }
-    // By way of the decimal text, which is the number that is meant.
+    // The decimal text gives the number that is meant.
     let digits = (DIGITS - 1) as usize;
     format!("{number:.digits$e}").parse().expect("a number as it was written")
 }

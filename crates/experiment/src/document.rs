@@ -19,12 +19,12 @@ use std::sync::Arc;
 /// An experiment as written, valid in every value; single runs are resolved on demand.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// (name, content) of what the file is based on, of the file, and of each change since; spans point into them.
+    /// Texts as (name, content): the bases of the file, the file, and each change since. Spans point into them.
     texts: Vec<(String, String)>,
     /// Files that it names.
     files: Arc<dyn Files>,
     root: Node,
-    /// The same, with one of its values in the place of each sweep.
+    /// Root with the first value of each sweep in its place.
     without_sweeps: Node,
     sweep: Sweep,
     repeats: u64,
@@ -35,21 +35,21 @@ pub struct Document {
 /// One run of a document.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its number in the document.
+    /// Number in the document.
     pub index: u64,
     /// Name and value (as text) of each axis.
     pub labels: Vec<(String, String)>,
-    /// From 0; it is already in the seed.
+    /// Number of the repeat, from 0; it is already in the seed.
     pub repeat: u64,
-    /// How many runs there are of its combination.
+    /// Runs of its combination.
     pub repeats: u64,
-    /// What is run.
+    /// Experiment that is run.
     pub experiment: Experiment,
-    /// What is to run it.
+    /// Backend that runs it.
     pub backend: &'static Backend,
     /// The experiment with nothing left open, in the shape of an experiment file; keys sorted.
     pub resolved: Json,
-    /// Identifies everything that decides what comes of it, in hexadecimal: equal hashes, equal results.
+    /// Hash of everything that decides the result, in hexadecimal: equal hashes, equal results.
     pub hash: String,
 }
 
@@ -63,9 +63,9 @@ impl Run {
 /// The run that a results folder holds in its resolved form; its traces are among `files`. Keys that came later are at their defaults.
 ///
 /// # Errors
-/// Where this version of longfat does not know a key or value of it.
+/// An error if this version of longfat does not know a key or value of it.
 pub fn restore(resolved: &Json, files: Arc<dyn Files>) -> Result<Run, Error> {
-    // A control that somebody brought, and that is not here now, is needed by its name alone.
+    // A control that somebody registered, and that does not exist here now, is needed by its name alone.
     for flow in resolved["flow"].as_array().into_iter().flatten() {
         for end in [flow, &flow["receiver"]] {
             if let (Some(name), Some(source)) = (end["congestion_control"]["kind"].as_str(), end["congestion_control"]["source"].as_str()) {
@@ -82,7 +82,8 @@ impl Document {
         Self::parse_with(text, file_name, Arc::new(NoFiles))
     }
 
-    /// Reads an experiment as [`Document::parse`] does, and what it names from `files`: by its path, from the folder of `file_name`.
+    /// Reads an experiment as [`Document::parse`] does, and the files that it names from `files`, by their paths from the folder of
+    /// `file_name`.
     pub fn parse_with(text: &str, file_name: &str, files: Arc<dyn Files>) -> Result<Self, Error> {
         let texts = base::texts(text, file_name, &*files)?;
         let mut root: Option<Node> = None;
@@ -97,7 +98,7 @@ impl Document {
         Ok(document)
     }
 
-    /// The experiment with what it says under `quick` changed; `None` where it says nothing.
+    /// Returns the experiment with the changes under its key `quick`; `None` if it has none.
     pub fn quick(&self) -> Result<Option<Self>, Error> {
         let mut root = self.root.clone();
         let Tree::Table(table) = &mut root.value else { return Ok(None) };
@@ -106,7 +107,7 @@ impl Document {
         for change in entry.node.as_table().map_or(&[][..], |table| &table.0) {
             place(&mut root, &change.key, change.node.clone(), change.key_span).map_err(|fault| fault.locate(&self.texts))?;
         }
-        // It is not what the file says any more.
+        // The changed root is no longer that of the file.
         let mut texts = self.texts.clone();
         texts.push(("quick".to_owned(), String::new()));
         Self::build(texts, self.files.clone(), root).map(Some)
@@ -130,7 +131,7 @@ impl Document {
                 Ok(document)
             }
             outcome => {
-                // Of a malformed sweep, the sweep's own message is the better one.
+                // The sweep's own message about a malformed sweep is the better one.
                 if let Err(sweep) = outcome {
                     faults.retain(|fault| !fault.same_place(&sweep));
                     faults.push(sweep);
@@ -163,23 +164,24 @@ impl Document {
         self.repeats
     }
 
-    /// When the repeats of a combination are enough, if that depends on what they give. There are at most [`Self::repeats`] of each.
+    /// Returns the precision at which a combination needs no more repeats, if the file sets one. There are at most [`Self::repeats`] of
+    /// each.
     pub fn precision(&self) -> Option<&Precision> {
         self.precision.as_ref()
     }
 
-    /// What is searched for along an axis, if not all of its values are run.
+    /// Returns the search along an axis, if not all of its values are run.
     pub fn search(&self) -> Option<&Search> {
         self.search.as_ref()
     }
 
-    /// Which value of each of [`Self::axes`] the runs `combination * repeats ..` have, of `run_count / repeats` combinations.
+    /// Returns which value of each of [`Self::axes`] the runs `combination * repeats ..` have, of `run_count / repeats` combinations.
     pub fn choice(&self, combination: u64) -> Vec<usize> {
         let choice = self.sweep.choice(combination);
         self.sweep.axes.iter().zip(choice).filter(|(axis, _)| !axis.follows).map(|(_, value)| value).collect()
     }
 
-    /// How many runs there are; of a sweep that decides ([`Self::precision`], [`Self::search`]), how many there can be.
+    /// Returns the number of runs; for an adaptive sweep ([`Self::precision`], [`Self::search`]), the upper bound.
     pub fn run_count(&self) -> u64 {
         self.sweep.combinations() * self.repeats
     }
@@ -189,7 +191,7 @@ impl Document {
         self.run_by(index, None)
     }
 
-    /// The same, by `backend` whatever the file says.
+    /// Resolves run `index` for `backend`, whatever the file says.
     pub(super) fn run_by(&self, index: u64, backend: Option<&'static Backend>) -> Result<Run, Error> {
         let (combination, repeat) = self.place(index);
         let resolved = self.chosen(combination).and_then(|root| {
@@ -205,7 +207,7 @@ impl Document {
         Ok(Run { index, labels, repeat, repeats: self.repeats, experiment, backend, resolved, hash })
     }
 
-    /// Of run `index` its combination of the axes, and which repeat of that it is.
+    /// Returns the combination of axis values of run `index`, and the repeat of that combination.
     pub(super) fn place(&self, index: u64) -> (u64, u64) {
         assert!(index < self.run_count(), "run {index} of {}", self.run_count());
         (index / self.repeats, index % self.repeats)
@@ -229,7 +231,7 @@ impl Document {
         chosen.map(|(axis, value)| (axis.name.clone(), axis.labels[value].clone())).collect()
     }
 
-    /// What is wrong with a run of this combination, for the user.
+    /// Turns a fault in a run of this combination into an error for the user.
     pub(super) fn located(&self, fault: Fault, combination: u64) -> Error {
         let values: Vec<String> = self.labels(combination).into_iter().map(|(name, label)| format!("{name} = {label}")).collect();
         let fault = if values.is_empty() { fault } else { fault.in_run(values.join(", ")) };
@@ -252,7 +254,7 @@ impl Document {
         }
     }
 
-    /// The experiment as one file: the text as it was given, or of one with a `base` and of a changed one what they come to.
+    /// Returns the experiment as one file: the given text, or the resulting text if it has a `base` or was changed.
     pub fn text(&self) -> String {
         if let [(_, text)] = &self.texts[..] {
             return text.clone();
@@ -303,7 +305,7 @@ fn place(root: &mut Node, path: &str, value: Node, span: Span) -> Result<(), Fau
     let mut node = root;
     for (i, step) in steps.iter().enumerate() {
         let here = path_text(&steps[..i]);
-        // Of a list of one there is no doubt which is meant: `flow.window` is `flow[0].window`.
+        // A list of one leaves no doubt: `flow.window` is `flow[0].window`.
         if matches!(step, Step::Key(_)) {
             node = node.only_mut();
         }

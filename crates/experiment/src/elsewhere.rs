@@ -1,6 +1,6 @@
-//! Names that other tools have for what longfat calls otherwise, or does not have: what to say of them.
+//! Names of other tools that longfat has under another name, or does not have, with a hint for each.
 
-/// Each name, in lower case, with what there is for it here.
+/// Names, in lower case, each with its equivalent here.
 const NAMES: &[(&[&str], &str)] = &[
     (&["blue"], "longfat does not have it: of queues that keep the wait short it has `codel`, `pie`, `fq_codel`, `fq_pie` and `dualpi2`"),
     (&["wfq", "pfifo_fast", "mq"], "longfat does not have it: of queues that keep flows apart it has `fq_codel`, `fq` and `drr`"),
@@ -38,7 +38,7 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["cwnd", "initcwnd", "iw"], "it is `initial_window`"),
 ];
 
-/// What to say of `name` where there is no such thing here.
+/// Returns a hint for `name`, a name from another tool that does not exist here.
 pub fn hint(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase().replace('-', "_");
     NAMES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, hint)| *hint)

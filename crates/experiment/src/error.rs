@@ -1,4 +1,4 @@
-//! What is wrong with an experiment file: one thing, where it stands, and what would be right.
+//! Errors of an experiment file: the place of each, its message, and what would be right.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::ops::Deref;
 
 /// Errors of one file told at once.
 const MAX_ERRORS: usize = 5;
-/// What is shown of a line, and about half of what is shown of any other part.
+/// Most characters shown of a line. Any other part shows one and a half times as many.
 const MOST_CHARACTERS: usize = 160;
 
 /// A stretch of one of the document's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Span {
-    /// Which text: 0 is the file, others are changes made since.
+    /// Number of the text: 0 is the file, others are changes made since.
     pub text: usize,
     pub start: usize,
     pub end: usize,
@@ -27,27 +27,27 @@ pub struct Error(Box<Report>);
 pub struct Report {
     /// The file, or the change made to it (`set flow[0].window`).
     pub file: String,
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column, from 1, in characters.
     pub column: usize,
-    /// Where in the experiment: `flow[0].window`; empty for the file as a whole.
+    /// Path in the experiment: `flow[0].window`; empty for the file as a whole.
     pub key: String,
-    /// What is wrong, in one sentence.
+    /// Message in one sentence.
     pub message: String,
-    /// What the file has there.
+    /// Value in the file.
     pub found: Option<String>,
-    /// What it should have.
+    /// Values that are allowed.
     pub expected: Option<String>,
-    /// What to do: the nearest valid name, the other unit.
+    /// Advice: the nearest valid name, the other unit.
     pub help: Option<String>,
-    /// The run of the sweep it was found in, where it was not found in all.
+    /// Run of the sweep in which it was found, if not in all.
     pub run: Option<String>,
-    /// The line it stands on.
+    /// Line of the text that contains it.
     pub source_line: String,
-    /// How many characters of it are meant.
+    /// Characters of the line that are meant.
     pub width: usize,
-    /// What else is wrong, further on.
+    /// Errors further on.
     pub others: Vec<Error>,
 }
 
@@ -86,13 +86,13 @@ impl fmt::Display for Error {
 }
 
 impl Report {
-    /// What is shown of the line it stands on, how many characters of that are before the place, and how many are meant.
+    /// Returns the part of its line that is shown, the characters of it before the place, and the characters that are meant.
     fn excerpt(&self) -> (usize, String, usize) {
         let before = self.column - 1;
         if self.source_line.chars().nth(MOST_CHARACTERS).is_none() {
             return (before, self.source_line.clone(), self.width);
         }
-        // A line that nobody reads to its end: what is around the place.
+        // A long line is cut to the text around the place.
         let skipped = before.saturating_sub(MOST_CHARACTERS / 4);
         let mut rest = self.source_line.chars().skip(skipped);
         let lead = if skipped > 0 { "… " } else { "" };
@@ -119,7 +119,7 @@ pub fn short(text: &str) -> Cow<'_, str> {
 pub struct Fault {
     span: Span,
     report: Box<Report>,
-    /// Where it is a key that is not known there: the key, and the keys that lead to the table that it stands in.
+    /// Unknown key, with the keys that lead to the table that contains it, if the fault is one.
     pub unknown: Option<Box<(String, Vec<String>)>>,
 }
 
@@ -142,11 +142,11 @@ impl Fault {
     pub fn help_if_none(&mut self, help: impl FnOnce() -> String) {
         self.report.help.get_or_insert_with(help);
     }
-    /// Whether both point at the same beginning.
+    /// True if both faults begin at the same place.
     pub fn same_place(&self, other: &Fault) -> bool {
         (self.span.text, self.span.start) == (other.span.text, other.span.start)
     }
-    /// Adds in which run of a sweep it is so.
+    /// Adds the run of a sweep in which the fault is.
     pub fn in_run(mut self, values: String) -> Self {
         self.report.run = Some(values);
         self
@@ -161,7 +161,7 @@ impl Fault {
 
     /// The first of `faults`, with the others in it: in the order of the text, and not more than a person reads.
     pub fn locate_all(mut faults: Vec<Fault>, texts: &[(String, String)]) -> Option<Error> {
-        // A fault in a newer text, a change to the file, is what was done last.
+        // A fault in a newer text comes first: a change to the file is the last thing that was done.
         faults.sort_by_key(|f| (std::cmp::Reverse(f.span.text), f.span.start));
         let mut errors = faults.into_iter().take(MAX_ERRORS).map(|fault| fault.locate(texts));
         let mut first = errors.next()?;
@@ -195,7 +195,7 @@ impl Fault {
     }
 }
 
-/// The nearest of `names` to `wrong`, if it is near enough to be what was meant.
+/// Returns the nearest of `names` to `wrong`, if it is near enough to be the intended one.
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let score = |name: &str| {
         if name.eq_ignore_ascii_case(wrong) {

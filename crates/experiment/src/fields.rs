@@ -1,4 +1,4 @@
-//! Every key of an experiment file, with what it means: the tables behind validation, schema and reference.
+//! Keys of an experiment file and their meanings: the tables behind validation, schema and reference.
 
 mod flow;
 mod host;
@@ -24,7 +24,7 @@ use longfat_core::time::Duration;
 use longfat_record::metric::REGISTRY;
 use std::sync::LazyLock;
 
-/// What is wrong with a whole file. Of a key that is not known where it stands, that is also where it would be right.
+/// Returns the faults of a whole file. For an unknown key, a fault also says where it would be right.
 pub fn check(file: &Node) -> Vec<Fault> {
     let mut faults = Vec::new();
     Shape::Table(root).check(file, &mut Vec::new(), &mut faults);
@@ -117,7 +117,7 @@ pub fn root() -> &'static [Field] {
     &TABLE
 }
 
-/// When repeats are enough.
+/// Returns the fields of the precision at which repeats are enough.
 pub fn precision() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
@@ -140,7 +140,7 @@ pub fn precision() -> &'static [Field] {
     &TABLE
 }
 
-/// What is looked for along an axis.
+/// Returns the fields of a search along an axis.
 pub fn search() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let any = Kind::Number { min: -1e18, max: 1e18 };

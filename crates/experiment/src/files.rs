@@ -27,7 +27,7 @@ pub trait Files: Debug + Send + Sync {
     }
 }
 
-/// No files at all.
+/// Source without files.
 #[derive(Clone, Copy, Debug)]
 pub struct NoFiles;
 

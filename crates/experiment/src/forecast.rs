@@ -1,4 +1,4 @@
-//! How much of a run is done, as a share of the work it is: for the time left.
+//! Progress of a run as a share of its work, for the time left.
 //!
 //! Virtual time says little. A slow start crosses a fifth of it with hardly a packet, and connections that start in a crowd cost as much as
 //! all the rest. What a run's time goes into is packets that cross links, so these are counted, and what is still to come is estimated: as
@@ -9,34 +9,34 @@ use longfat_model::Experiment;
 use longfat_model::cost;
 use longfat_model::route::Routes;
 
-/// What a flow costs before the first packet and after the last, in packets that cross a link in a crowd. Measured with 100,000
-/// flows: 2 and 9 us, and 0.4 us for a crossing. Among few flows a crossing costs less, and flows hardly count.
+/// Cost of a flow before its first packet and after its last, in packets that cross a link in a crowd. Measured with 100,000 flows: 2 and 9
+/// us, and 0.4 us for a crossing. Among few flows a crossing costs less, and flows hardly count.
 const MADE: f64 = 5.0;
 const WRITTEN: f64 = 20.0;
-/// Packets that open a connection, and that close it.
+/// Packets that open a connection, and packets that close it.
 const OPENING: f64 = 3.0;
 const CLOSING: f64 = 3.0;
 
 /// The forecast of one run.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// What is done when it starts, and what is left when it has ended.
+    /// Work before the run starts, and work after it has ended.
     before: f64,
     after: f64,
-    /// When it is expected to end, in seconds of virtual time, and how often links are crossed by then, before anything is known.
+    /// Expected end in seconds of virtual time, and expected link crossings by then, before the run starts.
     end: f64,
     planned: f64,
-    /// Whether it ends with its volumes, whenever that is.
+    /// True if it ends with its volumes, whenever that is.
     ends_with_volume: bool,
-    /// Time and crossings, as they were told.
+    /// Times and crossings of the run so far.
     past: Vec<(f64, f64)>,
 }
 
-/// So many points of the past are kept: then every other one is.
+/// Points of the past that are kept. At this number, every other one is dropped.
 const KEPT: usize = 512;
 
 impl Forecast {
-    /// Of a run of `experiment` that is to start.
+    /// Returns the forecast of a run of `experiment` that is to start.
     pub fn new(experiment: &Experiment) -> Self {
         let routes = Routes::new(&experiment.network);
         let planned = experiment.flows.iter().zip(cost::packets(experiment)).map(|(flow, packets)| {
@@ -46,7 +46,7 @@ impl Forecast {
                 Some(_) => OPENING + CLOSING,
                 None => OPENING,
             };
-            // With an ACK for two.
+            // One ACK per two packets.
             (packets * 1.5 + handshakes) * links as f64
         });
         let planned = planned.sum();
@@ -193,7 +193,7 @@ mod tests {
         let shares: Vec<f64> = (1..=20_000).map(|n| forecast.share_at(f64::from(n) / 2000.0, f64::from(n) / 20.0)).collect();
         assert!(shares[1999] < 0.02 && (shares[17_999] - 0.83).abs() < 0.01, "{} {}", shares[1999], shares[17_999]);
         assert!(shares.is_sorted() && shares[19_999] == 0.99);
-        // Nothing is known yet, and nothing will come.
+        // A run without knowledge or work.
         assert_eq!(Forecast::of(0, 1.0, 0.0, false).share_at(0.0, 0.0), 0.0);
     }
 }

@@ -1,7 +1,7 @@
-//! The identity of a run: a hash of everything that decides what comes of it.
+//! Identity of a run: a hash of everything that decides its result.
 //!
-//! That is the backend, the run as resolved, and [`RESULTS_VERSION`]. Keys at their defaults are left out, so that a key added later does not
-//! change the identity of runs that leave it at its default.
+//! The hash covers the backend, the run as resolved, and [`RESULTS_VERSION`]. Keys at their defaults are left out, so that a key added
+//! later does not change the identity of runs that leave it at its default.
 
 use super::print::{float, quote};
 use super::shape::{Case, Field, Shape, Variants};
@@ -25,7 +25,7 @@ pub fn hash(backend: &str, essence: &Json) -> Hash {
     digest(backend, essence, &[])
 }
 
-/// As people see it.
+/// Returns the hash in hexadecimal, as people see it.
 pub fn hexadecimal(hash: &Hash) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
@@ -42,9 +42,9 @@ fn digest(backend: &str, essence: &Json, parts: &[&str]) -> Hash {
 #[derive(Default)]
 pub struct Hasher {
     last: Option<Arc<Experiment>>,
-    /// What stands for each link, and for each group of flows.
+    /// Texts of each link, and of each group of flows.
     texts: (Vec<String>, Vec<String>),
-    /// The [`essence`] of the last run with null in the place of its flows and links, what stands there, and its backend.
+    /// [`essence`] of the last run with null in the place of its flows and links, their texts, and its backend.
     frame: Json,
     parts: [String; 2],
     backend: String,
@@ -133,7 +133,7 @@ fn table(fields: &[Field], entries: &Map<String, Json>) -> Map<String, Json> {
             continue;
         };
         let json = match (field.shape, key.as_str(), json) {
-            // What differs from the other end or the other way is said whatever it is: here the other one is the default.
+            // Values that differ from the other end or the other direction are always written: the other one is the default here.
             (Shape::Table(fields), "receiver" | "reverse", Json::Object(entries)) => {
                 let differing = entries.iter().map(|(key, json)| {
                     let field = fields().iter().find(|field| field.name == key);
@@ -158,7 +158,7 @@ fn variant(variants: &Variants, json: &Json) -> Json {
     let mut kept = entries.clone();
     kept.remove(variants.tag);
     let mut kept = table(&case.fields, &kept);
-    // A file is what it holds, wherever it is.
+    // The content identifies a file, not its path.
     if kept.contains_key("sha256") {
         kept.remove("file");
     }
@@ -169,12 +169,12 @@ fn variant(variants: &Variants, json: &Json) -> Json {
     kept.into()
 }
 
-/// Whether these are what can be said of an end of a connection: there the stack has the defaults, for a plain one those of [`PARAMS`].
+/// True if these are the fields of an end of a connection. There the stack has the defaults, for a plain one those of [`PARAMS`].
 fn is_endpoint(fields: &[Field]) -> bool {
     fields.iter().any(|field| field.name == "stack")
 }
 
-/// What a resolved experiment has for `field` where nothing was said of it.
+/// Returns the value of `field` in a resolved experiment that does not set it.
 fn default(field: &Field, is_endpoint: bool) -> Option<Json> {
     let written = |spec: &ParamSpec| spec.default.map(|value| spec.kind.write(value).unwrap_or_else(|| "auto".into()));
     match field.shape {
@@ -202,7 +202,7 @@ fn collect(path: &str, fields: &[Field], found: &mut Vec<(String, String)>) {
             shape = *item;
         }
         match shape {
-            // Both ends, and both ways, have the same defaults.
+            // Both ends, and both directions, have the same defaults.
             Shape::Table(fields) if !["receiver", "reverse"].contains(&field.name) => collect(&here, fields(), found),
             Shape::Variants(variants) => {
                 for Case { name, fields, .. } in (variants.cases)() {

@@ -1,5 +1,5 @@
-//! What is asked and what came of it: the experiment as a person writes it (TOML, [`Document`]) and as a backend runs it
-//! ([`Experiment`]), what a run records ([`trace`]), and the [metrics](metric) and [warnings](warning) computed from that.
+//! Experiments: as a person writes one (TOML, [`Document`]) and as a backend runs it ([`Experiment`]), the records of a run ([`trace`]),
+//! and the [metrics](metric) and [warnings](warning) computed from them.
 
 mod adaptive;
 pub mod backend;

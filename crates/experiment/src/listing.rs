@@ -1,4 +1,4 @@
-//! What has a name in an experiment file and stands in no registry: for listings.
+//! Names in an experiment file that are in no registry, for listings.
 
 use super::fields::{self, PATH};
 use super::shape::{Case, Field, Shape, Variants};
@@ -6,22 +6,22 @@ use longfat_core::params::ParamSpec;
 
 /// A name, one line about it, where it is from, and its parameters.
 pub struct Named {
-    /// As users write it.
+    /// Name as users write it.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it is defined.
+    /// Source that defines it.
     pub source: &'static str,
-    /// What users can set.
+    /// Parameters that users can set.
     pub params: Vec<ParamSpec>,
 }
 
-/// Presets of the path, each with those of its keys that are a single value.
+/// Returns the presets of the path, each with its keys that are a single value.
 pub fn paths() -> Vec<Named> {
     cases(&PATH)
 }
 
-/// What can be said of a host.
+/// Returns the keys of a host.
 pub fn host_keys() -> Vec<ParamSpec> {
     single_values(fields::host())
 }

@@ -1,12 +1,12 @@
-//! What an axis cannot be called: as a column of results that every reader of the tables goes by.
+//! Names that an axis cannot have: columns of results that every reader of the tables relies on.
 //!
-//! What only says again what was asked (the seed, a link's queue) is another matter: an axis may well be that parameter. There the
-//! column of the table steps aside, and has the name of its row before it: `run_seed`, `link_queue`.
+//! Columns that only repeat the experiment (the seed, a link's queue) do not forbid a name, since an axis may well be that parameter. The
+//! column of the table then takes the name of its row in front: `run_seed`, `link_queue`.
 
 use longfat_record::metric;
 use longfat_record::trace::columns;
 
-/// What the rows of a table are, the columns that every reader goes by, and those that step aside.
+/// Kind of rows of a table, the columns that every reader relies on, and the columns that step aside.
 struct Rows {
     of: &'static str,
     keys: &'static [&'static str],
@@ -20,7 +20,7 @@ const TABLES: [Rows; 4] = [
     Rows { of: "host", keys: &["host", "memory_bytes"], asked: &["name"] },
 ];
 
-/// Whether results have a column `name` that cannot step aside for an axis.
+/// True if results have a column `name` that cannot step aside for an axis.
 pub fn is_taken(name: &str) -> bool {
     let of_table = |Rows { of, keys, asked }: &Rows| {
         let aside = name.strip_prefix(of).and_then(|rest| rest.strip_prefix('_'));

@@ -1,4 +1,4 @@
-//! Planning: what has to be known of each run of a sweep before any is run, which for a sweep of a million must cost little.
+//! Planning: everything that must be known about each run of a sweep before any is run. For a sweep of a million runs it must cost little.
 
 use super::backend::Backend;
 use super::document::Document;
@@ -15,20 +15,20 @@ use std::sync::Arc;
 /// Runs that are planned, in the order in which they were asked for.
 #[derive(Default)]
 pub struct Plan {
-    /// Their identities: as [`super::Run::hash`], but bytes.
+    /// Hash of each: [`super::Run::hash`] as bytes.
     pub hashes: Vec<Hash>,
-    /// About how long each takes: [`cost::estimate`].
+    /// Estimated cost of each: [`cost::estimate`].
     pub costs: Vec<f64>,
-    /// The start of each one's randomness.
+    /// Seed of each.
     pub seeds: Vec<u64>,
-    /// What is to run each.
+    /// Backend that runs each.
     pub backends: Vec<&'static Backend>,
-    /// What can be told before any is run: one for all that differ in numbers alone, with the places of the runs that have it.
+    /// Warnings before any run: one for all that differ in numbers alone, with the places of the runs that have it.
     pub warnings: Vec<(Given<String>, Vec<usize>)>,
 }
 
 impl Plan {
-    /// Something to warn of in the run that comes next; its place among the warnings.
+    /// Adds a warning about the next run; returns its place among the warnings.
     fn warn(&mut self, given: Given<String>) -> usize {
         let alike = |known: &Given<String>| known.warning.name == given.warning.name && form(&known.text).eq(form(&given.text));
         let known = self.warnings.iter().position(|(known, _)| alike(known)).unwrap_or(self.warnings.len());
@@ -45,14 +45,14 @@ impl Plan {
 pub struct Resolved {
     /// The experiment, with the seed of the run or of another repeat.
     like: Arc<Experiment>,
-    /// The start of its randomness.
+    /// Seed of the run.
     pub seed: u64,
-    /// What is to run it.
+    /// Backend that runs it.
     pub backend: &'static Backend,
 }
 
 impl Resolved {
-    /// What is run.
+    /// Returns the experiment of the run.
     pub fn experiment(self) -> Experiment {
         Experiment { seed: self.seed, ..Arc::unwrap_or_clone(self.like) }
     }
@@ -61,12 +61,12 @@ impl Resolved {
 /// Resolves runs one after the other. It knows the last one.
 pub struct Resolver<'a> {
     document: &'a Document,
-    /// Its number, and the file that its combination stands for.
+    /// Number of the last run's combination, and the file that the combination stands for.
     last: Option<(u64, Node, Resolved)>,
 }
 
 impl<'a> Resolver<'a> {
-    /// For runs of `document`.
+    /// Returns a resolver of the runs of `document`.
     pub fn new(document: &'a Document) -> Self {
         Resolver { document, last: None }
     }
@@ -74,7 +74,7 @@ impl<'a> Resolver<'a> {
     /// Run `number` (under [`Document::run_count`]): as [`Document::run`], at a third of the cost, and next to none for a repeat of the last.
     ///
     /// # Errors
-    /// As [`Document::run`].
+    /// An error as from [`Document::run`].
     pub fn resolve(&mut self, number: u64) -> Result<Resolved, Error> {
         let (combination, repeat) = self.document.place(number);
         let root = match self.last.take() {
@@ -106,7 +106,7 @@ impl Document {
     /// Plans the runs of these numbers, each under [`Document::run_count`].
     ///
     /// # Errors
-    /// As [`Document::run`], of the first that has one.
+    /// An error as from [`Document::run`], for the first run that has one.
     pub fn plan(&self, numbers: impl IntoIterator<Item = u64>) -> Result<Plan, Error> {
         let (mut resolver, mut hasher, mut plan) = (Resolver::new(self), Hasher::default(), Plan::default());
         // The last run, and which warnings it has.

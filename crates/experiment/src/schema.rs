@@ -164,7 +164,7 @@ fn variants(variants: &Variants) -> Json {
     json!({ "anyOf": any })
 }
 
-/// Every key of an experiment file, as Markdown tables.
+/// Writes every key of an experiment file, as Markdown tables.
 pub fn reference() -> String {
     let mut out = String::new();
     section(&mut out, "The file", "", fields::root());
@@ -216,7 +216,7 @@ fn with_defaults(fields: &[Field]) -> Vec<Field> {
     fields.iter().map(|f| param(f.name).map_or(*f, |p| Field::param(*p))).collect()
 }
 
-/// What the words of a registry mean, and their sources.
+/// Writes a table of the words of a registry: their meanings and sources.
 fn words(out: &mut String, title: &str, entries: impl Iterator<Item = [&'static str; 3]>) {
     out.push_str(&format!("\n### {title}\n\n| word | meaning | source |\n|---|---|---|\n"));
     for [name, summary, source] in entries {

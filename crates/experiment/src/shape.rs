@@ -1,4 +1,4 @@
-//! What may stand where in an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
+//! Shapes: the values allowed at each place of an experiment file. One description of it ([`Shape`], with the tables in [`super::fields`])
 //! drives validation, the JSON Schema and the reference; nothing else knows the names of keys.
 
 use super::elsewhere;
@@ -10,7 +10,7 @@ use longfat_core::queue;
 use longfat_model::random::{self, Distribution};
 use std::sync::LazyLock;
 
-/// What a value may be.
+/// Kind of value that is allowed.
 #[derive(Clone, Copy)]
 pub enum Shape {
     /// Any text: titles and names.
@@ -46,9 +46,9 @@ pub struct Field {
 
 /// A table in several variants.
 pub struct Variants {
-    /// What it is, for messages and the schema: "queue".
+    /// Word for messages and the schema: "queue".
     pub what: &'static str,
-    /// The key that says which.
+    /// Key that names the variant.
     pub tag: &'static str,
     /// The variant without the tag.
     pub default: Option<&'static str>,
@@ -72,20 +72,20 @@ macro_rules! one_of {
 }
 pub(crate) use one_of;
 
-/// Every queue: what is inside of one is a queue again, so shapes know them.
+/// Variants of a queue. A queue may contain a queue, so shapes know them.
 pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
 
 /// One variant.
 pub struct Case {
     pub name: &'static str,
     pub doc: &'static str,
-    /// Where it is defined, as in the registries.
+    /// Source that defines it, as in the registries.
     pub source: &'static str,
     pub fields: Vec<Field>,
 }
 
 impl Case {
-    /// Whose fields are parameters.
+    /// Returns a case whose fields are parameters.
     pub fn of_params(name: &'static str, doc: &'static str, source: &'static str, params: &[ParamSpec]) -> Self {
         Case { name, doc, source, fields: params.iter().copied().map(Field::param).collect() }
     }
@@ -165,7 +165,7 @@ impl Variants {
 }
 
 impl Shape {
-    /// Checks that `node` has this shape, or all values of it where it is a sweep; adds what is wrong to `faults`.
+    /// Checks that `node` has this shape, or all values of it if it is a sweep. Adds faults to `faults`.
     pub fn check(&self, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
         if let Some(values) = sweep::values(node) {
             return values.iter().for_each(|value| self.check(&sweep::unlabelled(value), path, faults));
@@ -206,7 +206,7 @@ impl Shape {
 fn check_variants(variants: &Variants, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
     let tag = node.as_table().and_then(|t| t.get(variants.tag));
     if let Some(words) = tag.and_then(sweep::values) {
-        // Which other keys are right depends on the value of the axis: that is checked run by run.
+        // The value of the axis decides which other keys are right: they are checked run by run.
         return faults.extend(words.iter().filter_map(|word| variants.case(&sweep::unlabelled(word), path).err()));
     }
     match variants.case(node, path) {
@@ -238,7 +238,7 @@ fn check_tables(specs: &[ParamSpec], items: &[Node], path: &mut Vec<Step>, fault
     }
 }
 
-/// Of tables that are values of [`Kind::Tables`].
+/// Returns the fields of tables that are values of [`Kind::Tables`].
 pub fn fields_of(specs: &[ParamSpec]) -> Vec<Field> {
     specs.iter().copied().map(Field::param).collect()
 }
@@ -251,7 +251,7 @@ fn check_fields(fields: &[Field], tag: Option<&str>, table: &Table, node: &Node,
             Some(field) => {
                 let before = faults.len();
                 field.shape.check(&entry.node, path, faults);
-                // Words of the user's own have no list of what is right: what they are for says it.
+                // Words of the user's own have no list of right ones: their place decides.
                 if matches!(field.shape, Shape::Text | Shape::Names) {
                     faults[before..].iter_mut().for_each(|fault| fault.help_if_none(|| format!("`{}`: {}", field.name, field.doc)));
                 }
@@ -290,7 +290,7 @@ fn expectation(field: &Field) -> String {
     }
 }
 
-/// What there is for a name that other tools have, or the name here that is nearest to it.
+/// Adds to `fault` the hint for a name that other tools have, or the nearest name here.
 fn called_elsewhere<'a>(fault: Fault, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
     match elsewhere::hint(wrong) {
         Some(hint) => fault.help(hint),
@@ -298,7 +298,7 @@ fn called_elsewhere<'a>(fault: Fault, wrong: &str, names: impl IntoIterator<Item
     }
 }
 
-/// How a time is drawn, by the table that says so.
+/// Returns the distribution of a time, from the table that describes it.
 pub fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
     let wrong = |at: &Node, message: String| {
         Err(Fault::new(at.span, path_text(path), message).expected(format!("a time, or {{ random = {} }}", random::EXPECTED)))
@@ -317,7 +317,7 @@ pub fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
 pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault> {
     spec.read(node.literal()).map_err(|mismatch| {
         let fault = Fault::new(node.span, path_text(path), mismatch.message(spec.name, &node.found())).found(node.found());
-        // What must be is in the message where it is all that is wrong.
+        // The message itself names the expected type if the type is all that is wrong.
         let fault = if mismatch.why == Why::OtherType { fault } else { fault.expected(mismatch.expected) };
         match (spec.kind, &node.value) {
             (Kind::Choice(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),

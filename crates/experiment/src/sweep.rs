@@ -15,7 +15,7 @@ const MAX_RULES: usize = 16;
 /// One axis of a sweep: a value of the file that is several.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Its key in the file, or the name it was given.
+    /// Key in the file, or the name it was given.
     pub name: String,
     /// One for each value, as text.
     pub labels: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Axis {
     span: Span,
     values: Vec<Node>,
     zip: Option<String>,
-    /// Whether another axis of its zip before it has its name: then both are one to those who look at the runs.
+    /// True if another axis of its zip before it has the same name. For readers of the runs, both are one axis.
     pub(super) follows: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Sweep {
     pub axes: Vec<Axis>,
     /// Axes that advance together, as indices into `axes`; most stand alone.
     groups: Vec<Vec<usize>>,
-    /// For each group and each of its values, the rules that the value satisfies (a bit each).
+    /// Rules that each value of each group satisfies (a bit each).
     rules: Vec<Vec<u32>>,
     all_rules: u32,
     /// For each group, by the rules still satisfied: how many combinations of it and later groups remain with one of its first n values, for
@@ -59,7 +59,7 @@ pub fn unlabelled(node: &Node) -> Node {
     Node { span: node.span, value: Tree::Table(Table(rest)) }
 }
 
-/// Whether the backend of `root`, which all its runs have, is `node` or one of it.
+/// True if the backend of `root`, which all its runs have, is `node` or one of it.
 fn names_backend(node: &Node, root: &Node, key: &str) -> Result<bool, Fault> {
     let mut is_named = false;
     for item in array(node) {
@@ -114,7 +114,7 @@ impl Sweep {
             Tree::Table(table) => {
                 for entry in &table.0 {
                     if path.is_empty() && entry.key == "quick" {
-                        // Its sweeps are those of the quick form.
+                        // The sweeps of `quick` are those of the quick form.
                         continue;
                     }
                     if path.is_empty() && FIXED.contains(&entry.key.as_str()) {
@@ -180,7 +180,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// An axis without a name has that of its key, or its whole path where two keys are the same.
+    /// Names each axis without a name after its key, or after its whole path where two keys are the same.
     fn name_axes(&mut self) -> Result<(), Fault> {
         let last_key = |path: &[Step]| {
             let start = path.iter().rposition(|s| matches!(s, Step::Key(_))).unwrap_or(0);
@@ -231,7 +231,7 @@ impl Sweep {
         self.groups.iter().try_for_each(|group| self.distinct(group))
     }
 
-    /// No two values of a group may be called the same by all of its axes, or runs could not be told apart.
+    /// Checks that no two values of a group have the same labels on all of its axes. Their runs could not be told apart.
     fn distinct(&self, group: &[usize]) -> Result<(), Fault> {
         let named: Vec<&Axis> = group.iter().map(|&i| &self.axes[i]).filter(|axis| !axis.follows).collect();
         let mut seen = BTreeMap::new();
@@ -304,7 +304,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Leaves of a rule what is still there of the axes and values it names; `None` where it can no longer be met.
+    /// Returns the part of a rule whose axes and values still exist; `None` if it can no longer be met.
     pub fn current_rule(&self, rule: &Node) -> Option<Node> {
         let mut rule = rule.clone();
         let Tree::Table(table) = &mut rule.value else { return None };
@@ -369,18 +369,18 @@ impl Sweep {
         Ok(())
     }
 
-    /// Whether the axis `name` advances without others.
+    /// True if the axis `name` advances without others.
     pub fn stands_alone(&self, name: &str) -> bool {
         self.groups.iter().any(|group| group.len() == 1 && self.axes[group[0]].name == name)
     }
 
-    /// How many combinations there are.
+    /// Returns the number of combinations.
     pub fn combinations(&self) -> u64 {
-        // Without axes there is one; an empty rule set never excludes it.
+        // A sweep without axes has one combination; an empty rule set never excludes it.
         total(&self.counts[0][&self.all_rules])
     }
 
-    /// For each axis, which of its values combination `index` has.
+    /// Returns, for each axis, which of its values combination `index` has.
     pub fn choice(&self, mut index: u64) -> Vec<usize> {
         assert!(index < self.combinations(), "no such combination");
         let mut choice = vec![0; self.axes.len()];
@@ -405,7 +405,7 @@ impl Sweep {
     }
 }
 
-/// With all values of a group.
+/// Returns the count with all values of a group.
 fn total(below: &[u64]) -> u64 {
     below[below.len() - 1]
 }

@@ -13,7 +13,7 @@ pub struct Node {
     pub value: Tree,
 }
 
-/// What TOML holds.
+/// Value of a TOML document.
 #[derive(Clone, Debug)]
 pub enum Tree {
     Text(String),
@@ -75,7 +75,7 @@ impl Node {
         if let Tree::Text(text) = &self.value { Some(text) } else { None }
     }
 
-    /// As what parameters are read from.
+    /// Returns the literal from which parameters are read.
     pub fn literal(&self) -> Literal<'_> {
         match &self.value {
             Tree::Text(s) => Literal::Text(s),
@@ -97,7 +97,7 @@ impl Node {
         &mut items[0]
     }
 
-    /// What there is, as words for a message.
+    /// Describes the value in words for a message.
     pub fn found(&self) -> String {
         match self.literal() {
             Literal::Text(s) => format!("\"{s}\""),

@@ -18,13 +18,13 @@ pub struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// Which of `variants` it is, and its table.
+    /// Returns which of `variants` it is, and its table.
     pub fn variant(&self, variants: &Variants) -> Result<(&'static str, View<'a>), Fault> {
         let Case { name, fields, .. } = variants.case(self.node, &self.path)?;
         Ok((name, View::new(self.clone(), fields.as_slice())))
     }
 
-    /// The same, where the fields are the parameters of a registry's entry.
+    /// Returns the choice at `variants`, whose fields are the parameters of a registry's entry.
     pub fn choice(&self, variants: &Variants) -> Result<Choice, Fault> {
         let (kind, view) = self.variant(variants)?;
         Ok(Choice { kind, params: view.params()? })
@@ -58,12 +58,12 @@ impl<'a> View<'a> {
         path
     }
 
-    /// What is written at `name`, if anything is.
+    /// Returns the value written at `name`, if any.
     pub fn get(&self, name: &str) -> Option<&'a Node> {
         self.table().and_then(|t| t.get(name))
     }
 
-    /// The same, and where it stands.
+    /// Returns the value written at `name`, if any, and its place.
     pub fn written(&self, name: &str) -> Option<Written<'a>> {
         self.get(name).map(|node| Written { node, path: self.path_of(name), files: self.at.files })
     }
@@ -73,7 +73,7 @@ impl<'a> View<'a> {
         self.written(name).map(|at| View::new(at, fields))
     }
 
-    /// The items of the array at `name`; what is not an array is its only item.
+    /// Returns the items of the array at `name`; a value that is not an array is its only item.
     pub fn items(&self, name: &str) -> Vec<Written<'a>> {
         match self.written(name) {
             None => Vec::new(),
@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What the parameter `name` may be.
+    /// Returns the kind of the parameter `name`.
     pub fn kind(&self, name: &str) -> Kind {
         match self.fields.iter().find(|f| f.name == name).map(|f| f.shape) {
             Some(Shape::Scalar(spec) | Shape::Drawn(spec)) => spec.kind,
@@ -106,7 +106,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What is written of the parameter `spec`.
+    /// Reads the value written for the parameter `spec`.
     fn read(&self, spec: &ParamSpec) -> Result<Value, Fault> {
         let at = self.written(spec.name).expect("it is written");
         match spec.kind {
@@ -158,13 +158,13 @@ impl<'a> View<'a> {
         self.get(name).and_then(Node::as_text)
     }
 
-    /// All parameters, in the order of the fields. (A text beside them is none.)
+    /// Returns all parameters, in the order of the fields. (A text beside them is none.)
     pub fn params(&self) -> Result<Params, Fault> {
         let params = self.fields.iter().filter(|field| matches!(field.shape, Shape::Scalar(_)));
         params.map(|f| Ok((f.name, self.value(f.name)?))).collect::<Result<_, _>>().map(Params)
     }
 
-    /// A fault that points at what is written at `name`, or at the table where nothing is.
+    /// Makes a fault that points at the value at `name`, or at the table if there is none.
     pub fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
         match self.written(name) {
             Some(at) => {

@@ -58,7 +58,7 @@ pub fn groups(flows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     flows.chunk_by(|a, b| a.group == b.group)
 }
 
-/// The same as [`experiment`], with null in the place of its links and of its flows.
+/// Returns the same as [`experiment`], with null in the place of its links and of its flows.
 pub fn frame(experiment: &Experiment, backend: &str) -> Json {
     let mut file = Table::new();
     file.insert("backend".into(), backend.into());
@@ -240,8 +240,7 @@ fn router(router: &Router, name: &str) -> Json {
     table.into()
 }
 
-/// What is said of how packets come to a processor. What is left at its default stays out: so such a host reads as it did before there were
-/// these words.
+/// Writes how packets come to a processor. Values at their default stay out, so such a host reads as it did before these keys existed.
 fn intake(intake: &Intake, table: &mut Table) {
     let Intake { rx_ring, rx_usecs, rx_frames, backlog } = *intake;
     let max = backlog.map(|backlog| backlog.max);
@@ -296,7 +295,7 @@ fn said(params: &Params, specs: &[ParamSpec]) -> Table {
 
 /// One of the [`groups`] over `network`: connections that differ only in their ends and evenly spaced starts are one flow.
 ///
-/// Without `defaults` it lacks the parameters that its sender has as the plain stack has them, which the identity leaves out.
+/// A group lacks, without `defaults`, the parameters that its sender has as the plain stack has them: the identity leaves them out.
 pub fn group(flows: &[Flow], network: &Network, defaults: bool) -> Json {
     let first = &flows[0];
     let streams = flows.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
@@ -327,7 +326,7 @@ pub fn group(flows: &[Flow], network: &Network, defaults: bool) -> Json {
     }
     row.insert("traffic".into(), traffic(&first.traffic));
     let mut receiver = endpoint(&first.receiver, |spec, value| spec.name == "mss" || value != first.sender.value(spec.name));
-    // Of several routes, each connection can have an mss of its own: then the route decides.
+    // Connections over several routes can each have an mss of their own: then the route decides.
     for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {
         if flows.iter().any(|f| end(f).mss != end(first).mss) {
             table.insert("mss".into(), "auto".into());

@@ -1,4 +1,4 @@
-//! How each backend is run: the one place that knows their crates.
+//! Backends and how each is run: the one place that knows their crates.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use longfat_experiment::Backend;
 use longfat_model::Experiment;
 use longfat_record::trace::Trace;
 
-/// How far a run is.
+/// Progress of a run.
 pub trait Progress {
     /// Virtual time.
     fn now(&self) -> Time;

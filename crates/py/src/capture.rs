@@ -72,7 +72,7 @@ pub fn trace_packets<'py>(
     crate::tables::Shown { py, most: None }.table(columns::packets(), &found.map_err(error)?[..])
 }
 
-/// A row of the registry of features: name, unit, what it is, source.
+/// Row of the registry of features: name, unit, description, source.
 type FeatureRow = (&'static str, &'static str, &'static str, &'static str);
 
 /// The features that verdicts are told by.

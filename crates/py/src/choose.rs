@@ -53,7 +53,7 @@ impl Chosen {
         if let Some(spec) = kind.params.iter().find(|spec| !own.0.iter().any(|(name, _)| *name == spec.name)) {
             return Err(LongfatError::new_err(format!("{name} needs `{}`\n  = expected: {}", spec.name, spec.kind.expectation())));
         }
-        // The MTU only says what an mss is that nobody gives.
+        // The MTU only gives the mss that no key sets.
         let config = TcpConfig { congestion_control: Choice { kind: kind.name, params: own }, ..TcpConfig::new(&tcp, 1500) };
         Ok(Chosen { name: kind.name, config })
     }

@@ -254,7 +254,7 @@ impl PyCongestionControl {
         hooks::raised()
     }
 
-    /// Every variable of the control's state by its name; `None` where it has no value yet, or no bound.
+    /// Returns every variable of the control's state by its name; `None` where it has no value yet, or no bound.
     #[getter]
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let state = PyDict::new(py);
@@ -277,12 +277,12 @@ impl PyCongestionControl {
         }
     }
 
-    /// In the order given, up to the first that cannot be set.
+    /// Sets variables in the order given, up to the first that cannot be set.
     #[pyo3(signature = (**values))]
     fn set(&self, values: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         for (name, value) in values.into_iter().flatten() {
             let name: String = name.extract()?;
-            // What is no number is outside of every range.
+            // A value that is no number is outside of every range.
             let wanted = value.extract::<f64>().unwrap_or(f64::NAN);
             let done = state::set(&mut **self.control(), &name, wanted);
             done.map_err(|why| match why {
@@ -306,7 +306,7 @@ impl PyCongestionControl {
         crate::choose::unknown(&format!("{} has no `{name}` in its state", self.name), name, names)
     }
 
-    /// What a control that asks for it hears of the delivery rate: by default what is in flight, every round trip.
+    /// Returns the delivery rate for a control that asks for it: by default the bytes in flight per round trip.
     fn rate(&self, in_flight: u64, news: u64, rtt: Option<Duration>, delivery_rate: Option<f64>) -> PyResult<Option<RateSample>> {
         let interval = match delivery_rate {
             Some(bps) if bps > 0.0 && bps <= 1e14 => Duration::from_secs_f64(in_flight as f64 * 8.0 / bps),

@@ -101,7 +101,7 @@ impl Document {
 }
 
 impl Document {
-    /// What it holds.
+    /// Returns the document that it holds.
     pub fn document(&self) -> &longfat_experiment::Document {
         &self.0
     }
@@ -114,7 +114,7 @@ impl Document {
     }
 }
 
-/// What [`Document::plan`] gives. A warning is (name, text, count, the places of the runs that have it).
+/// Result of [`Document::plan`]. A warning is (name, text, count, the places of the runs that have it).
 type Planned<'py> = (
     Bound<'py, PyBytes>,
     Bound<'py, PyArray1<f64>>,
@@ -162,7 +162,7 @@ impl Run {
     fn is_real_time(&self) -> bool {
         self.0.backend.is_real_time
     }
-    /// What can be told before it is run: a list of {name, text, count}.
+    /// Warnings before the run: a list of {name, text, count}.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         tables::warnings(py, warning::before(&self.0.experiment, if self.0.backend.is_real_time { 1 } else { self.0.repeats }))
@@ -183,7 +183,7 @@ impl Run {
     }
 }
 
-/// An error for a control that a stored run names and that nobody has brought to this process, and for a trace that is not here.
+/// Returns an error for a registered control that a stored run names and that this process lacks, and for a trace that is not here.
 pub fn check_present(experiment: &Experiment) -> PyResult<()> {
     let controls = experiment.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]).map(|end| end.congestion_control.kind);
     let files = experiment.network.links.iter().flat_map(|link| [&link.rate_file, &link.delay_file]).flatten();
@@ -201,7 +201,7 @@ pub fn check_present(experiment: &Experiment) -> PyResult<()> {
     }
 }
 
-/// How often `progress` is called and signals are looked at.
+/// Time between two calls of `progress` and looks at signals.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
@@ -234,7 +234,7 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
     }
 }
 
-/// `"64 KiB"` as (65536.0, "bytes"); `None` for what is not a number with a unit.
+/// Parses `"64 KiB"` as (65536.0, "bytes"); `None` for anything but a number with a unit.
 #[pyfunction]
 pub fn quantity(text: &str) -> Option<(f64, String)> {
     if let Ok(bytes) = SIZE.parse(text) {

@@ -1,4 +1,4 @@
-//! What is wrong with an experiment, as Python's exception.
+//! Errors of an experiment, as Python's exception.
 
 use pyo3::prelude::*;
 

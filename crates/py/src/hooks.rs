@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 thread_local! {
-    /// What a hook raised in this thread, and nobody has told yet. The run ends soon after.
+    /// Exception that a hook raised in this thread, not yet reported. The run ends soon after.
     static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// What a hook has raised in this thread since it was last asked.
+/// Takes the exception that a hook has raised in this thread since the last call.
 pub fn take_failure() -> Option<PyErr> {
     FAILURE.with(|failure| failure.borrow_mut().take())
 }
@@ -66,7 +66,7 @@ pub fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny
     Ok(())
 }
 
-/// What every control must do: each promise, and `None` or why it is not kept.
+/// Checks the promises of every control: returns each, and `None` or why it is not kept.
 #[pyfunction]
 pub fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
     use longfat_tcp::congestion;
@@ -94,7 +94,7 @@ struct PythonControl {
     hooks: Hooks,
 }
 
-/// The object, and those of its methods that are hooks.
+/// Object of a control, and its methods that are hooks.
 struct Hooks {
     object: Py<PyAny>,
     on_ack: Option<Py<PyAny>>,
@@ -132,7 +132,7 @@ impl Hooks {
         })
     }
 
-    /// Of an object that could not be made: the run ends soon.
+    /// Makes the hooks of an object that could not be made: the run ends soon.
     fn none(py: Python<'_>) -> Self {
         Hooks {
             object: py.None(),
@@ -167,7 +167,7 @@ impl PythonControl {
                 fail(error);
                 Hooks::none(py)
             });
-            // With what __init__ made of it.
+            // Continue with the window that `__init__` has made.
             let window = lent.borrow(py).0.clone();
             let mut control = PythonControl { window, pacing_rate: None, lent, hooks };
             control.read_attributes(py).unwrap_or_else(fail);

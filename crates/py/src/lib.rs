@@ -22,7 +22,8 @@ mod visit;
 use pyo3::prelude::*;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The value below which a variable of Student's t with so many degrees of freedom lies with this probability. NaN where there is none.
+/// Returns the value below which a variable of Student's t with this many degrees of freedom lies with this probability. NaN where there is
+/// none.
 #[pyfunction]
 fn student_t(probability: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom);

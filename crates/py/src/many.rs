@@ -17,18 +17,19 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Runs that stand one behind the other: of each run its number in a document where the caller has one, what it resolved to, its digest, and
-/// what the digest begins with before and behind what it resolved to, which stands there as JSON.
+/// Runs one behind the other: the number of each run in a document where the caller has one, its resolved form, its digest, and the text of
+/// the digest before and behind the resolved form, which is JSON there.
 type Heads = Vec<(Option<u64>, String, String, String, String)>;
-/// Of each table of theirs its name, its columns, and how many rows each run has. What is there once for a run is the table `run`.
+/// Tables of many runs: the name of each, its columns, and the number of rows of each run. Values that exist once per run are the table
+/// `run`.
 type Stacked<'py> = Vec<(String, Bound<'py, PyDict>, Vec<usize>)>;
 
 /// The tables of several runs.
 struct Tables {
     columns: HashMap<String, Columns>,
-    /// Of each table where the rows of each run begin, and where the last end.
+    /// First row of each run, and the end of the last run, per table.
     places: HashMap<String, Vec<usize>>,
-    /// What a digest is of: the tables and their columns, in order.
+    /// Tables and their columns in the order of a digest.
     order: Vec<(String, Vec<String>)>,
 }
 
@@ -58,7 +59,7 @@ impl Tables {
         self.places.get(name).map_or(0..0, |ends| ends[i]..ends[i + 1])
     }
 
-    /// Whether run `i` is what was written.
+    /// True if run `i` is as it was written.
     fn is_whole(&self, runs: &Heads, i: usize) -> bool {
         let (_, resolved, digest, before, behind) = &runs[i];
         self.digest(&[before.as_bytes(), &in_ascii(resolved), behind.as_bytes()], i) == *digest
@@ -80,17 +81,17 @@ impl Tables {
         hexadecimal(digest)
     }
 
-    /// Calls `each` with each run in turn; `None` for one that is not what was written, or of which no trace can be made. Those that have a
+    /// Calls `each` with each run in turn; `None` for a run that is not as it was written, or of which no trace can be made. Runs with a
     /// number are of `document`.
     fn each(&self, runs: &Heads, document: Option<&longfat_experiment::Document>, mut each: impl FnMut(Option<PyTrace>)) {
         let mut resolver = document.map(Resolver::new);
         let Ok(mut together) = Together::new(&self.columns) else {
-            // Which of them it is comes out when each is read alone.
+            // Reading each alone shows which of them it is.
             return runs.iter().for_each(|_| each(None));
         };
         for (i, (number, resolved, ..)) in runs.iter().enumerate() {
             let is_whole = self.is_whole(runs, i);
-            // It is faster to resolve it than to make it of its text.
+            // Resolving a run is faster than making it from its text.
             let known = resolver.as_mut().zip(*number).filter(|_| is_whole);
             let known = known.and_then(|(resolver, number)| resolver.resolve(number).ok());
             let of_text = || is_whole.then(|| experiment_of(resolved).ok()).flatten();
@@ -100,10 +101,10 @@ impl Tables {
     }
 }
 
-/// What is said of a run beside its rows: a digest of its metrics, and its warnings.
+/// Summary of a run beside its rows: a digest of its metrics, and its warnings.
 type Said<'py> = (Vec<u8>, Bound<'py, PyList>);
 
-/// What is said of each run; the tables that users see of all of them, by name; and by table how many rows each run has.
+/// Summary of each run; the tables that users see of all of them, by name; and by table the number of rows of each run.
 type Rows<'py> = (Vec<Option<Said<'py>>>, Bound<'py, PyDict>, Bound<'py, PyDict>);
 
 /// The tables that users see, of many runs at once. `None`, and no rows, for a run that is not what was written, of which no trace can be
@@ -167,7 +168,7 @@ fn row<'a>(experiment: &'a Experiment, trace: &'a Trace, others: &mut [Table<'a>
     (table, digest.finalize()[..16].to_vec(), warning::of(experiment, trace))
 }
 
-/// Which of the runs are what was written.
+/// Tells which of the runs are as they were written.
 #[pyfunction]
 pub fn check_all(py: Python<'_>, runs: Heads, tables: Stacked<'_>) -> PyResult<Vec<bool>> {
     let tables = Tables::new(tables, runs.len())?;

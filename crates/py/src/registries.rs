@@ -11,7 +11,7 @@ use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}.
+/// Returns every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}.
 #[pyfunction]
 pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);
@@ -59,18 +59,18 @@ fn described<'py>(py: Python<'py>, spec: &ParamSpec, doc: &str) -> PyResult<Boun
     Ok(param)
 }
 
-/// A parameter as an entry: what it may be and its default stand where others have their source.
+/// Makes an entry of a parameter. Its allowed values and its default are in the place of a source.
 fn parameter<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
     entry(py, spec.name, spec.doc, &format!("{}; default {}", spec.kind.expectation(), default(spec)), &[])
 }
 
-/// What to do.
+/// Adds the advice of a warning.
 fn with_advice<'py>(entry: Bound<'py, PyDict>, warning: &warning::Warning) -> PyResult<Bound<'py, PyDict>> {
     entry.set_item("advice", warning.advice)?;
     Ok(entry)
 }
 
-/// Where its values lie, whatever the network.
+/// Adds the bounds of a metric's values, whatever the network.
 fn with_bound<'py>(entry: Bound<'py, PyDict>, metric: &metric::Metric) -> PyResult<Bound<'py, PyDict>> {
     entry.set_item("bound", metric.bound.ends())?;
     Ok(entry)

@@ -1,4 +1,4 @@
-//! What the hooks of a control written in Python are given: its window, an ACK, a reason to shrink.
+//! Arguments of the hooks of a control written in Python: its window, an ACK, a reason to shrink.
 
 use crate::choose::LongfatError;
 use longfat_core::time::Duration;
@@ -6,7 +6,7 @@ use longfat_tcp::congestion::{AckSample, Congestion, CongestionEvent, Window};
 use pyo3::prelude::*;
 use std::ops::RangeInclusive;
 
-/// As large as a window can be (RFC 7323 §2.3).
+/// Largest window (RFC 7323 §2.3).
 const MOST: u64 = 1 << 30;
 
 /// The window of a control written in Python: as [`Window`] in Rust.
@@ -90,7 +90,7 @@ impl PyWindow {
 
 const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
 
-/// `value` where it is a number in `range`; else a `LongfatError` that says what was `expected`.
+/// Returns `value` if it is a number in `range`; else a `LongfatError` that says what was `expected`.
 pub fn number(name: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<f64>, expected: &str) -> PyResult<f64> {
     let read = value.extract::<f64>().ok().filter(|read| range.contains(read));
     read.map_or_else(|| Err(LongfatError::new_err(format!("{name} = {}: expected {expected}", value.repr()?))), Ok)
@@ -100,7 +100,7 @@ fn finite(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     number(name, value, ANY, "a finite number")
 }
 
-/// What an ACK says: as [`AckSample`] in Rust.
+/// ACK for a hook: [`AckSample`] of Rust.
 #[pyclass(module = "longfat._longfat", name = "Ack", frozen)]
 pub struct PyAck(pub AckSample);
 

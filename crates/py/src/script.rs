@@ -38,7 +38,7 @@ pub fn run_script<'py>(
     let finding = report.verdict.finding();
     result.set_item("line", finding.map(|f| f.place.line))?;
     result.set_item("column", finding.map(|f| f.place.column))?;
-    // What stands in a script may be of any length.
+    // Text of a script may be of any length.
     result.set_item("message", finding.map(|f| short(&f.message)))?;
     result.set_item("details", finding.map_or(Vec::new(), |f| shorts(&f.details)))?;
     let expectations = report.expectations.iter().map(|one| {
@@ -64,7 +64,7 @@ fn shorts(lines: &[String]) -> Vec<Cow<'_, str>> {
     lines.iter().map(|line| short(line)).collect()
 }
 
-/// What is said of lines of a script, with their numbers.
+/// Returns the messages about lines of a script, with their numbers.
 fn placed(said: &[(Place, String)]) -> Vec<(u32, Cow<'_, str>)> {
     said.iter().map(|(place, text)| (place.line, short(text))).collect()
 }

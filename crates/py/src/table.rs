@@ -42,7 +42,7 @@ impl<'a> Table<'a> {
         self.columns.push((name, Cells::Words(values.collect())));
     }
 
-    /// What is shown of `columns`.
+    /// Adds the shown columns of `columns`.
     pub fn records<R: Clone + 'static>(&mut self, columns: &[Column<R>], rows: &(impl Recorded<R> + ?Sized)) {
         for column in columns.iter().filter(|column| column.is_shown) {
             let mut cells = Vec::with_capacity(rows.rows());
@@ -118,7 +118,7 @@ impl Stack {
         self.rows += rows;
     }
 
-    /// By name an array; of words the place of each in a list, -1 for none, and that list.
+    /// Returns an array by name. A column of words has the place of each word in a list, -1 for none, and that list.
     pub fn into_python(mut self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let dict = PyDict::new(py);
         for (name, mut column) in self.columns.drain(..) {
@@ -138,7 +138,7 @@ impl Stack {
 }
 
 impl Stacked {
-    /// No values up to row `rows`.
+    /// Fills the column with no values up to row `rows`.
     fn fill(&mut self, rows: usize) {
         match self {
             Stacked::Integers(values) if values.len() < rows => {

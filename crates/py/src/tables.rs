@@ -74,7 +74,7 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
     Ok(dict)
 }
 
-/// Whose programs the congestion controls of a run in a kernel were.
+/// Returns the implementations of the congestion controls of a run in a kernel.
 pub fn control_from(trace: &Trace) -> Option<&'static str> {
     let has = |from| trace.flows.iter().any(|flow| flow.control_from == from);
     match (has(ControlFrom::Kernel), has(ControlFrom::Twin)) {
@@ -154,10 +154,10 @@ fn hosts(experiment: &Experiment) -> Table<'_> {
     table
 }
 
-/// A table of what was recorded alone.
+/// Table of recorded columns alone, without metrics.
 pub struct Shown<'py> {
     pub py: Python<'py>,
-    /// Of a series with more rows, about so many: whole samples, evenly spread, and the last.
+    /// Rows of a series that has more, about: whole samples, evenly spread, and the last.
     pub most: Option<usize>,
 }
 
@@ -176,13 +176,13 @@ impl<'py> Visit for Shown<'py> {
 /// Some of the rows of a table.
 struct Spread<'a, T: ?Sized> {
     of: &'a T,
-    /// Of each row of it, whether it is one of these.
+    /// True for each row of it that is one of these.
     chosen: Vec<bool>,
 }
 
 impl<'a, T: ?Sized> Spread<'a, T> {
-    /// About `most` rows: those of samples that are evenly spread, and of the last. The first column is the time, and rows of one time are
-    /// of one sample.
+    /// Picks about `most` rows: those of evenly spread samples, and of the last. The first column is the time, and rows of one time are of
+    /// one sample.
     fn of<R: Clone + 'static>(columns: &[Column<R>], rows: &'a T, most: usize) -> Self
     where
         T: Recorded<R>,

@@ -1,4 +1,4 @@
-//! The testbed beside its runs: what it needs of the machine, and any program as the endpoint.
+//! Testbed beside its runs: its requirements on the machine, and any program as the endpoint.
 
 use crate::document::Run;
 use crate::error::ExperimentError;
@@ -6,13 +6,13 @@ use crate::stored::PyTrace;
 use longfat_testbed::{check, shell};
 use pyo3::prelude::*;
 
-/// What the testbed needs of this machine: (what, what there is, whether it will do).
+/// Returns the requirements of the testbed on this machine: (requirement, state, true if it is met).
 #[pyfunction]
 pub fn testbed_findings() -> Vec<(String, String, bool)> {
     check::findings().into_iter().map(|finding| (finding.what, finding.found, finding.is_good)).collect()
 }
 
-/// What this machine is: (what, value).
+/// Returns facts about this machine: (fact, value).
 #[pyfunction]
 pub fn testbed_facts() -> Vec<(String, String)> {
     check::facts()

@@ -1,20 +1,20 @@
-//! What can be done with any table of a trace.
+//! Visitors of any table of a trace.
 
 use longfat_record::trace::columns::{self, Column};
 use longfat_record::trace::{Recorded, Trace};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-/// The tables in which a run has rows, in the order of what its digest is of.
+/// Tables in which a run has rows, in the order of its digest.
 pub const TABLES: [&str; 8] = ["flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks"];
 
-/// What can be done with any table.
+/// Visitor of any table.
 pub trait Visit {
     type Out;
     fn table<R: Clone + 'static>(self, columns: &'static [Column<R>], rows: &(impl Recorded<R> + ?Sized)) -> Self::Out;
 }
 
-/// Does it with the table `name`. KeyError where there is none.
+/// Visits the table `name`. KeyError if there is none.
 pub fn visit<V: Visit>(trace: &Trace, name: &str, with: V) -> PyResult<V::Out> {
     Ok(match name {
         "flows" => with.table(columns::flows(), &trace.flows[..]),

@@ -1,7 +1,7 @@
 //! Recorder of a run: samples at even spacing, counts at the end of the warmup and at both ends of the measured span, and the trace at the end.
 //!
-//! A backend tells the [`Recorder`] each time that is due, and at the end; the recorder asks what it needs of [`Watched`]. A backend of several
-//! threads has a recorder in each, of which each knows a part of the network.
+//! A backend tells the [`Recorder`] each time that is due, and the end. The recorder then asks [`Watched`] for the values. A backend of
+//! several threads has a recorder in each, and each knows a part of the network.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::trace::{
     FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, LinkSample, LinkTotals, MemoryRecord, Spill, Trace, mean,
 };
 
-/// Network that is recorded, or a part of one: what it does not know, it leaves empty.
+/// Network that is recorded, or a part of one, which leaves the values that it does not know empty.
 pub trait Watched {
     /// Totals by `now`, or by the instant after it that the network has reached.
     fn totals(&mut self, now: Time) -> Totals;
@@ -52,9 +52,9 @@ pub struct Totals {
 /// Totals of a host's memory by an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemoryTotals {
-    /// Integrals over time of what is promised, buffered and wasted, in byte ps.
+    /// Integrals over time of the bytes promised, buffered and wasted, in byte ps.
     pub integrals: [u128; 3],
-    /// Their peaks, in bytes.
+    /// Peaks, in bytes.
     pub peaks: [u64; 3],
     /// Packets that came and found none left.
     pub drops: u64,
@@ -69,9 +69,9 @@ pub struct Recorder {
     warmup: Time,
     span_start: Time,
     end: Time,
-    /// For each flow.
+    /// Counts of each flow at the end of the warmup.
     at_warmup: Option<Vec<FlowCounts>>,
-    /// For each flow, whether it is measured whole.
+    /// True for each flow that is measured whole.
     is_whole: Vec<bool>,
     at_span_start: Option<Totals>,
     trace: Trace,
@@ -99,23 +99,23 @@ impl Recorder {
         }
     }
 
-    /// When the run ends, at the latest.
+    /// Returns the latest end of the run.
     pub fn end(&self) -> Time {
         self.end
     }
 
-    /// When something is to be written down next.
+    /// Returns the time of the next record.
     pub fn next_stop(&self) -> Time {
         let warmup = if self.at_warmup.is_none() { self.warmup } else { Time::MAX };
         let span = if self.at_span_start.is_none() { self.span_start } else { Time::MAX };
         self.next_sample.min(warmup).min(span)
     }
 
-    /// Writes down what is due, after everything that happened by `now`. Where several samples are due, since nobody came in time, the last of
+    /// Records everything that is due, after all events up to `now`. If several samples are due, since no call came in time, the last of
     /// them is taken.
     ///
     /// # Errors
-    /// Where there is no room for the series.
+    /// An error if there is no room for the series.
     pub fn record(&mut self, now: Time, watched: &mut dyn Watched) -> io::Result<()> {
         if self.at_warmup.is_none() && self.warmup <= now {
             self.at_warmup = Some(watched.totals(now).flows);
@@ -149,7 +149,7 @@ impl Recorder {
     /// A last sample closes series that the end cut short.
     ///
     /// # Errors
-    /// Where there is no room for the series.
+    /// An error if there is no room for the series.
     pub fn finish(mut self, end: Time, span_end: Option<Totals>, experiment: &Experiment, watched: &mut dyn Watched) -> io::Result<Trace> {
         if self.interval.is_some() && self.last_sample != Some(end) {
             self.sample(end, watched)?;
@@ -225,7 +225,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(ms)
     }
 
-    /// What is recorded of a run of 100 ms, with a warmup of 25 ms and samples every 10 ms, by somebody who comes at these times, in ms.
+    /// Records a run of 100 ms, with a warmup of 25 ms and samples every 10 ms, from a source that calls at the times `comes`, in ms.
     fn recorded(comes: &[u64], end: u64, span_end: Option<u64>) -> (Trace, Vec<&'static str>) {
         let mut experiment = Dumbbell { duration: Duration::from_millis(100), ..Dumbbell::default() }.experiment();
         (experiment.measure.warmup, experiment.measure.interval) = (Duration::from_millis(25), Some(Duration::from_millis(10)));

@@ -1,4 +1,4 @@
-//! What stands between `%{` and `}%`: statements in a small part of Python, with an evaluator of our own.
+//! Code between `%{` and `}%`: statements in a small part of Python, with an evaluator of our own.
 //!
 //! `assert expression[, message]`, `print(...)`, `name = expression`; arithmetic, comparisons (chained too), `and or not in`,
 //! `abs min max round int float len`. Nothing else of Python, and nothing that could reach out of the script.

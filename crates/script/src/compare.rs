@@ -15,7 +15,7 @@ pub struct Sent {
     pub dscp: u8,
 }
 
-/// In what they differ; empty if in nothing. Timestamps are compared elsewhere, since TSval follows a clock.
+/// Returns the fields in which they differ. Timestamps are compared elsewhere, since TSval follows a clock.
 pub fn differences(expected: &Packet, got: &Sent, any_push: bool) -> Vec<&'static str> {
     let open = if any_push { flags::PSH } else { 0 };
     let (want, have) = (&expected.segment, &got.segment);
@@ -66,7 +66,7 @@ pub fn show(sent: &Sent) -> String {
     text + &options(segment, false, false)
 }
 
-/// What the script says, in one line.
+/// Writes the packet as the script has it, in one line.
 pub fn show_expected(packet: &Packet) -> String {
     let mut text = match packet.ecn {
         EcnField::Is(ecn) if packet.dscp.is_some_and(|dscp| dscp > 0) => {

@@ -1,22 +1,23 @@
-//! Text files that somebody names: scripts, and what they include.
+//! Text files that a user names: scripts, and files that they include.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// No text that a person means to be read is longer: 32 MiB.
+/// Longest text that is read: 32 MiB.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// The text of the file at `path`.
 ///
 /// # Errors
-/// Where there is none, it is no text, is longer than 32 MiB, or is not a regular file: a pipe may never answer, and a device never end.
+/// An error if there is no such file, if it is no text, is longer than 32 MiB, or is not a regular file: a pipe may never answer, and a
+/// device never end.
 pub fn read_text(path: &Path) -> io::Result<String> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    // What the system says of the size of a file need not be so.
+    // The system may report a wrong size of the file.
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(io::Error::other("it is longer than 32 MiB"));

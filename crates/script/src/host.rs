@@ -34,21 +34,21 @@ struct Socket {
     nonblocking: bool,
     nodelay: bool,
     cork: bool,
-    /// SO_LINGER, if it is on: how long a close waits; with a time of zero it resets.
+    /// SO_LINGER, if it is on: the time for which a close waits; a time of zero resets.
     linger: Option<Duration>,
     /// SO_RCVLOWAT.
     low_water: u64,
     quick_ack: Option<bool>,
     max_pacing_rate: Option<Rate>,
     window_clamp: Option<u64>,
-    /// Of the options that are kept and do nothing else: IP_TOS, SO_PRIORITY and the like.
+    /// Options that are kept and do nothing else: IP_TOS, SO_PRIORITY and the like.
     kept: BTreeMap<String, i64>,
     write_shut: bool,
     read_shut: bool,
-    /// What SO_RCVBUF, TCP_CONGESTION and the like changed.
+    /// Settings, with the changes of SO_RCVBUF, TCP_CONGESTION and the like.
     settings: Settings,
     maxseg: Option<u32>,
-    /// SO_ERROR: told once.
+    /// SO_ERROR, reported once.
     error: Option<&'static str>,
     error_told: bool,
 }
@@ -56,9 +56,9 @@ struct Socket {
 #[derive(Debug)]
 pub struct Host {
     sockets: BTreeMap<i64, Socket>,
-    /// Before any socket is made, what a new one starts from.
+    /// Settings with which a new socket starts.
     pub settings: Settings,
-    /// The connection, with the socket that owns it: the listener until it is accepted.
+    /// Connection, with the socket that owns it: the listener until it is accepted.
     endpoint: Option<(i64, Connection)>,
     counters: Counters,
     /// One past the last new byte that has been sent.
@@ -82,12 +82,12 @@ impl Host {
         self.endpoint.as_mut().map(|(_, connection)| connection)
     }
 
-    /// Whether there was a socket yet: after that, sysctls come too late.
+    /// True if there was a socket: sysctls then come too late.
     pub fn has_sockets(&self) -> bool {
         !self.sockets.is_empty() || self.endpoint.is_some()
     }
 
-    /// The endpoint as `fd` would make it.
+    /// Makes the endpoint of `fd`.
     fn make(&mut self, fd: i64, listens: bool) {
         let socket = &self.sockets[&fd];
         let mut config = socket.settings.config(listens);
@@ -140,7 +140,7 @@ impl Host {
         (true, anew)
     }
 
-    /// What the endpoint sends now goes to the end of `out`, which is let grow to `most`.
+    /// Appends the segments that the endpoint sends now to `out`, up to a length of `most`.
     pub fn transmit(&mut self, now: Time, out: &mut VecDeque<(Time, Sent)>, most: usize) {
         let dscp = self.dscp();
         let Some((_, connection)) = &mut self.endpoint else { return };
@@ -165,14 +165,14 @@ impl Host {
         }
     }
 
-    /// The differentiated services field of what is sent (RFC 2474 §3): IP_TOS without the ECN field, which is TCP's.
+    /// Returns the differentiated services field of sent packets (RFC 2474 §3): IP_TOS without the ECN field, which is TCP's.
     fn dscp(&self) -> u8 {
         let owner = self.endpoint.as_ref().and_then(|(fd, _)| self.sockets.get(fd));
         let tos = owner.and_then(|s| ["IP_TOS", "IPV6_TCLASS"].iter().find_map(|name| s.kept.get(*name)));
         tos.map_or(0, |tos| (*tos as u8) >> 2)
     }
 
-    /// When the endpoint next does something by itself.
+    /// Returns the time at which the endpoint next acts by itself.
     pub fn wakes(&self, now: Time) -> Option<Time> {
         let connection = self.connection()?;
         [connection.poll_timeout(), connection.paced_until(now)].into_iter().flatten().min()

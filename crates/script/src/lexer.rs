@@ -14,11 +14,11 @@ pub enum Token {
     Text(String),
     /// Four numbers and points.
     Address(String),
-    /// `--name=value`: what is between, as it stands.
+    /// `--name=value`: name and value, as written.
     Setting(String, String),
-    /// What stands between back quotes.
+    /// Text between back quotes.
     Command(String),
-    /// What stands between `%{` and `}%`.
+    /// Text between `%{` and `}%`.
     Code(String),
     Ellipsis,
     Mark(char),
@@ -26,7 +26,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// As a message calls it.
+    /// Returns its name in messages.
     pub fn name(&self) -> String {
         match self {
             Token::Word(text) | Token::Float(text) | Token::Address(text) => format!("`{text}`"),
@@ -42,7 +42,7 @@ impl Token {
     }
 }
 
-/// All words of `source`, the last of them [`Token::End`].
+/// Returns all words of `source`, the last of them [`Token::End`].
 pub fn tokens(source: &str) -> Result<Vec<(Token, Place)>, SyntaxError> {
     let mut lexer = Lexer { rest: source, place: Place { line: 1, column: 1 } };
     let mut all = Vec::new();
@@ -82,7 +82,7 @@ impl<'a> Lexer<'a> {
         self.take(self.rest.find(|c| !of(c)).unwrap_or(self.rest.len()))
     }
 
-    /// Takes all up to and with `end`, and returns what was before it.
+    /// Takes all text up to and including `end`, and returns the text before it.
     fn take_until(&mut self, start: &str, end: &str, what: &str) -> Result<&'a str, SyntaxError> {
         let place = self.place;
         match self.rest[start.len()..].find(end) {

@@ -1,4 +1,4 @@
-//! Packet scripts: what a TCP endpoint is told and what it must send, packet by packet, in virtual time.
+//! Packet scripts: inputs of a TCP endpoint and the packets it must send, packet by packet, in virtual time.
 //!
 //! The language is that of packetdrill (Cardwell et al., *packetdrill: Scriptable Network Stack Testing, from Sockets to Packets*,
 //! USENIX ATC 2013, and its syntax document), as large a part of it as a TCP endpoint without a kernel can mean. What is in and what
@@ -25,16 +25,17 @@ pub use settings::IpVersion;
 
 use std::path::Path;
 
-/// What is asked of a run from outside of its script.
+/// Options of a run from outside of its script.
 #[derive(Clone, Default, Debug)]
 pub struct Options {
-    /// Where the script does not say; an MTU is then that of IPv4, and 20 bytes larger under IPv6, so that the mss is the same.
+    /// IP version, if the script does not set one. The MTU is then that of IPv4, and 20 bytes larger under IPv6, so that the mss is the
+    /// same.
     pub ip_version: Option<IpVersion>,
-    /// `--name=value` as at the head of a script, which has the last word. In any order: the stack comes first, whoever names it.
+    /// Settings, as `--name=value` at the head of a script, which has the last word. In any order: the stack comes first, whoever names it.
     pub settings: Vec<(String, String)>,
-    /// Goes on after what is not as expected, and reports of each expectation.
+    /// True to continue after an expectation that is not met, and to report each expectation.
     pub all: bool,
-    /// Print every packet.
+    /// True to print every packet.
     pub verbose: bool,
     /// Shell scripts to read first.
     pub init_scripts: Vec<String>,

@@ -53,7 +53,7 @@ impl Numbers {
         self.echoes.get(&ecr).copied().unwrap_or_else(|| ecr.wrapping_add(self.timestamps.unwrap_or(0)))
     }
 
-    /// Before `expected` is compared with what was sent: the first of its kind says how the script counts.
+    /// Learns how the script counts from the first packet of its kind, before `expected` is compared with the packet that was sent.
     pub fn learn(&mut self, expected: &Packet, sent: &Segment) {
         if expected.segment.has(flags::SYN) && sent.has(flags::SYN) {
             self.iss = expected.segment.seq;

@@ -30,14 +30,15 @@ impl Default for Offload {
 }
 
 impl Offload {
-    /// The most segments of a frame that goes now.
+    /// Returns the most segments of a frame that is sent now.
     pub fn segments(self, connection: &Connection, params: &Params) -> u64 {
         let info = connection.info();
         let half = info.cwnd / 2 / info.mss;
         self.autosize(bytes_per_second(connection, params), connection.min_rtt(), info.mss).min(half).max(1)
     }
 
-    /// ip-sysctl, `tcp_tso_rtt_log`: 1024 frames a second, and more in each where the round trip is short.
+    /// Returns the segments of a frame (ip-sysctl, `tcp_tso_rtt_log`): 1024 frames per second, and more segments in each where the round
+    /// trip is short.
     fn autosize(self, bytes_per_second: Option<u64>, min_rtt: Option<Duration>, mss: u64) -> u64 {
         let Some(rate) = bytes_per_second else { return GSO_MAX_SIZE / mss };
         let micros = min_rtt.map_or(u64::MAX, |rtt| rtt.as_ps() / 1_000_000);
@@ -49,7 +50,7 @@ impl Offload {
     }
 }
 
-/// The rate that Linux would pace at, paced or not; `None`: it is too high to matter.
+/// Returns the rate at which Linux would pace, paced or not; `None`: it is too high to matter.
 fn bytes_per_second(connection: &Connection, params: &Params) -> Option<u64> {
     if let Some(rate) = connection.pacing_rate() {
         return Some(rate.as_bps() / 8);
@@ -68,7 +69,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// `segment` goes, of new data or not. Whether the frame before is complete with the segment before, and is to be marked.
+    /// Adds `segment`, of new data or not. Returns true if the frame before is complete with the segment before, and is to be marked.
     pub fn takes(&mut self, segment: &Segment, new: bool, most: u64) -> bool {
         let goes_on = new && self.segments > 0 && self.segments < most && segment.seq == self.next;
         let ended = !goes_on && self.ends();
@@ -77,7 +78,7 @@ impl Frame {
         ended
     }
 
-    /// Whether it is one, should nothing more come.
+    /// True if it is a frame, should no segment follow.
     pub fn ends(&self) -> bool {
         self.segments > 1
     }

@@ -1,4 +1,4 @@
-//! From words to the tree: options, events and their times. Packets are in `packet`, system calls in `call`.
+//! Parser from words to the tree: options, events and their times. Packets are in `packet`, system calls in `call`.
 
 mod call;
 mod packet;
@@ -44,7 +44,7 @@ pub fn parse(source: &str) -> Result<Script, SyntaxError> {
 struct Parser {
     tokens: Vec<(Token, Place)>,
     at: usize,
-    /// How deep the expression under way is nested.
+    /// Depth to which the current expression is nested.
     depth: usize,
 }
 
@@ -68,7 +68,7 @@ impl Parser {
         token
     }
 
-    /// What follows belongs to something that is not supported, and is not read: a script that meets it ends there.
+    /// Skips the rest, which belongs to something that is not supported: a script that meets it ends there.
     fn give_up(&mut self) {
         self.at = self.tokens.len() - 1;
     }

@@ -1,4 +1,4 @@
-//! Where in a script something is, and what is wrong there.
+//! Places in a script, and syntax errors there.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Why a text is no script.
+/// Reason that a text is no script.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SyntaxError {
     pub place: Place,

@@ -1,65 +1,65 @@
-//! What became of a script, for people and for programs.
+//! Report of a script, for people and for programs.
 
 use crate::place::Place;
 use crate::settings::IpVersion;
 use std::fmt;
 
-/// What a script comes to.
+/// Verdict of a script.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
-    /// All it expects is met.
+    /// Everything that the script expects is met.
     Pass,
-    /// Something it expects is not met.
+    /// An expectation is not met.
     Fail(Finding),
     /// The script needs something that longfat does not have.
     NotSupported(Finding),
-    /// It is no script.
+    /// The text is no script.
     Error(Finding),
 }
 
-/// What was found, and where.
+/// Finding about a script, and its place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// Where.
+    /// Place in the script.
     pub place: Place,
-    /// What is wrong, in one sentence.
+    /// Message in one sentence.
     pub message: String,
-    /// More lines: expected and got, the packets before.
+    /// Details in more lines: expected and got, the packets before.
     pub details: Vec<String>,
 }
 
-/// One thing that a script expects, and what came of it.
+/// Expectation of a script, and its verdict.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expectation {
-    /// Where.
+    /// Place in the script.
     pub place: Place,
-    /// As the script says it: a packet, a call with its result, an assertion.
+    /// Text in the script: a packet, a call with its result, an assertion.
     pub what: String,
-    /// Pass: it is met. Else what was sent, or what the state was, instead.
+    /// Pass, if it is met. Otherwise the packet or the state that there was instead.
     pub verdict: Verdict,
 }
 
-/// A script's verdict with all that was said on the way.
+/// Verdict of a script, with everything reported on the way.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// The script.
+    /// File of the script.
     pub file: String,
-    /// Under which it ran.
+    /// IP version under which it ran.
     pub ip_version: IpVersion,
-    /// What it comes to.
+    /// Verdict of the script.
     pub verdict: Verdict,
-    /// What the script expects, in its order, up to where it ended.
+    /// Expectations of the script, in its order, up to its end.
     pub expectations: Vec<Expectation>,
-    /// What was asked for twice, and which holds.
+    /// Settings that were made twice, and which of them holds.
     pub warnings: Vec<(Place, String)>,
-    /// Things read and passed over, each with its place.
+    /// Notes on things that were read and ignored, each with its place.
     pub notes: Vec<(Place, String)>,
-    /// What `print` printed.
+    /// Lines that `print` printed.
     pub printed: Vec<String>,
 }
 
 impl Verdict {
-    /// One word for counting.
+    /// Returns one word for counting.
     pub fn word(&self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -69,7 +69,7 @@ impl Verdict {
         }
     }
 
-    /// What was found, unless it passed.
+    /// Returns the finding, unless the script passed.
     pub fn finding(&self) -> Option<&Finding> {
         match self {
             Verdict::Pass => None,

@@ -18,11 +18,11 @@ use longfat_core::time::{Duration, Time};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-/// How many packets before a failure are shown.
+/// Packets before a failure that are shown.
 const SHOWN: usize = 8;
-/// How long a packet that may come at any time is waited for: twice the time a connection lingers, and longer than any rto.
+/// Time to wait for a packet that may come at any time: twice the time a connection lingers, and longer than any rto.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Packets that wait to be expected: a script that asks for more writes without end.
+/// Most packets that wait to be expected. A script that causes more writes without end.
 const MOST_PACKETS: usize = 100_000;
 
 pub struct Runner<'a> {
@@ -32,21 +32,21 @@ pub struct Runner<'a> {
     settings: Settings,
     host: Host,
     now: Time,
-    /// When the event before was, for those that count from it.
+    /// Time of the event before, for events that count from it.
     base: Time,
-    /// What the times of the event under way count from.
+    /// Time from which the times of the current event count.
     origin: Time,
-    /// What went wrong while time went by.
+    /// Failure while time passed.
     failure: Option<Verdict>,
     numbers: Numbers,
-    /// What was sent and not yet expected.
+    /// Packets sent and not yet expected.
     sent: VecDeque<(Time, Sent)>,
     pending: Option<Pending<'a>>,
     variables: Variables,
     history: VecDeque<String>,
-    /// The number of the event under way.
+    /// Number of the current event.
     at: usize,
-    /// Of `--all`: what was not as expected first.
+    /// First expectation that was not met, with `--all`.
     first: Option<Verdict>,
     pub expectations: Vec<Expectation>,
     pub warnings: Vec<(Place, String)>,
@@ -104,7 +104,7 @@ impl<'a> Runner<'a> {
         let ended = self.all();
         match self.first.take() {
             Some(first) => {
-                // What ended it is of no expectation, and told beside them.
+                // The failure that ended the run belongs to no expectation, and is reported beside them.
                 if let Err(verdict) = ended
                     && let Some(place) = verdict.finding().map(|finding| finding.place)
                 {
@@ -132,7 +132,7 @@ impl<'a> Runner<'a> {
         }
         self.finish_call()?;
         if let (true, Some(event)) = (self.settings.strict, script.events.last()) {
-            // What the last event set off is sent by now.
+            // Everything that the last event caused has been sent by now.
             if let Some((at, sent)) = self.sent.front() {
                 let line = line(*at, '>', &self.shown(sent));
                 return Err(self.with_history(fail(event.place, "a packet was sent that nothing expects"), vec![line]));
@@ -141,8 +141,9 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// What is said at the head of the script and from outside. The order in which it is said says nothing: the stack is chosen first, since it
-    /// sets all that TCP has, then comes what else changes that, and single parameters last. Where both say something, the script holds.
+    /// Applies the settings at the head of the script and from outside. Their order does not matter: the stack is chosen first, since it
+    /// sets all of TCP, then settings that change several parameters, and single parameters last. Where both set something, the script
+    /// holds.
     fn options(&mut self) -> Step {
         let outside = Place { line: 1, column: 1 };
         let name = |name: &str| name.replacen("set tcp.", "set ", 1);
@@ -203,12 +204,12 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// What IP the script ran under.
+    /// Returns the IP version under which the script ran.
     pub fn ip_version(&self) -> IpVersion {
         self.settings.ip
     }
 
-    /// When `when` is, at the earliest and the latest.
+    /// Returns the earliest and the latest time of `when`.
     fn span(&self, when: When) -> (Time, Time) {
         let from = |relative: bool| if relative { self.base } else { Time::ZERO };
         match when {
@@ -287,7 +288,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What has failed while time went by.
+    /// Returns the failure while time passed, if any.
     fn check(&mut self) -> Step {
         self.failure.take().map_or(Ok(()), |verdict| Err(self.with_history(verdict, Vec::new())))
     }
@@ -300,7 +301,7 @@ impl<'a> Runner<'a> {
             return Err(unsupported(place, "a sysctl once there is a socket"));
         }
         self.host.settings = self.settings.clone();
-        // What comes after a command counts from its end; before the first socket nothing is there for which time could pass.
+        // Events after a command count from its end. Before the first socket nothing is there for which time could pass.
         if self.host.has_sockets() {
             self.base = self.base.saturating_add(ran.slept);
         }
@@ -328,7 +329,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// In the script's numbers.
+    /// Returns the packet with the script's numbers.
     fn shown(&self, sent: &Sent) -> Sent {
         Sent { segment: self.numbers.show(&sent.segment), ..*sent }
     }
@@ -344,7 +345,7 @@ impl<'a> Runner<'a> {
         self.history.push_back(line);
     }
 
-    /// The verdict with what came before it, and with what was sent and not yet looked at.
+    /// Adds to the verdict the packets before it, and the sent packets that were not compared yet.
     fn with_history(&self, verdict: Verdict, lines: Vec<String>) -> Verdict {
         let Verdict::Fail(mut finding) = verdict else { return verdict };
         finding.details.extend(lines);

@@ -1,4 +1,4 @@
-//! What a script sets before the endpoint is made: options at its head, and sysctls ([`commands`]).
+//! Settings of a script before the endpoint is made: options at its head, and sysctls ([`commands`]).
 
 mod commands;
 
@@ -9,19 +9,19 @@ use longfat_tcp::options::PARAMS;
 use longfat_tcp::stack::Setup;
 use longfat_tcp::{TcpConfig, congestion, stack};
 
-/// What cannot be set, and why.
+/// Reason that something cannot be set.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Refusal {
-    /// A mistake of the script.
+    /// Mistake of the script.
     Wrong(String),
-    /// The language has it, longfat does not.
+    /// Feature of the language that longfat does not have.
     Unsupported(String),
 }
 
 /// `Ok` may carry a note: it was read, and it does nothing.
 type Outcome = Result<Option<String>, Refusal>;
 
-/// Under what a script runs.
+/// IP version under which a script runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IpVersion {
     /// IPv4.
@@ -35,11 +35,11 @@ pub enum IpVersion {
 /// `tcp_ecn` (Linux Documentation/networking/ip-sysctl), 0 to 5.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EcnUse {
-    /// As the stack or the parameter says.
+    /// ECN as the stack or the parameter sets it.
     Unsaid,
     Off,
     On,
-    /// Answer, do not ask.
+    /// ECN if the peer asks for it.
     Answer,
     /// Accurate ECN: ask and answer; answer, and ask for the classic kind; answer only.
     Accurate,
@@ -47,14 +47,14 @@ enum EcnUse {
     AccurateAnswer,
 }
 
-/// Where PSH is set, and whether it is looked at.
+/// Segments with PSH, and whether it is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Push {
-    /// At the end of what was written.
+    /// PSH at the end of written data.
     Write,
-    /// Also at the end of what goes to the network card at once.
+    /// PSH also at the end of each frame for the network card.
     Frames,
-    /// It is not compared.
+    /// PSH is not compared.
     Any,
 }
 
@@ -64,21 +64,21 @@ pub struct Settings {
     pub stack: &'static str,
     pub ip: IpVersion,
     pub tolerance: Duration,
-    /// Every packet that is sent must be expected.
+    /// True if every packet that is sent must be expected.
     pub strict: bool,
-    /// Every packet is printed as it comes by.
+    /// True if every packet is printed.
     pub verbose: bool,
-    /// Of `--init_scripts`: the files, which are shell scripts.
+    /// Files of `--init_scripts`, which are shell scripts.
     pub init_scripts: Vec<String>,
     mtu: u32,
     ecn: EcnUse,
     pub push: Push,
     pub offload: Offload,
-    /// How finely TSval is compared; without it, not at all.
+    /// True if TSval is compared.
     pub timestamps_checked: bool,
 }
 
-/// What the Linux documentation gives as the ends of `tcp_rmem` and `tcp_wmem`: a script that says nothing runs on such a host.
+/// Upper bounds of `tcp_rmem` and `tcp_wmem` in the Linux documentation. A script that sets none runs on such a host.
 const RECEIVE_BUFFER: u64 = 6 << 20;
 const SEND_BUFFER: u64 = 4 << 20;
 
@@ -104,7 +104,7 @@ impl Default for Settings {
 }
 
 impl IpVersion {
-    /// As users write it.
+    /// Returns the name as users write it.
     pub fn name(self) -> &'static str {
         match self {
             IpVersion::V4 => "ipv4",
@@ -113,7 +113,7 @@ impl IpVersion {
         }
     }
 
-    /// The one of this name; `_` may stand for `-`.
+    /// Returns the version of this name; `_` may stand for `-`.
     pub fn named(name: &str) -> Option<Self> {
         [IpVersion::V4, IpVersion::V6, IpVersion::V4MappedV6].into_iter().find(|ip| ip.name() == name.replace('_', "-"))
     }
@@ -242,13 +242,13 @@ impl Settings {
         self.setup.set(spec.name, value);
     }
 
-    /// The version that is asked for from outside. The MTU is then such that segments have the same size under each.
+    /// Sets the version that was asked for from outside. The MTU then gives segments the same size under each version.
     pub fn use_ip(&mut self, ip: IpVersion) {
         self.mtu = if ip == IpVersion::V6 { (self.mtu + 20).min(65_535) } else { self.mtu };
         self.ip = ip;
     }
 
-    /// Whether an endpoint made of `other` would be another.
+    /// True if an endpoint made with `other` would differ.
     pub fn makes_another_than(&self, other: &Settings) -> bool {
         (self.setup.params(), self.ecn) != (other.setup.params(), other.ecn)
     }

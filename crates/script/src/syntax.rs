@@ -20,7 +20,7 @@ pub struct Setting {
     pub value: String,
 }
 
-/// Something that happens, or is expected to.
+/// Event that happens, or is expected to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
     pub place: Place,
@@ -43,11 +43,11 @@ pub enum Action {
     /// `>`: a segment is sent.
     Expect(Packet),
     Call(Call),
-    /// What a shell would run.
+    /// Shell command.
     Command(String),
-    /// What stands between `%{` and `}%`.
+    /// Statements between `%{` and `}%`.
     Code(Vec<Statement>),
-    /// In the language, but nothing a TCP endpoint alone can do: what.
+    /// Part of the language that a TCP endpoint alone cannot do: its name.
     Unsupported(String),
 }
 
@@ -67,7 +67,7 @@ pub struct Packet {
     pub options: Options,
 }
 
-/// What is said of the ECN field.
+/// ECN field as the script writes it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum EcnField {
     /// Nothing: not ECN-capable where injected, anything where expected.
@@ -77,19 +77,19 @@ pub enum EcnField {
     EitherEct,
 }
 
-/// What is said of the options.
+/// Options as the script writes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Options {
     /// `<...>`.
     Any,
-    /// Those in the packet's segment; the numbers of its timestamps may be left open.
+    /// Options in the packet's segment; the numbers of its timestamps may be left open.
     Listed { any_ts_val: bool, any_ts_ecr: bool },
 }
 
 /// A system call: `[...end] name(arguments) = result [errno]`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
-    /// When it returns, if it blocks; counted as the event's own time.
+    /// Time at which it returns, if it blocks; counted as the event's own time.
     pub end: Option<Duration>,
     pub name: String,
     pub arguments: Vec<Expression>,

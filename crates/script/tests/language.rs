@@ -1,4 +1,4 @@
-//! What is said of scripts that fail, need what is not there, or are none; and that no text at all makes us panic.
+//! Reports on scripts that fail, need something unsupported, or are none. No text may make us panic.
 
 use longfat_script::{IpVersion, Options, Report, Verdict};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn reports(scripts: &[&str]) -> String {
     scripts.iter().map(|script| format!("{}\n", run(script, "t.pkt"))).collect()
 }
 
-/// The same after a handshake, its seven lines not counted.
+/// Returns the reports on scripts after a handshake, whose seven lines are not counted.
 fn opened(scripts: &[&str]) -> String {
     let scripts: Vec<String> = scripts.iter().map(|script| format!("{OPEN}{script}")).collect();
     reports(&scripts.iter().map(String::as_str).collect::<Vec<_>>())
@@ -102,7 +102,7 @@ fn what_is_not_there_is_said_so() {
     ]));
 }
 
-/// Each comes with its place: what docs/scripts.md lists, as scripts write it.
+/// Unsupported features, each with its place: the list of docs/scripts.md, as scripts write it.
 #[test]
 fn what_the_documentation_says_is_not_supported_is_counted_so() {
     let lines = [
@@ -386,7 +386,7 @@ fn said(options: &[(&str, &str)]) -> Options {
     Options { settings: options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(), ..Options::default() }
 }
 
-/// What is written in a chain, however long, is not deep; what nests is bounded.
+/// A chain is not deep, however long; nesting is bounded.
 #[test]
 fn long_expressions_are_no_deep_ones() {
     for operator in ["+", "*", "and", "or", "==", "|"] {
@@ -407,10 +407,10 @@ fn long_expressions_are_no_deep_ones() {
     }
 }
 
-/// Whoever names the stack, and wherever: it comes first, and what is said besides stays said.
+/// The stack comes first, wherever it is named, and other settings stay.
 #[test]
 fn options_do_not_hang_on_their_order() {
-    // Of what is written, PSH is on the last segment alone, unless frames are looked at.
+    // PSH is on the last segment of a write alone, unless frames are looked at.
     let script = |head: &str, flag: &str| {
         format!(
             "{head}{OPEN}+0 write(4, ..., 3000) = 3000\n+0 > . 1:1001(1000) ack 1\n+0 > {flag} 1001:2001(1000) ack 1\n+0 > P. 2001:3001(1000) ack 1\n"
@@ -461,7 +461,7 @@ fn all_expectations_have_a_verdict() {
     assert!(state.message.contains("tcpi_snd_cwnd is 10"), "{}", state.message);
     assert_eq!(report.expectations[7].verdict.finding().unwrap().message, "write returns 1000 instead of 7");
     assert_eq!(report.verdict.finding(), Some(state), "the first is the script's");
-    // Without it the script ends there.
+    // The script ends there without `--all`.
     let one = with(&format!("{OPEN}{states}"), &said(&[("stack", "rfc")]));
     assert_eq!(one.expectations.len(), 6);
 }

@@ -11,21 +11,21 @@ use crate::stage::Stage;
 use crate::stage::host::Host;
 use crate::stage::port::OutputPort;
 
-/// Counts what is still in the network, by flow.
+/// Census of the packets still in the network, by flow.
 pub struct Census<'a> {
     origin: &'a [u32],
     remaining: Vec<Tally>,
 }
 
 impl Census<'_> {
-    /// One more packet.
+    /// Adds a packet.
     pub fn add(&mut self, packet: &Packet) {
         let flow = self.origin[packet.route as usize] / 2;
         self.remaining[flow as usize].add(packet.ip_len());
     }
 }
 
-/// What a link still has at the end comes as dropped by it.
+/// Packets that a link still holds at the end count as dropped by it.
 impl QueueLog for Census<'_> {
     fn dropped(&mut self, _now: Time, id: PacketId, packets: &Packets, _reason: DropReason) {
         self.add(&packets[id]);
@@ -72,7 +72,7 @@ pub fn audit(world: &mut World) {
         census.add(&world.context.packets[id]);
         world.context.packets.remove(id);
     }
-    // What a switch has dropped of is lost, and has been counted, also where other cells of it are still on their way.
+    // Packets that a switch has dropped a cell of are lost and counted, even where other cells of them are still on their way.
     for (id, route, is_lost) in in_cells {
         world.context.packets[id].route = route;
         if !is_lost {

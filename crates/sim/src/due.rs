@@ -1,4 +1,4 @@
-//! When each of a row of things next has something to do.
+//! Times at which each place of a row next has something to do.
 //!
 //! A tree of minima over an array, eight children to a node: each entry of an inner node is the least of the eight below it. Places stand in
 //! the order of the row, so of those that are due the one furthest to the left is found first: that is the tie rule. Eight times fill a
@@ -22,7 +22,7 @@ pub struct Due {
 /// Children of a node.
 const FAN: usize = 8;
 
-/// For each child the least time below it.
+/// Node of the tree: the least time below each child.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Node([Time; FAN]);
@@ -34,7 +34,7 @@ impl Node {
         a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
     }
 
-    /// The first child from `child` on whose time has come by `until`.
+    /// Returns the first child from `child` on whose time is `until` or earlier.
     #[inline]
     fn next(&self, child: usize, until: Time) -> Option<usize> {
         self.0.get(child..)?.iter().position(|time| *time <= until).map(|further| child + further)
@@ -42,7 +42,7 @@ impl Node {
 }
 
 impl Due {
-    /// A row of so many places, none of which is due.
+    /// Returns a row of `places` places, none of which is due.
     pub fn new(places: usize) -> Self {
         let (mut leaves, mut level) = (0, 1);
         while level * FAN < places {
@@ -86,7 +86,7 @@ impl Due {
         }
     }
 
-    /// The time of `place` is `time`, if that is earlier than what it was.
+    /// Sets the time of `place` to `time`, if that is earlier.
     #[inline]
     pub fn lower(&mut self, place: usize, time: Time) {
         let (mut node, mut child) = (self.leaves + place / FAN, place % FAN);
@@ -104,14 +104,14 @@ impl Due {
         }
     }
 
-    /// The first place from `place` on whose time has come by `until`.
+    /// Returns the first place from `place` on whose time is `until` or earlier.
     #[inline]
     pub fn next(&self, place: usize, until: Time) -> Option<usize> {
         if self.first > until || place >= self.places {
             return None;
         }
         let (mut node, mut from) = (self.leaves + place / FAN, place % FAN);
-        // Up to where something to the right is due ...
+        // Climb to a node where something to the right is due ...
         let mut child = loop {
             // Beyond the last node that is needed nothing is due.
             if let Some(child) = self.tree.get(node).and_then(|entries| entries.next(from, until)) {

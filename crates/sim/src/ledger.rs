@@ -16,7 +16,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One more packet, of `bytes`.
+    /// Counts a packet of `bytes`.
     #[inline]
     pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
@@ -27,42 +27,42 @@ impl Tally {
 /// Drops by flow, the number of packets in the network, and the events, if asked for.
 #[derive(Debug)]
 pub struct Ledger {
-    /// For each route cursor, the endpoint that sends there. Endpoint `2 f` sends for flow `f`, `2 f + 1` answers.
+    /// Endpoint that sends at each route cursor. Endpoint `2 f` sends for flow `f`, `2 f + 1` answers.
     origin: Vec<u32>,
     dropped: Vec<Tally>,
-    /// What lines carried twice.
+    /// Packets that links carried twice.
     duplicated: Vec<Tally>,
     in_network: u64,
     in_network_max: u64,
-    /// `None`: not asked for.
+    /// `None` if the experiment does not record them.
     events: Option<Vec<Event>>,
-    /// `None`: not asked for.
+    /// `None` if the experiment does not record them.
     packets: Option<Box<PacketLog>>,
-    /// `None`: not asked for.
+    /// `None` if the experiment does not record them.
     acks: Option<Vec<AckSample>>,
-    /// Whether any of these is asked for.
+    /// True if any of these three is recorded.
     keeps_any: bool,
-    /// With any of these: one for each endpoint.
+    /// Streams of the endpoints, if any of these three is recorded.
     streams: Vec<Stream>,
 }
 
-/// What an endpoint has sent, as far as events tell of it.
+/// Data that an endpoint has sent, as far as events show it.
 #[derive(Debug)]
 struct Stream {
-    /// Where its sequence numbers are.
+    /// Offsets of its sequence numbers.
     offsets: Offsets,
-    /// Fast retransmits, timeouts, recoveries ended and undone that are written down.
+    /// Fast retransmits, timeouts, recoveries ended and undone that have been recorded.
     noted: [u64; 4],
-    /// Whether it is TCP: what else there is has numbers for sequence numbers.
+    /// True if it is TCP. Other traffic has packet numbers in place of sequence numbers.
     is_tcp: bool,
-    /// Where what was sent again since the last note begins.
+    /// Offset at which the retransmissions since the last note begin.
     again: Option<u64>,
-    /// The event of a fast retransmit whose segment has not been sent yet.
+    /// Event of a fast retransmit whose segment has not been sent yet.
     awaits: Option<usize>,
 }
 
 impl Ledger {
-    /// Nothing yet. `initial` are the initial sequence numbers of the endpoints.
+    /// Returns an empty ledger. `initial` are the initial sequence numbers of the endpoints.
     pub fn new(origin: Vec<u32>, initial: &[u32], experiment: &Experiment) -> Self {
         let (events, packets) = (experiment.measure.events, PacketLog::new(experiment).map(Box::new));
         let keeps_any = events || packets.is_some() || experiment.measure.acks;
@@ -124,11 +124,11 @@ impl Ledger {
         }
     }
 
-    /// Something has happened to `packet`, at a link or at an end; if it is watched, there is a row of it.
+    /// Records an event of `packet`, at a link or at an end, if the packet is watched.
     #[cold]
     fn packet(&mut self, time: Time, kind: PacketKind, link: Option<u32>, packet: &Packet, segment: &Segment) {
         let Some(log) = &mut self.packets else { return };
-        // By endpoint: who has sent it.
+        // Endpoint that has sent the packet.
         let from = self.origin[packet.route as usize] as usize;
         let (flow, is_back, ip_len) = ((from / 2) as u32, from % 2 == 1, packet.ip_len());
         if !log.watches(flow, is_back, kind.place(link)) {
@@ -153,7 +153,7 @@ impl Ledger {
         self.packet_event(now, id, packets, EventKind::Dropped(reason), link);
     }
 
-    /// There is a second packet like `packet`.
+    /// Counts a second packet like `packet`.
     fn duplicated(&mut self, packet: &Packet) {
         self.in_network += 1;
         self.in_network_max = self.in_network_max.max(self.in_network);
@@ -195,19 +195,19 @@ impl Ledger {
         }
     }
 
-    /// Whether events are asked for.
+    /// True if events are recorded.
     #[inline]
     pub fn keeps_events(&self) -> bool {
         self.events.is_some()
     }
 
-    /// Whether somebody asks for ACKs.
+    /// True if ACKs are recorded.
     #[inline]
     pub fn keeps_acks(&self) -> bool {
         self.acks.is_some()
     }
 
-    /// A packet comes to the sender `endpoint`, and finds it so.
+    /// Records the state of the sender `endpoint`, to which a packet comes.
     #[cold]
     pub fn acknowledged(&mut self, now: Time, endpoint: usize, info: &TcpInfo) {
         // The SYN came first.
@@ -226,58 +226,58 @@ impl Ledger {
         }
     }
 
-    /// For each route cursor, the endpoint that sends there.
+    /// Returns the endpoint that sends at each route cursor.
     pub fn origin(&self) -> &[u32] {
         &self.origin
     }
 
-    /// The endpoint that a packet is for.
+    /// Returns the endpoint to which a packet is addressed.
     pub fn receiver(&self, packet: &Packet) -> usize {
         (self.origin[packet.route as usize] ^ 1) as usize
     }
 
-    /// What was dropped of `flow`, both ways.
+    /// Returns the drops of `flow`, in both directions.
     pub fn dropped_of(&self, flow: usize) -> Tally {
         self.dropped[flow]
     }
 
-    /// What was duplicated of `flow`, both ways.
+    /// Returns the duplicates of `flow`, in both directions.
     pub fn duplicated_of(&self, flow: usize) -> Tally {
         self.duplicated[flow]
     }
 
-    /// Packets in queues and on wires now, and those dropped of which that has not been found out yet.
+    /// Returns the packets in queues and on wires now, and the dropped packets whose drop has not been found yet.
     pub fn in_network(&self) -> u64 {
         self.in_network
     }
 
-    /// The most there were.
+    /// Returns the most packets there were in the network at once.
     pub fn in_network_max(&self) -> u64 {
         self.in_network_max
     }
 
-    /// The events in order of time; those of one instant by flow, what happened at its ends first, then by link, by kind and by place in
-    /// the stream. (They are not written in order: what happens is found out later than it happens, and how much later says nothing.)
+    /// Returns the events in order of time; those of one instant by flow, events at its ends first, then by link, by kind and by place in
+    /// the stream. (They are not recorded in order: an event is found later than it happens, and how much later means nothing.)
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut events = self.events.take().unwrap_or_default();
         events.sort_by_key(|event| (event.time, event.flow, event.link, event.kind, event.seq));
         events
     }
 
-    /// Senders as their ACKs found them, in order of time, then flow.
+    /// Returns the senders as their ACKs found them, in order of time, then flow.
     pub fn take_acks(&mut self) -> Vec<AckSample> {
         let mut acks = self.acks.take().unwrap_or_default();
         acks.sort_by_key(|ack| (ack.time, ack.flow));
         acks
     }
 
-    /// What happened to packets.
+    /// Returns the events of packets.
     pub fn take_packets(&mut self) -> Vec<PacketEvent> {
         self.packets.take().map_or_else(Vec::new, |log| log.into_rows())
     }
 }
 
-/// How far an endpoint has sent: the recovery point of RFC 6675 §5.
+/// Returns how far an endpoint has sent: the recovery point of RFC 6675 §5.
 pub fn sent_so_far(stats: &Stats) -> u64 {
     stats.bytes_sent - stats.bytes_retransmitted
 }

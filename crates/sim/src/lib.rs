@@ -30,11 +30,11 @@ pub use simulation::{FlowState, Progress, Simulation};
 /// Why there is no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A flow between nodes that no path joins, both ways (or from a node to itself).
+    /// A flow joins nodes without a path between them in both directions (or a node with itself).
     NoRoute {
         /// The number of the flow.
         flow: usize,
-        /// Its group in the file.
+        /// Group of the flow in the file.
         group: String,
         /// The node it starts at.
         from: String,
@@ -43,12 +43,12 @@ pub enum Error {
     },
     /// The caller asked to stop.
     Cancelled {
-        /// How far the run had come.
+        /// Time that the run had reached.
         at: Time,
     },
     /// The store of the series has no room left.
     Recording {
-        /// How far the run had come.
+        /// Time that the run had reached.
         at: Time,
         /// Reason that the store gives.
         why: String,

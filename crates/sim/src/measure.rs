@@ -104,7 +104,7 @@ pub fn flow_sample(at: Time, world: &World, flow: usize) -> FlowSample {
     }
 }
 
-/// How a sender of TCP ended.
+/// Returns the end state of a TCP sender.
 fn at_the_end(sender: &Agent) -> FlowRecord {
     let Agent::Tcp(tcp) = sender else { return FlowRecord::default() };
     let info = sender.info();

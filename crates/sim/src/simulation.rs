@@ -20,11 +20,11 @@ use crate::stage::endpoint::Agent;
 /// Events between two calls of a progress callback: some milliseconds.
 const STEPS_PER_CALL: u64 = 20_000;
 
-/// How far a run is.
+/// Progress of a run.
 pub struct Progress<'a>(&'a World);
 
 impl Progress<'_> {
-    /// Virtual time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Time {
         self.0.now()
     }
@@ -90,23 +90,23 @@ fn unrecorded(at: Time, why: &io::Error) -> Error {
     Error::Recording { at, why: why.to_string() }
 }
 
-/// What is known of a flow at one instant.
+/// State of a flow at one instant.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowState {
-    /// What its sender says of itself, as `tcp_info` does.
+    /// State of its sender, as in `tcp_info`.
     pub info: TcpInfo,
-    /// What the time series have.
+    /// Sample of the flow, as in the time series.
     pub sample: FlowSample,
-    /// The rate at which its segments are spaced out.
+    /// Pacing rate of its segments.
     pub pacing_rate: Option<Rate>,
 }
 
-/// A run, at one instant of it. However it is stepped, it gives what it gives in one go.
+/// A run at one instant. Stepping does not change its results.
 pub struct Simulation {
     experiment: Experiment,
     world: World,
     recorder: Recorder,
-    /// What is held of each flow's control.
+    /// Held parameters of each flow's congestion control.
     holds: Vec<Option<Arc<Hold>>>,
     is_over: bool,
 }
@@ -123,20 +123,20 @@ impl Simulation {
         Ok(Simulation { experiment, world, recorder, holds, is_over: false })
     }
 
-    /// The run it is.
+    /// Returns the experiment of the run.
     pub fn experiment(&self) -> &Experiment {
         &self.experiment
     }
-    /// Virtual time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Time {
         self.world.now()
     }
-    /// Whether the run has come to its end.
+    /// True if the run has come to its end.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Goes on up to and including `until`, or to the end of the run, if that is earlier; not at all where it is in the past.
+    /// Advances up to and including `until`, or to the end of the run, if that is earlier; not at all if `until` is in the past.
     ///
     /// # Errors
     /// [`Error::Cancelled`] when `go_on` said so; then it can be advanced again. [`Error::Recording`] where there is no room for the series.
@@ -147,20 +147,20 @@ impl Simulation {
         Ok(())
     }
 
-    /// The flow with this number.
+    /// Returns the state of the flow with this number.
     pub fn flow(&self, flow: usize) -> FlowState {
         let sender = &self.world.endpoint(2 * flow).agent;
         let pacing_rate = if let Agent::Tcp(tcp) = sender { tcp.pacing_rate() } else { None };
         FlowState { info: sender.info(), sample: flow_sample(self.world.now(), &self.world, flow), pacing_rate }
     }
 
-    /// Every one-way link, with the queue in front of it.
+    /// Returns a sample of every one-way link, with the queue in front of it.
     pub fn links(&mut self) -> Vec<LinkSample> {
         self.world.advance_links();
         (0..self.world.links().len()).map(|link| link_sample(&self.world, link)).collect()
     }
 
-    /// The holder of the congestion window and the pacing rate of a flow; `None` for one that is not TCP, or not there.
+    /// Returns the holder of the congestion window and the pacing rate of a flow; `None` if it is not TCP, or does not exist.
     pub fn hold(&mut self, flow: usize) -> Option<&Hold> {
         let place = self.holds.get_mut(flow)?;
         let Agent::Tcp(tcp) = &mut self.world.endpoint_mut(2 * flow).agent else { return None };
@@ -172,7 +172,7 @@ impl Simulation {
         place.as_deref()
     }
 
-    /// Whether anything of a flow was ever held: then this is not the run that the experiment says.
+    /// True if anything of a flow was ever held. The run is then not the one that the experiment describes.
     pub fn was_steered(&self) -> bool {
         self.holds.iter().any(Option::is_some)
     }

@@ -6,7 +6,7 @@ use longfat_record::trace::Trace;
 
 use crate::Error;
 
-/// How far a run is. There is none.
+/// Progress of a run. There is none.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Virtual time.
@@ -31,18 +31,18 @@ pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> b
     Err(absent())
 }
 
-/// What it needs of the machine.
+/// Requirements of the testbed on the machine.
 pub mod check {
     use crate::Error;
 
     /// One thing that was looked at.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Finding {
-        /// What.
+        /// Requirement that was looked at.
         pub what: String,
-        /// What was found.
+        /// State that was found.
         pub found: String,
-        /// Whether the testbed can do with it.
+        /// True if the testbed can run with it.
         pub is_good: bool,
     }
 
@@ -51,7 +51,7 @@ pub mod check {
         vec![Finding { what: "Linux".to_owned(), found: std::env::consts::OS.to_owned(), is_good: false }]
     }
 
-    /// Nothing of this machine matters.
+    /// Returns no facts: nothing of this machine matters.
     pub fn facts() -> Vec<(String, String)> {
         Vec::new()
     }

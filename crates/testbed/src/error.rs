@@ -11,38 +11,38 @@ pub enum Error {
     Unsupported {
         /// The key of the experiment.
         key: String,
-        /// In words.
+        /// Feature in words.
         what: String,
     },
     /// A right is missing.
     NotPermitted {
-        /// Each that is.
+        /// Requirements that are missing.
         missing: Vec<String>,
     },
     /// Another testbed is running.
     Busy {
-        /// Its process.
+        /// Process of that testbed.
         pid: String,
     },
     /// A flow between nodes that no path joins.
     NoRoute {
-        /// Its group in the file.
+        /// Group of the flow in the file.
         group: String,
-        /// Where it starts.
+        /// Node at which it starts.
         from: String,
-        /// Where it goes.
+        /// Node to which it goes.
         to: String,
     },
     /// The system refused something that it should grant.
     System {
-        /// What was tried.
+        /// Operation that was tried.
         what: String,
-        /// What it said.
+        /// Answer of the system.
         why: String,
     },
     /// The caller asked to stop.
     Cancelled {
-        /// How far the run had come.
+        /// Time that the run had reached.
         at: Time,
     },
 }

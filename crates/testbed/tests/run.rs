@@ -31,7 +31,7 @@ fn keeps_its_books(asked: &Experiment) {
     let counts = udp.measured();
     assert!((600_000..990_000).contains(&counts.arrived), "{counts:?}");
     assert!((0.1..0.3).contains(&(counts.duplicate as f64 / counts.arrived as f64)), "{counts:?}");
-    // Half of what is lost of the probe is lost in the warmup, and does not count.
+    // Half of the probe's losses are in the warmup, and do not count.
     assert!(probe.at_warmup.packets_dropped > 0 && probe.measured().packets_dropped > 0, "{probe:?}");
     assert!((180..=202).contains(&probe.measured().segments_sent), "{probe:?}");
 }
@@ -57,7 +57,7 @@ fn a_volume_crosses_the_emulated_path_in_the_time_it_must() {
     assert!((0.020..0.025).contains(&probe.rtt_min_s) || (0.020..0.025).contains(&flow.rtt_min_s), "{}", flow.rtt_min_s);
     let real = trace.real_time.expect("it ran in real time");
     assert!(real.handed_over > 725 && real.late_max.as_secs_f64() < 1.0, "{real:?}");
-    // Conservation: what came to a link went on, was dropped, or is still there.
+    // Conservation: packets that came to a link went on, were dropped, or are still there.
     for link in &trace.links {
         let dropped: u64 = link.drops.iter().map(|drop| drop.1).sum();
         assert_eq!(link.packets_in, link.packets_transmitted + dropped + link.packets_queued, "{link:?}");

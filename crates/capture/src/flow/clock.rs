@@ -11,7 +11,7 @@ pub struct Clock {
     pub back: i64,
 }
 
-/// A time that says something is so many times longer than what the clock is uncertain by.
+/// Least ratio of a meaningful time to the clock's uncertainty.
 const CLEAR: i64 = 4;
 
 impl Clock {

@@ -5,21 +5,21 @@ use super::direction::{Direction, STAMPS};
 use crate::read::{Address, Packet};
 use longfat_core::packet::flags;
 
-/// Where a capture was taken, as seen by the data.
+/// Place where a capture was taken, as seen by the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// At the sender, or less than a tenth of the round trip from it.
     Sender,
-    /// At the receiver, as near.
+    /// At the receiver, or less than a tenth of the round trip from it.
     Receiver,
-    /// In between.
+    /// Between both, farther from either.
     Between,
-    /// There is nothing to tell by.
+    /// Unknown: no round trips were seen.
     Unknown,
 }
 
 impl Point {
-    /// Its word in reports.
+    /// Returns its word in reports.
     pub fn word(self) -> &'static str {
         match self {
             Point::Sender => "sender",
@@ -30,10 +30,10 @@ impl Point {
     }
 }
 
-/// A connection. Direction `0` is that of the end that opened it, as far as the capture shows.
+/// Connection in a capture. Direction `0` is that of the end that opened it, as far as the capture shows.
 #[derive(Debug)]
 pub struct Connection {
-    /// From 0, by the first packet.
+    /// Number from 0, in the order of first packets.
     pub number: u64,
     pub ends: [Address; 2],
     pub directions: [Direction; 2],
@@ -41,7 +41,7 @@ pub struct Connection {
     pub last: i64,
     /// Packets, copies left out.
     pub packets: u64,
-    /// Packets captured before the one that stands before them.
+    /// Packets with an earlier capture time than the packet before them in the file.
     pub backwards: u64,
     pub clock: Clock,
     syn_ack: Option<i64>,
@@ -66,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// Whether `packet` opens another connection between the same ends.
+    /// True if `packet` opens another connection between the same ends.
     pub fn is_over(&self, packet: &Packet) -> bool {
         let side = usize::from(packet.from != self.ends[0]);
         let is_syn = packet.flags & (flags::SYN | flags::ACK) == flags::SYN;
@@ -76,7 +76,7 @@ impl Connection {
             && (was_closed || self.is_established || self.directions[side].handshake.isn.is_none())
     }
 
-    /// One more packet of it.
+    /// Adds a packet.
     pub fn add(&mut self, packet: &Packet) {
         let side = usize::from(packet.from != self.ends[0]);
         self.packets += 1;
@@ -126,24 +126,24 @@ impl Connection {
         }
     }
 
-    /// Whether both SYNs were captured: then it is known what was agreed.
+    /// True if both SYNs were captured. The options that both ends agreed on are then known.
     pub fn has_handshake(&self) -> bool {
         self.directions.iter().all(|direction| direction.handshake.isn.is_some())
     }
 
-    /// Whether each segment carries timestamps.
+    /// True if each segment carries timestamps.
     pub fn has_timestamps(&self) -> bool {
         self.directions.iter().all(|direction| direction.handshake.timestamps)
     }
 
-    /// The longest payload that both agreed on.
+    /// Returns the longest payload that both agreed on.
     pub fn agreed(&self) -> Option<u32> {
         let [Some(one), Some(other)] = [self.directions[0].handshake.mss, self.directions[1].handshake.mss] else { return None };
         let options = if self.has_timestamps() { STAMPS } else { 0 };
         Some(u32::from(one.min(other)).saturating_sub(options).max(1))
     }
 
-    /// By how much the window field of the end `side` is shifted; none where the SYNs were not captured.
+    /// Returns the window scale of the end `side`; none if the SYNs were not captured.
     pub fn scale(&self, side: usize) -> Option<u8> {
         if !self.has_handshake() {
             return None;
@@ -154,7 +154,7 @@ impl Connection {
         self.directions[side].handshake.window_scale
     }
 
-    /// The direction that carries more data; of one that was not captured, what was acknowledged of it counts.
+    /// Returns the direction that carries more data. If its data was not captured, its acknowledged bytes count.
     pub fn main(&self) -> usize {
         let carried = |direction: &Direction| {
             direction.counts.bytes.max(direction.acked.saturating_sub(direction.acked_first.unwrap_or(direction.acked)))
@@ -162,7 +162,7 @@ impl Connection {
         usize::from(carried(&self.directions[1]) > carried(&self.directions[0]))
     }
 
-    /// Where the capture was taken, of the data of direction `side`.
+    /// Returns the place where the capture was taken, as seen by the data of direction `side`.
     pub fn point(&self, side: usize) -> Point {
         let direction = &self.directions[side];
         if !direction.rtt.far.is_known() || !direction.rtt.near.is_known() {
@@ -181,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the connection: no packets follow.
     pub fn finish(&mut self) {
         for direction in &mut self.directions {
             direction.finish(self.last);

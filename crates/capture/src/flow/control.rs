@@ -1,31 +1,31 @@
-//! Which congestion control it was, by the window's shape between losses.
+//! Congestion control of a flow, estimated by the window's shape between losses.
 //!
-//! What is in flight is the window, where nothing else limits the sender. After a loss each control leaves its own share of the window and grows
-//! on its own curve from there; the curves here are those of the controls of the same names in the registry, in the form that their
-//! sources give. A model-based control does neither.
+//! Bytes in flight are the window, where nothing else limits the sender. After a loss each congestion control leaves its own share of the
+//! window and then grows on its own curve. The curves here are those of the controls of the same names in the registry, in the form that
+//! their sources give. A model-based control does neither.
 
 use super::connection::Connection;
 use super::direction::{Direction, Episode};
 use super::records::ControlEstimate;
 use super::series::Bin;
 
-/// One whose curve is known.
+/// Congestion control whose curve is known.
 struct Candidate {
     name: &'static str,
-    /// The shares that it may leave, by the least round trip over that at the loss.
+    /// Least and greatest share of the window that it may leave, by the least round trip over that at the loss.
     left: fn(f64) -> [f64; 2],
-    /// The window so many seconds after the reduction.
+    /// Window at some time in seconds after the reduction.
     after: fn(time: f64, epoch: &Epoch) -> f64,
-    /// What it is handicapped by since it may be more than one: H-TCP is Reno for the first second.
+    /// Penalty for a candidate that may have several curves: H-TCP is Reno for the first second.
     freedom: f64,
 }
 
-/// From the end of a reduction to the next loss. Windows in segments, times in s.
+/// Epoch from the end of a reduction to the next loss. Windows in segments, times in s.
 struct Epoch {
-    /// Before the reduction, and before the one before that.
+    /// Window before the reduction, and before the one before that.
     before: f64,
     earlier: f64,
-    /// Left by it.
+    /// Window left by the reduction.
     start: f64,
     rtt: f64,
     /// The least round trip over that at the loss.
@@ -59,10 +59,10 @@ fn cubic(time: f64, epoch: &Epoch) -> f64 {
 fn htcp(time: f64, epoch: &Epoch) -> f64 {
     let share = epoch.start / epoch.before;
     let queue = epoch.queue.clamp(0.5, 0.8);
-    // By the queue that it has seen; half where its rate has changed much.
+    // Share left by the queue that it has seen; half if its rate has changed much.
     let left = if (share - queue).abs() < share - 0.5 { queue } else { 0.5 };
     let since = epoch.repaired + time;
-    // The integral of 1 + 10 (t - 1) + ((t - 1) / 2)^2 from one second on.
+    // Integral of 1 + 10 (t - 1) + ((t - 1) / 2)^2 from one second on.
     let whole = |t: f64| t + if t > 1.0 { 5.0 * (t - 1.0).powi(2) + (t - 1.0).powi(3) / 12.0 } else { 0.0 };
     epoch.start + 2.0 * (1.0 - left) * (whole(since) - whole(epoch.repaired)) / epoch.rtt
 }
@@ -119,7 +119,7 @@ pub fn control(connection: &Connection, main: usize) -> ControlEstimate {
     if best > 4.0 || confidence < 0.3 { said(None, confidence, why) } else { said(Some(name), confidence.min(0.95), why) }
 }
 
-/// How far a candidate is from what was seen: shares left and curves, in deviations; the median of the epochs.
+/// Returns the distance of a candidate from the observation: shares left and curves, in deviations; the median of the epochs.
 fn misfit(one: &Candidate, epochs: &[Epoch]) -> f64 {
     let each: Vec<f64> = epochs
         .iter()
@@ -137,7 +137,7 @@ fn misfit(one: &Candidate, epochs: &[Epoch]) -> f64 {
     super::statistics::quantile(&each, 0.5).unwrap_or(f64::MAX)
 }
 
-/// What shares of the window losses left, and the epochs in which growth can be seen.
+/// Returns the shares of the window that losses left, and the epochs in which growth can be seen.
 fn epochs(direction: &Direction, episodes: &[&Episode], full: f64) -> (Vec<f64>, Vec<Epoch>) {
     let (mut kept, mut epochs) = (Vec::new(), Vec::new());
     let trips = direction.trips();
@@ -150,7 +150,7 @@ fn epochs(direction: &Direction, episodes: &[&Episode], full: f64) -> (Vec<f64>,
     };
     for (i, episode) in episodes.iter().enumerate() {
         let own = if episode.rtt > 0 { episode.rtt } else { trips.smoothed };
-        // What was sent in the repair must be acknowledged.
+        // Segments sent in the repair must be acknowledged first.
         let begin = episode.end + own + own / 4;
         let end = episodes.get(i + 1).map_or(i64::MAX, |next| next.start - own / 2);
         let bins: Vec<(i64, &Bin)> = direction.series.between(begin, end).filter(|(_, bin)| bin.flight_max > 0).collect();
@@ -160,7 +160,7 @@ fn epochs(direction: &Direction, episodes: &[&Episode], full: f64) -> (Vec<f64>,
         if episode.is_timeout || before < 8.0 {
             continue;
         }
-        // Slow start goes beyond its window by what it sends until it hears of the loss. Of a small window a share is too coarse.
+        // Slow start goes beyond its window by the data it sends until it learns of the loss. A share of a small window is too coarse.
         if i > 0 && before >= 20.0 {
             kept.push(start / before);
         }

@@ -20,7 +20,7 @@ struct Class {
     next: usize,
 }
 
-/// When a packet was captured first, and its hop limit then.
+/// Capture time of a packet's first copy, and its hop limit then.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     time: i64,
@@ -80,7 +80,7 @@ impl Copies {
     }
 }
 
-/// All that copies have in common, in one number.
+/// Returns a number of everything that copies have in common.
 fn print(packet: &Packet) -> u64 {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let (value, echo) = packet.options.timestamps.unwrap_or_default();

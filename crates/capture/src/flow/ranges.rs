@@ -1,14 +1,15 @@
-//! What a sender has sent and not got acknowledged, as far as a capture saw it: stretches of its stream, in order and without holes.
+//! Data that a sender has sent and that is not acknowledged, as far as a capture saw it: stretches of its stream, in order and without
+//! holes.
 
 use std::collections::VecDeque;
 
 /// The most stretches that are kept: a window of 100 000 segments and more. Beyond it the oldest are forgotten.
 const MOST: usize = 1 << 17;
 
-/// What a segment finds before it in queues: as its sender ran ahead of the bottleneck, and as its sender's clock says here.
+/// Queues that a segment finds before it: by its sender's lead over the bottleneck, and by its sender's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waited {
-    /// Bytes that the bottleneck had not let go before it.
+    /// Bytes before it that the bottleneck had not yet forwarded.
     pub ahead: u32,
     /// Microseconds that it came later than the quickest; none where that is not known.
     pub late: Option<u32>,
@@ -19,25 +20,25 @@ pub struct Waited {
 pub struct Range {
     pub start: u64,
     pub end: u64,
-    /// When it was seen first; of a hole, when the segment behind it came.
+    /// Time at which it was seen first; for a hole, when the segment behind it came.
     pub first: i64,
-    /// When it was seen last.
+    /// Time at which it was seen last.
     pub last: i64,
-    /// How often it was seen; 0 for a hole.
+    /// Number of times it was seen; 0 for a hole.
     pub times: u16,
-    /// TSval when it was sent first, and when it was sent for the second time; of a hole, that of the segment behind it.
+    /// TSval of the first and of the second transmission; for a hole, that of the segment behind it.
     pub stamps: [Option<u32>; 2],
     /// The number of the retransmission that was seen last.
     pub number: u64,
     pub is_sacked: bool,
     pub waited: Waited,
-    /// From when it was sent to when it was selectively acknowledged, if it was, in ns.
+    /// Time from its sending to its selective acknowledgment, if any, in ns.
     pub answered: Option<i64>,
-    /// A hole that was filled later.
+    /// True for a hole that was filled later.
     pub is_fill: bool,
 }
 
-/// The stretches from what is acknowledged to what was sent.
+/// Stretches of the stream from the acknowledged data to the data sent last.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     list: VecDeque<Range>,
@@ -46,7 +47,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// One more, behind all others.
+    /// Adds a range behind all others.
     pub fn push(&mut self, range: Range) {
         if self.list.len() == MOST {
             self.list.pop_front();

@@ -1,4 +1,4 @@
-//! How fast a connection was, and its bottleneck.
+//! Rates of a connection and of its bottleneck.
 
 use super::connection::{Connection, Point};
 use super::direction::{Direction, Rate, Trains};
@@ -16,7 +16,8 @@ pub fn carried(direction: &Direction) -> (u64, f64) {
     (bytes, (end - begin).max(0) as f64 / 1e9)
 }
 
-/// Payload bytes a second. None where the clock or a time shorter than a round trip forbids it, or nothing of what was sent was acknowledged.
+/// Returns the payload bytes per second. None where the clock or a time shorter than a round trip forbids it, or where no sent data was
+/// acknowledged.
 pub fn goodput(connection: &Connection, main: usize) -> Option<f64> {
     let direction = &connection.directions[main];
     let (bytes, time) = carried(direction);
@@ -25,7 +26,7 @@ pub fn goodput(connection: &Connection, main: usize) -> Option<f64> {
     (time > 0.0 && time * 1e9 >= least as f64 && is_answered).then(|| bytes as f64 / time)
 }
 
-/// The bottleneck, and by how many trains of what it is known.
+/// Bottleneck, and the number of trains by which it is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Bottleneck {
     pub rate: Rate,

@@ -142,15 +142,15 @@ macro_rules! records {
                 segments: u64,
                 /// Their payload.
                 bytes: u64,
-                /// By duplicate acknowledgments or SACK.
+                /// Retransmissions after duplicate acknowledgments or SACK.
                 fast: u64,
-                /// By the retransmission timer.
+                /// Retransmissions by the retransmission timer.
                 timeout: u64,
                 /// Tail loss probes (RFC 8985).
                 tail_probe: u64,
-                /// Without a known cause.
+                /// Retransmissions without a known cause.
                 unknown: u64,
-                /// Spurious: the data had arrived before.
+                /// Spurious retransmissions: the data had arrived before.
                 needless: u64,
                 /// Retransmissions whose original was lost before the point of capture.
                 lost_before_capture: u64,

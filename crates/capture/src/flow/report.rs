@@ -18,7 +18,7 @@ fn seconds(ns: i64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// Round trips by a clock that is wrong by `uncertainty` ns: what is shorter is no number.
+/// Returns round trips by a clock that is wrong by `uncertainty` ns: a shorter time is no number.
 fn trips(rtt: &Rtt, uncertainty: i64) -> Option<RoundTrips> {
     (rtt.is_known() && rtt.max > uncertainty).then(|| RoundTrips {
         samples: rtt.count,
@@ -157,7 +157,7 @@ fn bottleneck(connection: &Connection, main: usize, point: Point, full: u32, is_
     let rate = found.rate;
     let ip = counts.ip_bytes as f64 / counts.bytes.max(1) as f64;
     let bits = |payload: f64| payload * ip * 8.0;
-    // How long the queue made round trips before losses that it was full at.
+    // Delay of the queue in round trips before losses at which it was full.
     let base = direction.trips().min as f64 / 1e9;
     let mut held: Vec<f64> = direction
         .losses

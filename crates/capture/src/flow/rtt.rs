@@ -3,9 +3,9 @@
 /// Round trips of one part of a path, in ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
-    /// How many samples.
+    /// Number of samples.
     pub count: u64,
-    /// Their sum.
+    /// Sum of samples.
     pub sum: i128,
     /// The least; `i64::MAX` without one.
     pub min: i64,
@@ -13,7 +13,7 @@ pub struct Rtt {
     pub max: i64,
     /// Smoothed (RFC 6298 section 2).
     pub smoothed: i64,
-    /// Its mean deviation.
+    /// Mean deviation of samples.
     pub deviation: i64,
     /// The newest.
     pub last: i64,
@@ -46,7 +46,7 @@ impl Rtt {
             self.sustained = self.sustained.max(self.recent_min());
         }
     }
-    /// All samples were too long by this.
+    /// Shortens all samples, which were too long by `by`.
     pub fn shorten(&mut self, by: i64) {
         if self.count == 0 {
             return;

@@ -3,28 +3,28 @@
 const MOST: usize = 1024;
 const FIRST_WIDTH: i64 = 1_000_000;
 
-/// What happened in a time.
+/// Counts of one bin of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
     /// Most payload in flight, as the sender saw it; 0 where nothing new was sent.
     pub flight_max: u64,
-    /// Least room that the receiver offered beyond what was acknowledged, where anything was sent.
+    /// Least room that the receiver offered beyond the acknowledged data, where anything was sent.
     pub window_min: Option<u64>,
     /// Payload sent, retransmissions included.
     pub sent: u64,
     /// Payload acknowledged.
     pub acked: u64,
-    /// Round trips: how many, their sum, the least and the greatest, in ns.
+    /// Number of round trips.
     pub rtts: u32,
     /// Sum of the round trips, in ns.
     pub rtt_sum: i64,
-    /// The least of them.
+    /// Least round trip, in ns.
     pub rtt_min: i64,
-    /// The greatest of them.
+    /// Greatest round trip, in ns.
     pub rtt_max: i64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub again: u32,
-    /// Segments or ACKs that say that a mark was seen.
+    /// Segments or ACKs that show a mark.
     pub marks: u32,
 }
 
@@ -54,9 +54,9 @@ impl Bin {
 #[derive(Clone, Debug)]
 pub struct Series {
     start: Option<i64>,
-    /// In ns.
+    /// Width of a bin, in ns.
     pub width: i64,
-    /// In order of time.
+    /// Bins in order of time.
     pub bins: Vec<Bin>,
 }
 
@@ -67,7 +67,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// The bin that `time` falls into; the first for what comes before all.
+    /// Returns the bin that `time` falls into; the first, for times before all bins.
     pub fn at(&mut self, time: i64) -> &mut Bin {
         let start = *self.start.get_or_insert(time);
         let since = time.saturating_sub(start).max(0);
@@ -91,7 +91,7 @@ impl Series {
 }
 
 impl Series {
-    /// All round trips were too long by this.
+    /// Shortens all round trips, which were too long by `by`.
     pub fn shorten(&mut self, by: i64) {
         for bin in self.bins.iter_mut().filter(|bin| bin.rtts > 0) {
             bin.rtt_sum -= by * i64::from(bin.rtts);
@@ -109,7 +109,7 @@ impl Series {
 }
 
 impl Bin {
-    /// One more round trip, in ns.
+    /// Adds a round trip, in ns.
     pub fn rtt(&mut self, rtt: i64) {
         self.rtt_min = if self.rtts == 0 { rtt } else { self.rtt_min.min(rtt) };
         self.rtt_max = self.rtt_max.max(rtt);

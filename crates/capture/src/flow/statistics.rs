@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_sign_test_has_its_values() {
-        // By hand: P(X >= 3) of 3, P(X >= 2) of 3, P(X >= 8) of 10 = (45 + 10 + 1) / 1024, of a fair coin.
+        // Values by hand, for a fair coin: P(X >= 3) of 3, P(X >= 2) of 3, P(X >= 8) of 10 = (45 + 10 + 1) / 1024.
         for (of, all, p) in [(3, 3, 0.125), (2, 3, 0.5), (8, 10, 56.0 / 1024.0), (0, 9, 1.0), (0, 0, 1.0)] {
             assert!((no_chance(of, all) - (1.0 - p)).abs() < 1e-12, "{of} of {all}");
         }

@@ -1,4 +1,4 @@
-//! All connections of a capture, in bounded memory: what is idle for longest is closed, and of closed ones the largest are kept.
+//! Connections of a capture, in bounded memory: the connection idle for longest is closed, and the largest closed ones are kept.
 
 use super::connection::Connection;
 use super::copies::Copies;
@@ -22,7 +22,7 @@ const LOOK: u64 = 1 << 16;
 pub struct Table {
     places: HashMap<(Address, Address), usize>,
     open: Vec<Connection>,
-    /// The ends of the packet before, and its place: nearly always that of the next one too.
+    /// Ends of the packet before, and its place, which is nearly always the next one's too.
     last: Option<(Address, Address, usize)>,
     closed: Vec<(u64, records::Connection)>,
     copies: Copies,
@@ -65,7 +65,7 @@ impl Table {
 
     fn open(&mut self, packet: &Packet) -> usize {
         if self.open.len() == OPEN {
-            // A quarter at a time, those of which there was nothing for longest.
+            // A quarter of the connections is closed at a time: those idle for longest.
             let mut times: Vec<i64> = self.open.iter().map(|connection| connection.last).collect();
             let (_, limit, _) = times.select_nth_unstable(OPEN / 4);
             let limit = *limit;
@@ -124,7 +124,7 @@ impl Table {
     }
 }
 
-/// From `start` to `time`, both by a clock that may say anything.
+/// Returns the time from `start` to `time`, both by a clock that may be arbitrarily wrong.
 pub fn since(start: i64, time: i64) -> i64 {
     time.saturating_sub(start).clamp(-SPAN, SPAN)
 }

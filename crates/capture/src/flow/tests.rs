@@ -120,7 +120,7 @@ fn overtaken_and_not_lost() {
 
 #[test]
 fn a_needless_retransmission_and_a_packet_captured_twice() {
-    // What is acknowledged is sent again.
+    // Data that is acknowledged is retransmitted.
     let found = Transfer::new().data(20, 0).data(20, 1000).ack(40, 2000, &[]).data(60, 1000).ack(80, 2000, &[(1000, 2000)]).report();
     assert_eq!(found["data"]["retransmitted"]["needless"], 1);
     let twice = Transfer::new().data(20, 0).data(20, 0).ack(40, 1000, &[]).report();
@@ -193,7 +193,7 @@ fn many_connections_take_bounded_memory() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
-    /// Any packets in any order: no panic, and what is counted adds up.
+    /// Any packets in any order cause no panic, and the counts add up.
     #[test]
     fn any_packets_can_be_looked_at(
         rows in prop::collection::vec((any::<bool>(), 0_i64..1000, 0_u32..40, 0_u32..40, 0_u32..3, 0_usize..8, prop::collection::vec((0_u32..40, 0_u32..40), 0..4), any::<bool>()), 0..60)
@@ -243,7 +243,7 @@ fn a_path_that_changes_is_not_named_where_marks_explain_the_round_trips() {
 
 #[test]
 fn a_timer_that_is_too_short_is_no_reordering() {
-    // Ten times the path holds everything for 400 ms, and what was sent again by the timer had arrived.
+    // The path holds everything for 400 ms, ten times, and the data that the timer retransmitted had arrived.
     let mut transfer = Transfer::new();
     let (mut now, mut at) = (20, 0);
     for _ in 0..10 {
@@ -328,7 +328,7 @@ fn a_window_that_only_fills_a_queue_does_not_limit() {
     assert_eq!(found["cause"], "a full path", "{found}");
 }
 
-/// Captured at the receiver, 0.2 ms from the sender and back: what fills a hole so soon was sent again.
+/// A segment that fills a hole soon was retransmitted: the capture is at the receiver, 0.2 ms from the sender and back.
 #[test]
 fn on_a_short_path_what_was_sent_again_is_not_late() {
     let mut transfer = Transfer::new();

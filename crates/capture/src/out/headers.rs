@@ -1,4 +1,4 @@
-//! Headers of IPv4, TCP, UDP and ICMP, made of what a run recorded of a packet.
+//! Headers of IPv4, TCP, UDP and ICMP, made from a run's packet records.
 
 use crate::error::Error;
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
@@ -7,11 +7,11 @@ use longfat_model::Experiment;
 use longfat_record::trace::PacketEvent;
 use std::net::Ipv4Addr;
 
-/// The first port of receivers, that of ttcp; and of senders, the first dynamic one (RFC 6335 section 6).
+/// First port of receivers, ttcp's; and first port of senders, the first dynamic one (RFC 6335 section 6).
 const RECEIVER_PORT: usize = 5001;
 const SENDER_PORT: usize = 49_152;
 const SENDER_PORTS: usize = 65_536 - SENDER_PORT;
-/// What hosts begin with; nothing that a run records says how many hops there were.
+/// Initial TTL of hosts. The records of a run do not tell how many hops there were.
 const TTL: u8 = 64;
 /// The bytes of a TCP header without options.
 const TCP: u32 = 20;
@@ -26,7 +26,7 @@ impl<'a> Headers<'a> {
         Headers { experiment }
     }
 
-    /// The packet of `row` with its payload of zeros, in place of what `bytes` held.
+    /// Writes the packet of `row`, with a payload of zeros, in place of the content of `bytes`.
     pub fn write(&mut self, row: &PacketEvent, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let flow = &self.experiment.flows[row.flow as usize];
         let number = row.flow as usize;
@@ -39,7 +39,7 @@ impl<'a> Headers<'a> {
             time_to_live: TTL,
             source: from.0.octets(),
             destination: to.0.octets(),
-            // Not fragmented, and never: the identification then says nothing (RFC 6864 section 4.1).
+            // Packets are never fragmented. The identification then means nothing (RFC 6864 section 4.1).
             dont_fragment: true,
             ecn: match row.ecn {
                 Ecn::NotEct => IpEcn::ZERO,
@@ -79,12 +79,12 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// Of the host at a node: 10.0.0.1 is the first.
+/// Returns the address of the host at a node: 10.0.0.1 is the first.
 pub fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0001 + node as u32)
 }
 
-/// The first sequence number of a direction of a flow. (Of what the run used nothing is recorded: offsets are.)
+/// Returns the initial sequence number of a direction of a flow. (The run records offsets, not the number that it used.)
 fn initial(row_of: u32, is_back: bool) -> u32 {
     // (Knuth's multiplicative hashing: far apart for neighbours.)
     (2 * row_of + u32::from(is_back)).wrapping_add(1).wrapping_mul(2_654_435_761)

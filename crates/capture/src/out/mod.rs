@@ -18,13 +18,13 @@ use std::io::{self, Write};
 /// Most bytes of a comment that are written: the length of an option is 16 bits, and it is padded.
 const COMMENT_MAX: usize = 65_000;
 
-/// Where the start of a run stands: 2000-01-01 0:00 UTC, in nanoseconds. (At 0 there are programs that take it for no time.)
+/// Time of the start of a run: 2000-01-01 0:00 UTC, in nanoseconds. (Some programs take 0 for no time.)
 const EPOCH: u64 = 946_684_800 * 1_000_000_000;
 
-/// Writes what passed at `place` to `out`; how many packets there were.
+/// Writes the packets that passed at `place` to `out`; returns their number.
 ///
-/// Packets are raw IPv4, their times whole nanoseconds from the start of the run, which stands at 2000-01-01. Of each, the first `snap`
-/// bytes are there; payload is zeros, and checksums count all of it. `comment` stands in the header of the section.
+/// Packets are raw IPv4. Their times are whole nanoseconds from the start of the run, which is at 2000-01-01. The first `snap` bytes of
+/// each packet are there; payload is zeros, and checksums count all of it. `comment` goes into the header of the section.
 pub fn write(out: &mut dyn Write, experiment: &Experiment, trace: &Trace, place: &Place, comment: &str, snap: u32) -> Result<u64, Error> {
     let interfaces = place.interfaces(experiment);
     section(out, comment)?;

@@ -1,21 +1,21 @@
-//! Where a capture is taken.
+//! Places where a capture is taken.
 
 use crate::error::Error;
 use longfat_model::{Experiment, Watched};
 use longfat_record::trace::{PacketEvent, PacketKind};
 
-/// Where a capture of a run is taken.
+/// Place where a capture of a run is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// At a host: what its ends send and what reaches them.
+    /// At a host: packets that its ends send, and packets that reach them.
     Host(usize),
-    /// In front of the queues of these one-way links, so that what they drop is in it.
+    /// In front of the queues of these one-way links, so that packets that they drop are included.
     Links(Vec<usize>),
 }
 
 impl Place {
-    /// The place called `name`: a host, a router (in front of all links from it), a one-way link (`bottleneck>`), or both ways of a link
-    /// (`bottleneck`). An error if there is none, or if the run did not record what passed there.
+    /// Finds the place called `name`: a host, a router (in front of all links from it), a one-way link (`bottleneck>`), or both directions
+    /// of a link (`bottleneck`). An error if there is none, or if the run did not record the packets there.
     pub fn find(experiment: &Experiment, name: &str) -> Result<Place, Error> {
         let Experiment { network, measure, .. } = experiment;
         let links = |is_one: &dyn Fn(&longfat_model::Link) -> bool| -> Vec<usize> {
@@ -48,7 +48,7 @@ impl Place {
         Ok(place)
     }
 
-    /// The name of each interface that there is a capture of.
+    /// Returns the name of each interface in the capture.
     pub(super) fn interfaces(&self, experiment: &Experiment) -> Vec<String> {
         match self {
             Place::Host(node) => vec![experiment.network.nodes[*node].name.clone()],
@@ -56,7 +56,7 @@ impl Place {
         }
     }
 
-    /// By which of them the packet of `row` was seen in what `row` tells; none if it was not.
+    /// Returns the interface that saw the packet of `row` in this event; none if none did.
     pub(super) fn interface_of(&self, experiment: &Experiment, row: &PacketEvent) -> Option<u32> {
         match (self, row.link) {
             (Place::Host(node), None) => {

@@ -9,33 +9,33 @@ use std::io::{self, Cursor, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The buffer that a file is read through, and what it may grow to for a large block: Wireshark writes no packet beyond 256 KiB.
+/// Buffer through which a file is read, and its limit for a large block: Wireshark writes no packet beyond 256 KiB.
 const BUFFER: usize = 1 << 18;
 const BUFFER_MAX: usize = 1 << 24;
 /// Interfaces that are kept; a file that describes more is not a capture.
 const INTERFACES: usize = 1 << 16;
 const NANO: i128 = 1_000_000_000;
 
-/// What was seen in a file, by what became of it.
+/// Frames of a file, by how they were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Frames in all.
+    /// All frames.
     pub frames: u64,
     /// TCP segments.
     pub tcp: u64,
-    /// Of another link type.
+    /// Frames of another link type.
     pub link_type: u64,
-    /// No IP.
+    /// Frames without IP.
     pub not_ip: u64,
-    /// IP, no TCP.
+    /// Frames with IP, without TCP.
     pub not_tcp: u64,
-    /// Fragments.
+    /// Frames with fragments.
     pub fragments: u64,
-    /// Cut before the end of their TCP header.
+    /// Frames cut before the end of their TCP header.
     pub cut: u64,
-    /// Contradicting themselves.
+    /// Frames that contradict themselves.
     pub malformed: u64,
-    /// Captured before the frame that stands before them.
+    /// Frames with an earlier capture time than the frame before them.
     pub backwards: u64,
 }
 
@@ -43,19 +43,19 @@ pub struct Counts {
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: Linktype,
-    /// Ticks of the clock in a second.
+    /// Ticks of the clock per second.
     resolution: u64,
-    /// Seconds that are added.
+    /// Seconds that are added to its times.
     offset: i64,
 }
 
 /// A file that is being read.
 pub struct Input {
-    /// As given.
+    /// Name as given.
     pub name: String,
-    /// What was seen so far.
+    /// Frames so far.
     pub counts: Counts,
-    /// What is wrong with it, each once.
+    /// Defects of the file, each once.
     pub notes: Vec<String>,
     reader: Box<dyn PcapReaderIterator + Send>,
     interfaces: Vec<Interface>,
@@ -67,7 +67,7 @@ pub struct Input {
     is_over: bool,
 }
 
-/// Counts what it reads, and reads as much as it is asked for.
+/// Reader that counts the bytes it reads, and reads as much as it is asked for.
 struct Counted<R> {
     inner: R,
     count: Arc<AtomicU64>,
@@ -249,7 +249,7 @@ impl Input {
         }
     }
 
-    /// What is to be said of the file at its end.
+    /// Returns the remarks on the file at its end.
     pub fn remarks(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
         if let Some(why) = &*self.failure.lock().expect("nobody panics with it") {
@@ -272,7 +272,7 @@ impl Input {
     }
 }
 
-/// The first bytes of a file: enough to know it by.
+/// Reads the first bytes of a file, enough to tell its format.
 fn head(file: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(4);
     file.take(4).read_to_end(&mut bytes)?;
@@ -286,7 +286,7 @@ fn is_capture(begin: &[u8]) -> bool {
     [u32::from_be_bytes(four), u32::from_le_bytes(four)].iter().any(|magic| PCAP.contains(magic)) || four == [0x0a, 0x0d, 0x0d, 0x0a]
 }
 
-/// What a block holds for us.
+/// Content of a block, as far as this reader uses it.
 enum Taken {
     Nothing,
     Wrong(&'static str),
@@ -339,8 +339,8 @@ fn taken(interfaces: &mut Vec<Interface>, block: &PcapBlockOwned<'_>) -> Taken {
     }
 }
 
-/// Ticks in a second, of the option if_tsresol (pcapng, section 4.2): a power of ten, or with the highest bit of two. What no clock has
-/// is taken for nanoseconds.
+/// Returns the ticks per second of the option if_tsresol (pcapng, section 4.2): a power of ten, or, with the highest bit, of two. A value
+/// that no clock has is taken for nanoseconds.
 fn resolution(said: u8) -> u64 {
     let power = u32::from(said & 0x7f);
     let ticks = if said & 0x80 == 0 { 10_u64.checked_pow(power) } else { 2_u64.checked_pow(power) };

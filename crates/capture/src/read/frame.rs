@@ -1,4 +1,4 @@
-//! From a frame to the TCP segment in it: link layers, tags and labels, IPv4 and IPv6, options.
+//! Frames, down to their TCP segment: link layers, tags and labels, IPv4 and IPv6, options.
 //!
 //! Everything may be cut short (snapped) and nothing is trusted: what cannot be read is a [`Skip`], never a panic.
 
@@ -19,7 +19,7 @@ impl Address {
         };
         Address(ip.to_bits(), port)
     }
-    /// All of it, in numbers.
+    /// Returns the address and the port as numbers.
     pub(crate) fn words(self) -> [u64; 3] {
         [(self.0 >> 64) as u64, self.0 as u64, self.1.into()]
     }
@@ -63,7 +63,7 @@ impl Options {
 
 #[cfg(test)]
 impl Options {
-    /// With these SACK blocks.
+    /// Adds these SACK blocks.
     pub fn with_sack(mut self, blocks: &[(u32, u32)]) -> Options {
         self.count = blocks.len() as u8;
         self.blocks[..blocks.len()].copy_from_slice(blocks);
@@ -76,9 +76,9 @@ impl Options {
 pub struct Packet {
     /// Nanoseconds, of whatever the capture counts from.
     pub time: i64,
-    /// Who sent it.
+    /// Address and port of the sender.
     pub from: Address,
-    /// For whom.
+    /// Address and port of the receiver.
     pub to: Address,
     /// The IP packet, in bytes, as long as it was.
     pub ip_len: u32,
@@ -94,30 +94,30 @@ pub struct Packet {
     pub seq: u32,
     /// Acknowledgment number; meaningful with the ACK flag.
     pub ack: u32,
-    /// As `longfat_core::packet::flags`.
+    /// Flags as in `longfat_core::packet::flags`.
     pub flags: u16,
     /// The window field, not scaled.
     pub window: u16,
     /// Payload, in bytes, as long as it was.
     pub len: u32,
-    /// What is there of the options.
+    /// Options, as far as they were captured.
     pub options: Options,
 }
 
-/// Why there is no TCP segment in a frame.
+/// Reason for no TCP segment in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
     /// A link layer that this reader does not know: its number in the list of tcpdump.org.
     LinkType(i32),
-    /// Something else than IP.
+    /// Protocol other than IP.
     NotIp,
-    /// IP, with something else than TCP in it.
+    /// IP with a protocol other than TCP.
     NotTcp,
     /// A fragment: the header is in another one, or the rest of the payload is.
     Fragment,
     /// Cut before the end of the fixed TCP header.
     Cut,
-    /// What its headers say contradicts itself.
+    /// Its headers contradict each other.
     Malformed,
 }
 
@@ -143,7 +143,7 @@ const OLD_QINQ: u16 = 0x9100;
 const DEPTH: usize = 16;
 const TCP_FIXED: usize = 20;
 
-/// The segment in a frame of which `data` was captured, and which was `wire_len` bytes long.
+/// Returns the segment in a frame of `wire_len` bytes, of which `data` was captured.
 pub fn parse(link: Linktype, time: i64, data: &[u8], wire_len: u32) -> Result<Packet, Skip> {
     let be16 = |at: usize| data.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]])).ok_or(Skip::Cut);
     match link {
@@ -165,7 +165,8 @@ pub fn parse(link: Linktype, time: i64, data: &[u8], wire_len: u32) -> Result<Pa
     }
 }
 
-/// What comes over a serial line: PPP, with or without HDLC's address and control field (RFC 1662), or Cisco's HDLC, which has an Ethernet type.
+/// Parses a frame of a serial line: PPP, with or without HDLC's address and control field (RFC 1662), or Cisco's HDLC, which has an
+/// Ethernet type.
 fn serial(link: i32, time: i64, data: &[u8], wire_len: u32) -> Result<Packet, Skip> {
     let head = data.get(..4).ok_or(Skip::Cut)?;
     if link == CISCO_HDLC || (link == PPP_HDLC && CISCO.contains(&head[0])) {
@@ -176,7 +177,7 @@ fn serial(link: i32, time: i64, data: &[u8], wire_len: u32) -> Result<Packet, Sk
     }
 }
 
-/// What follows PPP's protocol field at `at`. The field is one byte instead of two if its first byte is odd (RFC 1661 section 2).
+/// Parses the data behind PPP's protocol field at `at`. The field is one byte instead of two if its first byte is odd (RFC 1661 section 2).
 fn point_to_point(time: i64, data: &[u8], at: usize, wire_len: u32) -> Result<Packet, Skip> {
     let first = *data.get(at).ok_or(Skip::Cut)?;
     let (protocol, at) = if first & 1 == 1 {
@@ -193,7 +194,7 @@ fn point_to_point(time: i64, data: &[u8], at: usize, wire_len: u32) -> Result<Pa
     }
 }
 
-/// What follows `at` in `data`, of Ethernet type `kind`.
+/// Parses the data behind `at`, of Ethernet type `kind`.
 fn behind(mut kind: u16, time: i64, data: &[u8], mut at: usize, wire_len: u32) -> Result<Packet, Skip> {
     use ether_type::{IPV4, IPV6, PROVIDER_BRIDGING, VLAN_DOUBLE_TAGGED_FRAME, VLAN_TAGGED_FRAME};
     for _ in 0..DEPTH {
@@ -255,7 +256,7 @@ fn internet(time: i64, data: &[u8], at: usize, wire_len: u32) -> Result<Packet, 
     if payload.ip_number != IpNumber::TCP {
         return Err(Skip::NotTcp);
     }
-    // How long it was: what its header says; of what an interface is to cut into segments it says nothing (0), and the frame does.
+    // Length of the packet, from its header. A packet that an interface is to cut into segments has 0 there, and the frame tells.
     let on_wire = (wire_len as usize).max(data.len()).saturating_sub(at) as u32;
     let (said, ecn, id, ttl) = match &ip {
         LaxIpSlice::Ipv4(v4) => {
@@ -281,7 +282,7 @@ fn segment(time: i64, ips: (IpAddr, IpAddr), bytes: &[u8], tcp_len: u32) -> Resu
     if header_len < TCP_FIXED || (header_len as u32) > tcp_len {
         return Err(Skip::Malformed);
     }
-    // Where the options are cut, the fixed part says most of it: it is read as a header without any.
+    // A header with cut options is read as one without options, since its fixed part says most of it.
     let mut fixed = [0; TCP_FIXED];
     let is_whole = bytes.len() >= header_len;
     let header = if is_whole {
@@ -311,8 +312,8 @@ fn segment(time: i64, ips: (IpAddr, IpAddr), bytes: &[u8], tcp_len: u32) -> Resu
     })
 }
 
-/// The options that `bytes` begin with, up to what is cut or makes no sense. (The iterator of etherparse ends at the first kind that it
-/// does not know, such as those of Multipath TCP and accurate ECN; here they are stepped over.)
+/// Parses the options at the start of `bytes`, up to one that is cut or makes no sense. (The iterator of etherparse ends at the first kind
+/// that it does not know, such as those of Multipath TCP and accurate ECN; here they are skipped.)
 fn options(mut bytes: &[u8]) -> Options {
     let mut found = Options::default();
     // Timestamps alone, as Linux lays them out, are the options of nearly every segment (RFC 7323 appendix A).

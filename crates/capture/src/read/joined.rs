@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Files that are read together.
 pub struct Joined {
-    /// Each of them.
+    /// Inputs that are joined.
     pub inputs: Vec<Input>,
     heads: Vec<Option<Packet>>,
     size: u64,
@@ -33,13 +33,13 @@ impl Joined {
         Ok(Joined::of(inputs, size))
     }
 
-    /// Of inputs that are open; `size` is what they have together, in bytes.
+    /// Joins open inputs; `size` is the sum of their sizes, in bytes.
     pub fn of(mut inputs: Vec<Input>, size: u64) -> Joined {
         let heads = inputs.iter_mut().map(Input::next_packet).collect();
         Joined { inputs, heads, size }
     }
 
-    /// The share that is read.
+    /// Returns the share that has been read.
     pub fn progress(&self) -> f64 {
         let read: u64 = self.inputs.iter().map(Input::position).sum();
         if self.size == 0 { 1.0 } else { (read as f64 / self.size as f64).min(1.0) }

@@ -1,4 +1,4 @@
-//! In: packets of TCP out of capture files, one by one, in memory that does not grow with the file.
+//! Reader of capture files: TCP packets, one by one, in memory that does not grow with the file.
 
 mod file;
 mod frame;

@@ -7,7 +7,7 @@ fn address(host: u8, port: u16) -> Address {
     Address::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)), port)
 }
 
-/// Between 10.0.0.1:1000 and 10.0.0.2:2000, with nothing in it.
+/// Returns an empty packet between 10.0.0.1:1000 and 10.0.0.2:2000.
 pub fn packet(time: i64, is_back: bool) -> Packet {
     let (one, other) = (address(1, 1000), address(2, 2000));
     let (from, to) = if is_back { (other, one) } else { (one, other) };
@@ -34,7 +34,7 @@ pub fn sack(blocks: &[(u32, u32)]) -> Options {
     Options::default().with_sack(blocks)
 }
 
-/// From another host and port for each number.
+/// Returns the packet from another host and port for each number.
 pub fn with_port(packet: Packet, number: u32) -> Packet {
     Packet { from: address((number >> 16) as u8, number as u16), ..packet }
 }

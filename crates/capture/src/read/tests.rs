@@ -1,4 +1,4 @@
-//! Every link layer and container, and whatever else a file may hold.
+//! Tests of every link layer and container, and of arbitrary content of a file.
 
 use super::{Input, Joined, Skip, parse};
 use crate::error::Error;
@@ -173,7 +173,7 @@ fn several_files_are_one_in_order_of_time() {
     assert_eq!(seqs, [1, 2, 3, 4, 9]);
 }
 
-/// How many inputs of each kind; a million in all with `LONGFAT_FUZZ=250000`.
+/// Returns the number of inputs of each kind; a million in all with `LONGFAT_FUZZ=250000`.
 fn cases() -> ProptestConfig {
     let cases = std::env::var("LONGFAT_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     ProptestConfig { cases, ..ProptestConfig::default() }

@@ -1,8 +1,8 @@
-//! What the kernel of a testbed cannot be told.
+//! Limits of a testbed's kernel: keys of an experiment that it cannot be told.
 
 use super::Limit;
 
-/// Where a stack may have brought the key.
+/// Makes a limit whose key a stack may have brought.
 macro_rules! tcp {
     ($key:literal, $what:expr, [$($only:literal),*]) => {
         Limit { what: $what, key: concat!("flow.", $key), only: &[$($only),*], with: None, written: &[concat!("flow.", $key), "flow.stack"] }

@@ -1,4 +1,4 @@
-//! `[[flow]]`: a group of connections, and what can be said of their ends.
+//! `[[flow]]`: a group of connections, and the fields of their ends.
 
 use super::{NO_TIME, SOME_TIME, TIME, count, one_of};
 use crate::shape::{Case, Field, Shape, Variants};
@@ -13,7 +13,7 @@ pub static CONTROL: Variants = Variants { what: "congestion control", tag: "kind
 pub static SIZING: Variants = one_of!(window_sizing::REGISTRY, "window sizing");
 pub static TRAFFIC: Variants = one_of!(traffic::REGISTRY, "traffic");
 
-/// The controls of the registry, and those that somebody has brought, which say what they were made from.
+/// Returns the controls of the registry, and registered ones, which tell what they were made from.
 fn controls() -> &'static [Case] {
     /// The last list made, and of how many sources. A list stays for good; there are as many as there were changes.
     static LAST: Mutex<(Vec<&'static str>, &'static [Case])> = Mutex::new((Vec::new(), &[]));
@@ -33,7 +33,7 @@ fn controls() -> &'static [Case] {
     last.1
 }
 
-/// What can be said of one end of a connection: the stack, and every parameter of TCP.
+/// Returns the fields of one end of a connection: the stack, and every parameter of TCP.
 pub fn endpoint() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let buffer = options::PARAMS.iter().find(|p| p.name == "send_buffer").map_or(Kind::Bool, |p| p.kind);
@@ -50,7 +50,7 @@ pub fn endpoint() -> &'static [Field] {
                 "send_buffer and receive_buffer at once: the largest window; \"auto\": as large as the path makes it, by `window_sizing`, which is `drs` then unless it is given",
             ),
         ];
-        // Without a value the stack decides.
+        // The stack decides a parameter without a value.
         fields.extend(options::PARAMS.iter().map(|p| match p.name {
             "congestion_control" => Field::new(p.name, Shape::Variants(&CONTROL), p.doc),
             "window_sizing" => Field::new(p.name, Shape::Variants(&SIZING), p.doc),

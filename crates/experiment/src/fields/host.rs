@@ -1,4 +1,4 @@
-//! `[[host]]`: what is special about hosts.
+//! `[[host]]`: fields of hosts.
 
 use super::SOME_TIME;
 use crate::shape::{Field, Shape};

@@ -1,4 +1,4 @@
-//! A link, one way and both, and what can stand in front of it or happen on it.
+//! Fields of a link, in one direction and in both, of its queue and of events on it.
 
 use super::unsteady::{DELAY_TRACE, RATE_TRACE, harq, jitter, outage, reorder};
 use super::{DELAY, FALSE, one_of};
@@ -108,7 +108,7 @@ pub fn pause() -> &'static [Field] {
     &TABLE
 }
 
-/// A link both ways.
+/// Returns the fields of a link in both directions.
 pub fn link() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let mut fields = way().to_vec();

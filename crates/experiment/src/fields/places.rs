@@ -1,4 +1,4 @@
-//! Where keys are right, for who writes one in the wrong table.
+//! Places where keys are right, for a key in the wrong table.
 
 use super::root;
 use crate::shape::{Field, QUEUE, Shape, Variants, fields_of};
@@ -15,11 +15,11 @@ const MOST: usize = 3;
 struct Place {
     /// The keys that lead to them, from the root.
     keys: Vec<&'static str>,
-    /// If they are variants, the key that says which, and what it says.
+    /// Key that names the variant, and its values, if they are variants.
     case: Option<(&'static str, Vec<&'static str>)>,
 }
 
-/// What to say of `key`, which the table that the keys `here` lead to does not have: where it is right, the nearest places.
+/// Returns a hint for `key`, which the table at the keys `here` does not have: the nearest places where it is right.
 pub fn hint(key: &str, here: &[String]) -> Option<String> {
     static PLACES: LazyLock<BTreeMap<&str, Vec<Place>>> = LazyLock::new(all);
     let shared = |place: &Place| place.keys.iter().zip(here).take_while(|(a, b)| *a == b).count();
@@ -44,7 +44,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Each key, with all places where it is right.
+/// Returns each key, with all places where it is right.
 fn all() -> BTreeMap<&'static str, Vec<Place>> {
     let mut found = Found::default();
     found.table(root(), &Place { keys: vec![], case: None });
@@ -99,7 +99,7 @@ impl Found {
         });
     }
 
-    /// Goes into a table, unless it is in it.
+    /// Enters a table, unless it is in it already.
     fn once(&mut self, table: *const (), go: impl FnOnce(&mut Self)) {
         if !self.above.contains(&table) {
             self.above.push(table);

@@ -1,4 +1,4 @@
-//! `[[router]]`: what is special about routers.
+//! `[[router]]`: fields of routers.
 
 use super::one_of;
 use crate::shape::{Case, Field, Shape, Variants};

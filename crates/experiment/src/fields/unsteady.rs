@@ -1,4 +1,4 @@
-//! What changes of a link over time, or is not the same for each packet.
+//! Fields of a link that changes over time, or differs from packet to packet.
 
 use super::{DELAY, SOME_TIME, TIME, count};
 use crate::shape::{Case, Field, Shape, Variants};
@@ -51,7 +51,7 @@ pub const fn at() -> ParamSpec {
 /// Known of a file that has been read.
 const SHA256: Field = Field::new("sha256", Shape::Text, "of the file, as results have it: it is not run if it is not that one");
 
-/// Steps, those of a file, and what is drawn between two values of `kind`.
+/// Returns the cases of a trace: steps, steps in a file, and steps drawn between two values of `kind`.
 fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
     let written = Case {
         name: "steps",
@@ -93,13 +93,13 @@ fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
     [written, in_file, in_lines].into_iter().chain(drawn).collect()
 }
 
-/// From a time on, a rate.
+/// Returns the fields of a rate from a time on.
 pub fn rate_step() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("rate", Kind::Rate));
     &TABLE
 }
 
-/// From a time on, a delay.
+/// Returns the fields of a delay from a time on.
 pub fn delay_step() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("delay", DELAY));
     &TABLE
@@ -166,7 +166,7 @@ pub fn reorder() -> &'static [Field] {
     &TABLE
 }
 
-/// Blocks that are sent again.
+/// Returns the fields of blocks that are retransmitted.
 pub fn harq() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let time = |name, default, doc| Field::or(name, SOME_TIME, Value::Duration(Duration::from_millis(default)), doc);

@@ -14,7 +14,7 @@ use longfat_model::route::Routes;
 use longfat_model::{Flow, Network};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a class goes by names: in a queue with these parameters, or inside of it.
+/// True if a class has names, in a queue with these parameters or inside of it.
 fn has_names(params: &Params) -> bool {
     params.0.iter().any(|(_, value)| match value {
         Value::Names(_) => true,
@@ -87,7 +87,7 @@ fn groups(view: &View<'_>, flows: &[Flow]) -> Result<Vec<String>, Fault> {
     Ok(all)
 }
 
-/// Each class of the queues in front of the links gets packets from somebody, at one link at least of those that the same text is of.
+/// Checks that each class of the queues in front of the links gets packets, on at least one of the links that share its text.
 pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
     let by_names: Vec<usize> = (0..fronts.len()).filter(|&i| has_names(&network.links[i].queue.params)).collect();
     if by_names.is_empty() {
@@ -109,17 +109,17 @@ pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<
     }
 }
 
-/// What is known of a class at all the links that have it.
+/// Findings about a class at all the links that have it.
 struct Class<'a> {
     at: Written<'a>,
-    /// In its queue, from 1.
+    /// Number of the class in its queue, from 1.
     number: usize,
     gets: bool,
-    /// Packets come of which it would take some, were it the first.
+    /// True if the class would take some packets if it were the first.
     is_of_somebody: bool,
 }
 
-/// Looks who comes to each class of a queue with these parameters, and of those inside, where `parties` come to the queue.
+/// Records which of `parties` reach each class of a queue with these parameters, and of the queues inside it.
 fn look<'a>(params: &Params, view: &View<'a>, parties: &[Party<'_>], met: &mut BTreeMap<String, Class<'a>>) {
     for &(name, value) in &params.0 {
         match value {
@@ -130,7 +130,7 @@ fn look<'a>(params: &Params, view: &View<'a>, parties: &[Party<'_>], met: &mut B
             }
             Value::Tables(tables) => {
                 let mut classes: Vec<_> = tables.all().iter().zip(within(view, name)).zip(1..).collect();
-                // What takes what is left comes last, wherever it stands.
+                // Classes that take the rest come last, wherever they stand.
                 classes.sort_by_key(|((class, _), _)| queue::share(class, &Party::default()) == Share::All);
                 let mut left = parties.to_vec();
                 for ((class, view), number) in classes {
@@ -151,7 +151,7 @@ fn look<'a>(params: &Params, view: &View<'a>, parties: &[Party<'_>], met: &mut B
     }
 }
 
-/// Whose packets come to each link.
+/// Returns the senders and receivers of the packets that come to each link.
 fn parties<'a>(network: &'a Network, flows: &'a [Flow]) -> Vec<Vec<Party<'a>>> {
     let routes = Routes::new(network);
     let mut paths = BTreeMap::new();

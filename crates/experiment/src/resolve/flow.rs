@@ -36,11 +36,11 @@ pub struct Group<'a> {
     to: Vec<usize>,
     count: u64,
     streams: u64,
-    /// Of each sender.
+    /// Start of each sender.
     starts: Vec<Duration>,
-    /// Of each sender, where each has its own; otherwise of all.
+    /// Traffic of each sender, if each has its own; otherwise one for all.
     traffic: Vec<Traffic>,
-    /// How they were drawn, where they were.
+    /// Distribution of the starts, if they were drawn.
     drawn: Option<Arc<Starts>>,
     stop: Option<Duration>,
     read_rate: Option<Rate>,
@@ -49,13 +49,13 @@ pub struct Group<'a> {
     receiver: End,
 }
 
-/// What is said of one end of a connection.
+/// Parameters of one end of a connection, as the file sets them.
 #[derive(Clone)]
 struct End {
     setup: Setup,
     control: Choice,
     sizing: Choice,
-    /// What is written of the parameters of each.
+    /// Parameters of control and sizing that the file sets.
     said: [Vec<&'static str>; 2],
 }
 
@@ -75,7 +75,7 @@ impl End {
     }
 }
 
-/// Every `[[flow]]` of the file, checked but for its routes.
+/// Returns every `[[flow]]` of the file, checked but for its routes.
 pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration, seed: u64) -> Result<Vec<Group<'a>>, Fault> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut names = BTreeSet::new();
@@ -98,7 +98,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     if view.get("count").is_none()
         && let Some(key) = ["from", "to"].into_iter().find(|key| view.items(key).len() > 1)
     {
-        // With a `count`, fewer than there are hosts is meant: the number of senders is swept.
+        // A `count` below the number of hosts is intended: the number of senders may be swept.
         let hosts = view.items(key).len();
         let fault = view.fault(key, format!("{hosts} hosts for 1 connection: those after the first would have none"));
         return Err(fault.help(format!("say how many connections there are, such as `count = {hosts}`")));
@@ -116,7 +116,7 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
         }
     };
     if view.get("count").is_none() && streams > 1 && said.stagger != When::At(Duration::ZERO) {
-        // With a `count` of 1, others may be meant: it is swept.
+        // A `count` of 1 is intended: it may be swept.
         let fault = view.fault("stagger", format!("the {streams} streams of one sender start together: nothing is apart"));
         return Err(fault.help(format!("for {streams} senders one after the other, `count = {streams}` instead of `streams`")));
     }
@@ -182,7 +182,7 @@ fn starts(view: &View<'_>, name: &str, said: Starts, count: u64, duration: Durat
         let message = format!("the last connection of `{name}` {why} start at {}", TIME.format(last));
         Err(view.fault(key, message).expected("a start within the duration of the run"))
     };
-    // What may be late with another seed is refused with this one.
+    // Starts that may be too late with another seed are refused with this one.
     if let (Some(start), Some(stagger)) = (most(said.start), most(said.stagger)) {
         let last = start.as_ps().saturating_add(stagger.saturating_mul(count.saturating_sub(1)).as_ps());
         if last >= duration.as_ps() {
@@ -196,7 +196,7 @@ fn starts(view: &View<'_>, name: &str, said: Starts, count: u64, duration: Durat
     }
 }
 
-/// When the senders of the group `name` start, one after the other.
+/// Returns the starts of the senders of the group `name`, one after the other.
 fn drawn(name: &str, said: Starts, seed: u64) -> impl Iterator<Item = Duration> {
     let time = move |when: When, what: &str, sender: u64| match when {
         When::At(time) => time,
@@ -211,7 +211,7 @@ fn drawn(name: &str, said: Starts, seed: u64) -> impl Iterator<Item = Duration> 
     })
 }
 
-/// The same of a group that says until when they come, and not how many.
+/// Returns the starts of a group that sets the end of its arrivals, and not their number.
 fn arrivals(view: &View<'_>, name: &str, said: Starts, until: Duration, seed: u64) -> Result<Vec<Duration>, Fault> {
     let starts: Vec<Duration> = drawn(name, said, seed).take_while(|start| *start < until).take(MAX_FLOWS as usize + 1).collect();
     match starts.len() as u64 {
@@ -231,17 +231,17 @@ fn gap(view: &View<'_>, traffic: &Traffic, load: f64, plan: &Plan<'_>, from: usi
     }
     let routes = Routes::new(&plan.network);
     let slowest = routes.path(from, to).into_iter().flatten().map(|link| plan.network.links[link].rate.as_bps()).min();
-    // Where there is no route, that is said later.
+    // A later check reports a missing route.
     let Some(rate) = slowest else { return Ok(Duration::from_secs(1)) };
     Ok(Duration::from_secs_f64(mean_size(traffic.params()) * 8.0 / (load * rate as f64)).max(Duration::from_ps(1)))
 }
 
-/// What the flow `view` says of its traffic, and the load that decides when its connections come.
+/// Returns the traffic of the flow `view`, and the load that decides when its connections start.
 fn traffic(view: &View<'_>) -> Result<(Traffic, Option<f64>), Fault> {
     let Some(written) = view.written("traffic") else { return Ok((Traffic::bulk(), None)) };
     let (kind, view) = written.variant(&TRAFFIC)?;
     let mut params = view.params()?;
-    // What comes of a load is said by `stagger` and `count`.
+    // `stagger` and `count` express the load.
     let load = params.0.iter_mut().find(|(name, _)| *name == "load").map(|(_, value)| std::mem::replace(value, Value::Auto));
     let load = if let Some(Value::Number(load)) = load { Some(load) } else { None };
     let traffic = Traffic::new(Choice { kind, params });
@@ -249,7 +249,7 @@ fn traffic(view: &View<'_>) -> Result<(Traffic, Option<f64>), Fault> {
     Ok((traffic, load))
 }
 
-/// The hosts that `view` names at `key`, or those of the name `usual`.
+/// Returns the hosts that `view` names at `key`, or the hosts of the name `usual`.
 pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
     if view.get(key).is_none() {
         return plan.hosts_or(key, usual, &|message| view.fault(key, message));
@@ -273,7 +273,7 @@ fn ends(view: &View<'_>) -> Result<(End, End), Fault> {
     Ok((sender, receiver))
 }
 
-/// What the plain stack has for `name`.
+/// Returns the plain stack's value of `name`.
 fn plain(name: &str) -> Value {
     options::PARAMS.iter().find(|spec| spec.name == name).and_then(|spec| spec.default).unwrap_or(Value::Auto)
 }
@@ -308,7 +308,8 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
         }
     }
     if view.get("window").is_some() && view.value("window")? == Value::Auto {
-        // As large as the path makes it: the buffers set no bound of their own, and unless something else is said, right-sizing does.
+        // With `window = "auto"` the path sets the window: the buffers set no bound of their own, and right-sizing applies unless the file
+        // says otherwise.
         for buffer in ["send_buffer", "receive_buffer"] {
             if view.get(buffer).is_none() {
                 setup.set(buffer, plain(buffer));
@@ -335,7 +336,7 @@ fn endpoint(view: &View<'_>, basis: &End) -> Result<End, Fault> {
     Ok(End { setup, control, sizing, said })
 }
 
-/// One of `variants` as it is written, and which of its parameters are.
+/// Returns one of `variants` as written, and which of its parameters are written.
 fn chosen(written: &Written<'_>, variants: &Variants) -> Result<(Choice, Vec<&'static str>), Fault> {
     let (kind, view) = written.variant(variants)?;
     let params = view.params()?;
@@ -370,14 +371,14 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Every connection, in the order of the file. Where no link is marked as the bottleneck, marks one.
+/// Returns every connection, in the order of the file. If no link is marked as the bottleneck, marks one.
 pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Flow>, Fault> {
     let routes = Routes::new(network);
     let mut found = BTreeMap::new();
     let mut flows = Vec::new();
     let mut senders = 0;
     for group in groups {
-        // What both ends are like, by the MTU of the route.
+        // Parameters of both ends, by the MTU of the route.
         let mut ends = BTreeMap::new();
         let name: Arc<str> = group.name.as_str().into();
         for i in 0..group.count {
@@ -431,7 +432,7 @@ fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, fro
     if from == to {
         return Err(group.view.fault("to", format!("a connection of `{}` is from `{}` to itself", group.name, name(from))));
     }
-    // Links come in both ways, so there is a way back where there is one there.
+    // Links have both directions, so there is a reverse path if there is a forward one.
     match (routes.path(from, to), routes.path(to, from)) {
         (Some(there), Some(back)) => Ok([there, back].concat()),
         _ => {

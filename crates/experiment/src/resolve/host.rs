@@ -13,13 +13,13 @@ use longfat_model::{Backlog, Cpu, Cycles, Flow, Host, Intake, Memory, Nic, OnFul
 use longfat_tcp::TcpConfig;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of what a processor's work costs.
+/// Names of the costs of a processor's work.
 const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive_byte"];
 
-/// The names of what only a processor has.
+/// Names of fields that only a processor has.
 const BACKLOG: [&str; 2] = ["netdev_max_backlog", "on_backlog_full"];
 
-/// Every host of which the file says something, in the order of the network.
+/// Returns every host that the file describes, in the order of the network.
 pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
     let mut hosts: Vec<Host> = Vec::new();
     let mut described = BTreeSet::new();
@@ -74,7 +74,7 @@ fn memory(view: &View<'_>) -> Result<Option<Memory>, Fault> {
     }
 }
 
-/// For each node its ends of the connections.
+/// Returns the ends of connections at each node.
 fn connections(flows: &[Flow]) -> BTreeMap<usize, Vec<&TcpConfig>> {
     let mut ends: BTreeMap<usize, Vec<&TcpConfig>> = BTreeMap::new();
     for flow in flows.iter().filter(|flow| flow.traffic.is_tcp()) {
@@ -84,7 +84,7 @@ fn connections(flows: &[Flow]) -> BTreeMap<usize, Vec<&TcpConfig>> {
     ends
 }
 
-/// Each connection of the host must have its minimum, and that must be a segment.
+/// Checks that each connection of the host has its minimum, and that this is a segment.
 fn holds_the_least(view: &View<'_>, memory: Memory, name: &str, ends: &[&TcpConfig]) -> Result<(), Fault> {
     let (mut count, mut needed) = (0_u64, 0_u64);
     for tcp in ends {

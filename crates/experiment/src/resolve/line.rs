@@ -1,4 +1,4 @@
-//! A link as the file describes it, both ways, and what stands in front of each.
+//! Link as the file describes it, in both directions, and the queue in front of each.
 
 use super::unsteady::{Changes, KEYS, changes};
 use crate::error::Fault;
@@ -13,7 +13,7 @@ use longfat_core::units::Rate;
 use longfat_core::units::text::TIME;
 use longfat_model::{Link, Pause};
 
-/// What is written of what stands in front of a link, and where the link is.
+/// Queue and discard policy in front of a link as written, and the place of the link.
 #[derive(Clone)]
 pub struct Front<'a> {
     pub queue: Option<Written<'a>>,
@@ -71,10 +71,10 @@ impl Line<'_> {
     }
 }
 
-/// What `view` says of a link.
+/// Returns the link that `view` describes.
 pub fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
     let there = way(view, None)?;
-    // The bottleneck is the way there, unless the way back says so too.
+    // The forward direction is the bottleneck, unless the reverse direction says so too.
     let same = Direction { bottleneck: false, ..there.clone() };
     let back = match view.sub("reverse", fields::way()) {
         Some(reverse) => way(&reverse, Some(&same))?,
@@ -179,7 +179,8 @@ fn loss(written: &Written<'_>) -> Result<Choice, Fault> {
     Ok(choice)
 }
 
-/// What stands in front of `link` was checked, and cannot work. Points at where it is `written`, or at the link.
+/// Returns the fault of a `kind` in front of `link` that was checked and cannot work. It points at the place where it is `written`, or at
+/// the link.
 pub fn cannot_work(kind: &str, link: &Link, sentence: &str, written: Option<&Written<'_>>, place: &Written<'_>) -> Fault {
     written.unwrap_or(place).fault(format!("the {kind} of link `{}` cannot work: {sentence}", link.name))
 }

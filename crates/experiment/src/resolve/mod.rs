@@ -59,7 +59,7 @@ pub fn resolve(root: &Node, repeat: u64, files: &dyn Files) -> Result<Experiment
     Ok(experiment)
 }
 
-/// Whether the repeats of `experiment` differ in more than their seeds: when flows start is all that is drawn before a run begins.
+/// True if the repeats of `experiment` differ in more than their seeds. Only the starts of flows are drawn before a run begins.
 pub fn repeats_are_drawn(experiment: &Experiment) -> bool {
     experiment.flows.iter().any(|flow| flow.drawn.is_some())
 }

@@ -9,7 +9,7 @@ use longfat_model::route::Routes;
 use longfat_model::{Experiment, Move, NodeKind};
 use std::collections::BTreeSet;
 
-/// Every move of the path, both ways, in order of time.
+/// Returns every move of the path, in both directions, in order of time.
 pub fn moves(path: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Move>, Fault> {
     let (nodes, links) = (&plan.network.nodes, &plan.network.links);
     let (mut moves, mut seen) = (Vec::new(), BTreeSet::new());

@@ -24,10 +24,10 @@ pub struct Side {
 #[derive(Default)]
 pub struct Plan<'a> {
     pub network: Network,
-    /// What is written of what stands in front of each link.
+    /// Queue and discard policy in front of each link, as written.
     pub fronts: Vec<Front<'a>>,
     pub sides: Vec<Side>,
-    /// The node of each name.
+    /// Node of each name.
     numbers: BTreeMap<String, usize>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Every name a flow can be from or to.
+    /// Returns every name that a flow can be from or to.
     pub fn host_names(&self) -> Vec<&str> {
         let hosts = self.network.nodes.iter().filter(|n| n.is_host()).map(|n| n.name.as_str());
         let mut names: Vec<&str> = self.sides.iter().map(|side| side.name).chain(hosts).collect();

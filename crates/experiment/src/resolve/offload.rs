@@ -1,4 +1,4 @@
-//! What hosts of today do at their interfaces: bursts, small queues, interrupts; and the profiles that say all of it at once.
+//! Offloads of today's hosts at their interfaces: bursts, small queues, interrupts; and the profiles that set all of them at once.
 
 use crate::error::Fault;
 use crate::view::View;
@@ -7,7 +7,7 @@ use longfat_core::time::Duration;
 use longfat_model::{Interrupts, Nic, OnFull};
 use longfat_tcp::Offload;
 
-/// What a host says by one word.
+/// Profile of a host: settings under one word.
 pub struct Profile {
     pub name: &'static str,
     pub txqueuelen: u64,
@@ -23,7 +23,7 @@ const PROFILES: [Profile; 2] = [
     Profile { name: "linux-100g", txqueuelen: 1000, gso_max_size: 65_536, limit_output_bytes: 1 << 20, gro_max_size: 65_536, rx_usecs: 80 },
 ];
 
-/// What goes with nothing that takes packets one by one.
+/// Keys that exclude a host that takes packets one by one.
 const ALL_AT_ONCE: [&str; 4] = ["profile", "gso_max_size", "limit_output_bytes", "gro_max_size"];
 
 /// The profile of the host, if it names one.
@@ -32,7 +32,7 @@ pub fn profile(view: &View<'_>) -> Result<Option<&'static Profile>, Fault> {
     Ok(PROFILES.iter().find(|profile| Some(profile.name) == name))
 }
 
-/// What its interface takes at once.
+/// Returns the bursts that the host's interface takes at once.
 pub fn offload(view: &View<'_>, profile: Option<&Profile>, nic: Option<Nic>) -> Result<Option<Offload>, Fault> {
     let gso_max_size = view.integer("gso_max_size")?.or(profile.map(|profile| profile.gso_max_size));
     let limit_output_bytes = view.integer("limit_output_bytes")?.or(profile.map(|profile| profile.limit_output_bytes));
@@ -56,7 +56,7 @@ pub fn offload(view: &View<'_>, profile: Option<&Profile>, nic: Option<Nic>) -> 
     }))
 }
 
-/// How its interface interrupts, where it has no processor.
+/// Returns the interrupts of its interface, if it has no processor.
 pub fn interrupts(view: &View<'_>, profile: Option<&Profile>) -> Result<Option<Interrupts>, Fault> {
     let gro_max_size = view.integer("gro_max_size")?.or(profile.map(|profile| profile.gro_max_size));
     let rx_frames = view.integer("rx_frames")?;

@@ -42,7 +42,7 @@ fn edges<'a>(path: &View<'a>, bottleneck: &Line<'a>) -> Result<Line<'a>, Fault> 
     Ok(Line { there: bottleneck.there.bare(rate), back: bottleneck.back.bare(rate) })
 }
 
-/// What `used` leaves of `rtt`.
+/// Returns the rest of `rtt` after `used`.
 fn left_of(view: &View<'_>, rtt: Duration, used: Duration) -> Result<Duration, Fault> {
     if rtt < used {
         let message = format!("the other links alone take {} there and back", TIME.format(used.as_ps()));
@@ -74,7 +74,7 @@ pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
 
 const PAIRS: &str = "`pairs` (or a list of that many `rtt`)";
 
-/// Each with its name, its hosts, and the keys that say how many these are.
+/// Returns the sides, each with its name, its hosts, and the keys that set their number.
 fn sides(of: [(&'static str, Vec<usize>, &'static str); 2]) -> Vec<Side> {
     of.into_iter().map(|(name, hosts, said_by)| Side { name, hosts, said_by }).collect()
 }
@@ -248,7 +248,7 @@ pub fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     Ok(plan)
 }
 
-/// All hosts on one router.
+/// Returns a star: all hosts on one router.
 pub fn star<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let number = |name: &str| Ok(path.integer(name)?.map_or(1, |n| n as usize));
     let (senders, receivers) = (number("senders")?, number("receivers")?);

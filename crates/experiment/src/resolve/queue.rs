@@ -1,4 +1,4 @@
-//! What stands in front of each link, last: a capacity in BDPs needs the routes, and a default needs the bottleneck.
+//! Queues in front of each link. They are resolved last: a capacity in BDPs needs the routes, and a default needs the bottleneck.
 
 use super::classes;
 use super::line::{Front, cannot_work};
@@ -14,7 +14,7 @@ use longfat_core::units::text::SIZE;
 use longfat_model::route::Routes;
 use longfat_model::{Flow, Host, Link, Network, Nic, NodeKind, Pause, Router};
 
-/// Of a queue that never limits: as much as the largest window.
+/// Capacity of a queue that never limits: as much as the largest window.
 const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
 
 /// Chooses every queue.
@@ -51,7 +51,7 @@ pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router]
                 droptail(if bottlenecks[i] && !is_limited { Capacity::Bdp(1.0) } else { UNLIMITED })
             }
         };
-        // They are in the order of the nodes.
+        // Hosts are in the order of the nodes.
         let nic = hosts.binary_search_by_key(&link.from, |host| host.node).ok().and_then(|host| hosts[host].nic);
         if let Some(Nic { txqueuelen, .. }) = nic {
             let transmit_queue = droptail(Capacity::Packets(txqueuelen));

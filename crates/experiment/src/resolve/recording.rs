@@ -1,4 +1,5 @@
-//! What a run records has to fit: series into a temporary file, the rest into memory. What would not is refused before it starts.
+//! Size of a run's records: series have to fit into a temporary file, the rest into memory. An experiment with more is refused before it
+//! starts.
 
 use super::super::error::Fault;
 use super::super::fields;
@@ -49,7 +50,7 @@ fn series(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     Err(measured(file).fault("interval", what).expected(expected).help("the series of a run may have 64 GiB, which go to disk, compressed"))
 }
 
-/// What is known of packets is an estimate: of data packets what the bottleneck carries, or what is to be sent, and an ACK for two.
+/// Checks the estimated packet events: data packets that the bottleneck carries, or that are to be sent, and one ACK per two of them.
 fn packets(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     let Some(watched) = experiment.measure.packets else { return Ok(()) };
     let routes = Routes::new(&experiment.network);
@@ -81,7 +82,7 @@ fn packets(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     Err(measured(file).fault("packets", what).expected(expected).help(MOST_SAID))
 }
 
-/// At most an ACK for each data packet.
+/// Checks the ACKs that are recorded: at most one per data packet.
 fn acks(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     let rows: f64 = if experiment.measure.acks { cost::packets(experiment).sum() } else { 0.0 };
     let bytes = rows * (columns::acks().len() as u64 * VALUE) as f64;

@@ -10,7 +10,7 @@ use longfat_core::units::text::SIZE;
 use longfat_model::{NodeKind, Router};
 use std::collections::BTreeMap;
 
-/// Every router of which the file says something, in the order of the network.
+/// Returns every router that the file describes, in the order of the network.
 pub fn routers(file: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Router>, Fault> {
     let mut routers = BTreeMap::new();
     for at in file.items("router") {

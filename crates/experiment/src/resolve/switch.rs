@@ -13,7 +13,7 @@ use longfat_model::route::Routes;
 use longfat_model::{Flow, Link, Network, NodeKind};
 use std::collections::BTreeSet;
 
-/// What can be wrong with the links at switches, whatever their policies.
+/// Checks the links at switches, whatever their policies.
 pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
     let mut used = vec![0; network.nodes.len()];
     for (ways, fronts) in network.links.chunks(2).zip(fronts.chunks(2)) {
@@ -65,7 +65,7 @@ fn ring(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), F
             feeds[pair[0]].insert(pair[1]);
         }
     }
-    // What feeds nothing that is left, is not in a ring.
+    // Links that feed no remaining link are not in a ring.
     let mut left: BTreeSet<usize> = (0..feeds.len()).filter(|link| !feeds[*link].is_empty()).collect();
     while let Some(&free) = left.iter().find(|link| feeds[**link].is_disjoint(&left)) {
         left.remove(&free);

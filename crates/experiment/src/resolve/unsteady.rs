@@ -1,4 +1,4 @@
-//! What changes of a link over time, or is not the same for each packet, as the file says it.
+//! Changes of a link over time or from packet to packet, as the file describes them.
 
 use crate::error::Fault;
 use crate::fields::{self, DELAY_TRACE, RATE_TRACE};
@@ -13,7 +13,7 @@ use longfat_core::time::Duration;
 /// The keys of it. A way back that says one of them has nothing of this from the way there.
 pub const KEYS: [&str; 8] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate", "harq", "limit_in_delay"];
 
-/// What changes of a way, and where that was read.
+/// Changes of one direction, and the files from which they were read.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     pub unsteady: Unsteady,
@@ -21,11 +21,11 @@ pub struct Changes {
     pub delay_file: Option<TraceFile>,
 }
 
-/// What `view` says of it, or else what the `other` way has.
+/// Returns the changes that `view` describes, or else those of the `other` direction.
 pub fn changes(view: &View<'_>, other: Option<&Changes>) -> Result<Changes, Fault> {
     if KEYS.iter().all(|key| view.get(key).is_none()) {
         let mut same = other.cloned().unwrap_or_default();
-        // A rate of its own is not that of a trace, and a delay neither.
+        // A rate or delay of this direction replaces the trace of the other one.
         if view.get("rate").is_some() || view.get("type").is_some() {
             (same.unsteady.service, same.rate_file) = (None, None);
         }
@@ -81,10 +81,11 @@ fn delay(at: &Written<'_>) -> Result<(Course, Option<TraceFile>), Fault> {
     Ok((course, file))
 }
 
-/// What the file of a trace holds. One that was read before, by what `sha256` says, need not be there any more unless it is to be run.
+/// Returns the content of a trace's file. A trace that was read before, according to its `sha256`, need not exist any more unless it is to
+/// be run.
 fn file(view: &View<'_>, format: &'static Format, how: How) -> Result<(Content, TraceFile), Fault> {
     let said = view.text("file").unwrap_or("");
-    // Results are read wherever they are.
+    // Results are readable wherever they are, without the file.
     let files = view.at.files;
     let path = files.lasting(said);
     match (trace_file::read(&path, files, format, how), view.text("sha256")) {

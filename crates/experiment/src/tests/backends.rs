@@ -1,4 +1,4 @@
-//! What a backend cannot do is refused, with the line that asks for it.
+//! Tests that an experiment is refused for what its backend cannot do, with the line that asks for it.
 
 use super::super::backend::{self, Backend, Limit};
 use super::super::{Document, Error};
@@ -35,7 +35,7 @@ fn what_it_can_do_is_run() {
     let document = Document::parse(&text, "file.toml").unwrap_or_else(|e| panic!("{e}"));
     let run = document.run_by(0, Some(&BENCH)).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(run.backend.name, "bench");
-    // Who runs it is part of what a run is.
+    // The backend is part of a run's identity.
     assert_ne!(run.hash, document.run(0).unwrap().hash);
 }
 
@@ -50,7 +50,7 @@ fn a_refusal_points_at_the_line_that_asks_for_it() {
         // A key that is there.
         refused(&file("departures = \"last\"", "", "[[flow]]\n[[host]]\nname = \"left1\"\nmemory = \"1 MiB\""), 0),
         refused(&file("departures = \"last\"", "", "[[flow]]"), 0),
-        // What a preset stands for.
+        // A preset, at the line that names it.
         refused(atm, 0),
         // One value of a sweep.
         refused(&file("", "", "[[flow]]\ncongestion_control = { sweep = [\"cubic\", \"reno\", \"vegas\"] }"), 2),
@@ -59,7 +59,7 @@ fn a_refusal_points_at_the_line_that_asks_for_it() {
     insta::assert_snapshot!(text.join("\n\n"));
 }
 
-/// As in Linux, HyStart goes with CUBIC. The stack brings no other control to a kernel that would then do otherwise.
+/// HyStart goes with CUBIC, as in Linux. The stack brings no other control to a kernel that would then do otherwise.
 #[test]
 fn the_testbed_has_the_slow_start_of_each_control_and_no_other() {
     let testbed = backend::named("testbed");

@@ -1,5 +1,4 @@
-//! What a person is told of a bad file. The snapshot is for reading: each message must say what is wrong, where, and
-//! what would be right.
+//! Messages about bad files. The snapshot is for reading: each message must say what is wrong, where, and what would be right.
 
 use super::super::Document;
 
@@ -346,7 +345,7 @@ duration = "1 s"
     insta::assert_snapshot!(out);
 }
 
-/// So many switches in a ring, a host at each, and flows from each to the one after the next.
+/// Writes a ring of `n` switches, a host at each, and flows from each to the one after the next.
 fn ring(n: usize) -> String {
     let names = |name: &str| (0..n).map(|i| format!("\"{name}{i}\"")).collect::<Vec<_>>().join(", ");
     let mut out = format!("[path]\nhosts = [{}]\nswitches = [{}]\n", names("h"), names("s"));
@@ -363,7 +362,7 @@ fn ring(n: usize) -> String {
 
 #[test]
 fn a_ring_in_which_no_cells_go_round_is_none() {
-    // Of three, each reaches each over one link.
+    // With three switches, each reaches each over one link.
     Document::parse(&ring(3), "ring.toml").unwrap_or_else(|e| panic!("{e}"));
 }
 

@@ -65,7 +65,7 @@ duration = "2 s"
     assert_eq!(experiment.measure.duration.as_secs_f64(), 2.0);
     assert_eq!(experiment.measure.interval, Some(Duration::from_millis(500)), "not named, not changed");
     assert_eq!(document.quick().unwrap().unwrap().run(0).unwrap().experiment.measure.duration.as_secs_f64(), 1.0);
-    // And it is the same as the one file it comes to.
+    // The document equals the one file that it amounts to.
     let alone = Document::parse(&document.text(), "alone").unwrap_or_else(|e| panic!("{e}\n{}", document.text()));
     assert_eq!(alone.run(1).unwrap().hash, run.hash);
     assert_eq!(alone.run(1).unwrap().labels, run.labels);
@@ -87,7 +87,7 @@ fn the_one_flow_is_the_one_of_the_base_unless_both_have_names() {
     assert_eq!(flows(&base, one), is("flow1", true));
     assert_eq!(flows(&base, &mine), is("mine", true));
     assert_eq!(flows(&named, one), is("theirs", true));
-    // Which of several is meant nobody can tell, so the flows are those of the file.
+    // Nobody can tell which of several is meant, so the flows are those of the file.
     let default = flows(&base, &format!("{one}[[flow]]\n"));
     assert_eq!(default.iter().map(|flow| flow.2).collect::<Vec<_>>(), [false, false]);
     // Two names are two flows.

@@ -97,7 +97,7 @@ fn a_bad_change_changes_nothing_and_says_where_it_is() {
     insta::assert_snapshot!(out);
 }
 
-/// `flow.window` is `flow[0].window` where there is one flow, and else says what it could be.
+/// `flow.window` is `flow[0].window` where there is one flow. Otherwise, the error names the possible paths.
 #[test]
 fn of_one_flow_no_number_is_needed() {
     let mut document = lfn();
@@ -111,7 +111,7 @@ fn of_one_flow_no_number_is_needed() {
     assert!(error.contains("expected: flow[0].window to flow[1].window"), "{error}");
 }
 
-/// Names of other tools are met with what there is for them.
+/// Names of other tools get a hint.
 #[test]
 fn names_of_other_tools_are_known() {
     for (path, value, says) in [

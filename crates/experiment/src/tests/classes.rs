@@ -1,4 +1,4 @@
-//! Queues in queues and codepoints: what a file says of them, and what it may not say.
+//! Queues in queues and codepoints: valid and invalid ones in a file.
 
 use super::super::{Document, Run};
 use longfat_core::packet::Dscp;
@@ -17,7 +17,7 @@ fn run(queue: &str, flow: &str) -> Result<Run, String> {
     Document::parse(&text(queue, flow), "classes.toml").and_then(|document| document.run(0)).map_err(|error| error.to_string())
 }
 
-/// The queue of the bottleneck; the run as it is written back reads as the same.
+/// Returns the queue of the bottleneck. The run as it is written back reads as the same.
 fn queue(queue: &str) -> Choice {
     let run = run(queue, "").unwrap_or_else(|error| panic!("{error}"));
     let again = Document::parse(&run.to_toml(), "again.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
@@ -54,7 +54,7 @@ fn a_flow_has_its_codepoint_by_name_or_number() {
     assert_eq!((again.experiment.flows[0].dscp, again.hash), (Dscp::parse("AF41").unwrap(), run.hash));
 }
 
-/// Two pairs of hosts; what they send is `flows`.
+/// Resolves two pairs of hosts with the flows `flows`.
 fn of_two_pairs(queue: &str, flows: &str) -> Result<Run, String> {
     let text = text(queue, "").replace("[path]\n", "[path]\npairs = 2\n").replace("[[flow]]\nname = \"a\"\n", flows);
     Document::parse(&text, "classes.toml").and_then(|document| document.run(0)).map_err(|error| error.to_string())
@@ -117,7 +117,7 @@ fn names_that_cannot_be_are_told_where_they_stand() {
     insta::assert_snapshot!(errors.join("\n\n"));
 }
 
-/// Flow control goes by what is held, of whatever queue.
+/// Flow control depends on the bytes held, whatever the queue.
 #[test]
 fn a_queue_with_classes_may_be_watched() {
     let pause = r#""prio", pause = { on = "100 kB" }"#;

@@ -20,13 +20,13 @@ fn a_run_costs_its_packets_times_its_links() {
     for (traffic, count, packets, seconds) in [
         // Two volumes of 1 MB fill 8 Mb/s for two seconds.
         ("{ kind = \"ttcp\", volume = \"1 MB\" }", 2, 2000.0, 2),
-        // 10 MB in 10 s, whoever sends them.
+        // Both flows together fill the link: 10 MB in 10 s.
         ("\"bulk\"", 2, 10_000.0, 10),
         ("{ kind = \"ping\", interval = \"10 ms\" }", 1, 1000.0, 10),
         ("{ kind = \"udp\", rate = \"1 Mbit/s\", size = \"1250 bytes\" }", 1, 1000.0, 10),
         // On for a third of the time.
         ("{ kind = \"udp\", rate = \"3 Mbit/s\", size = \"1250 bytes\", on = \"1 s\", off = \"2 s\" }", 1, 1000.0, 10),
-        // 100 writes of 500 bytes a second; and what a link of 8 Mb/s takes of 80 Mb/s.
+        // 100 writes of 500 bytes per second; and the part of 80 Mb/s that a link of 8 Mb/s takes.
         ("{ kind = \"writes\", rate = \"400 kbit/s\", size = \"500 bytes\" }", 1, 1000.0, 10),
         ("{ kind = \"writes\", rate = \"80 Mbit/s\", size = \"2000 bytes\" }", 1, 10_000.0, 10),
         // At most a transfer each 100 ms.

@@ -1,4 +1,4 @@
-//! Connections that come by a load: how many and when, and the same when the run is read back.
+//! Connections that start by a load: their number and times, which are the same when the run is read back.
 
 use super::super::Document;
 use super::restore;
@@ -24,7 +24,7 @@ fn exponential(load: &str, rest: &str) -> String {
 
 #[test]
 fn a_load_says_how_many_come_and_when() {
-    // Half of 100 Mb/s are 62.5 connections of 100 kB a second: 5,000 in 80 s, give or take four times their root.
+    // Half of 100 Mb/s are 62.5 connections of 100 kB per second: 5,000 in 80 s, give or take four times their root.
     let half = flows(&exponential(", load = 0.5", "stop = \"80 s\""), 0);
     assert!((half.len() as f64 - 5000.0).abs() < 283.0, "{}", half.len());
     assert!(half.iter().all(|(start, _)| *start < 80.0));
@@ -45,7 +45,7 @@ fn a_count_says_how_many_whatever_the_load() {
     let some = flows(&exponential(", load = 0.5", "count = 10\nstart = \"1 s\""), 0);
     assert!(some.len() == 10 && some[0].0 == 1.0);
     assert_eq!(flows(&exponential(", load = 0.5", "stop = \"80 s\"\nstart = \"1 s\""), 0)[..10], some);
-    // Without a load they start as others do, each with a size of its own.
+    // Connections without a load start as other flows do, each with a size of its own.
     let together = flows(&exponential("", "count = 10"), 0);
     assert!(together.iter().all(|(start, _)| *start == 0.0));
     assert_eq!(together.iter().map(|flow| flow.1).collect::<Vec<_>>(), some.iter().map(|flow| flow.1).collect::<Vec<_>>());

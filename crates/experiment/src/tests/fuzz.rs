@@ -5,13 +5,13 @@ use super::super::identity::hexadecimal;
 use super::ready::FILES;
 use proptest::prelude::*;
 
-/// Parses, resolves some runs of what parses, and reads them back.
+/// Parses `text`, resolves some of its runs, and reads them back.
 fn check(text: &str) -> Result<(), TestCaseError> {
     let outcome = Document::parse(text, "fuzz.toml").and_then(|document| {
         let n = document.run_count();
         let numbers = [0, n / 3, n / 2, n - 1, 0];
         let runs = numbers.into_iter().map(|index| document.run(index)).collect::<Result<Vec<_>, _>>();
-        // Planned together they are what they are one by one, and where one has a fault, so it has there.
+        // Runs planned together are equal to runs resolved one by one, and have the same faults.
         match (&runs, document.plan(numbers)) {
             (Ok(runs), Ok(plan)) => {
                 assert!(runs.iter().zip(&plan.hashes).all(|(run, hash)| run.hash == hexadecimal(hash)), "{text}");
@@ -139,7 +139,7 @@ const WORDS: &[&str] = &[
     "\r\n",
 ];
 
-/// Where a file may be cut: the starts of its words and quantities.
+/// Returns the places where a file may be cut: the starts of its words and quantities.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -205,7 +205,7 @@ proptest! {
     }
 }
 
-/// What once was found, or might be.
+/// Checks texts that failed once, or might.
 #[test]
 fn hard_texts() {
     let deep = "a = ".to_owned() + &"[".repeat(100_000);

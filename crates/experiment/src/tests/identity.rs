@@ -1,4 +1,4 @@
-//! What tells two runs apart, and what does not.
+//! Tests of identity: differences that make two runs distinct, and those that do not.
 
 use super::super::identity::hexadecimal;
 use super::super::{Document, Run, defaults};
@@ -27,7 +27,7 @@ fn without(json: &Json, keys: &[&str]) -> Json {
     }
 }
 
-/// Parameters come and runs stay: what was stored before there were these is still found, and is read as it was meant.
+/// New parameters leave runs alone: runs stored before these parameters existed are still found, and read as they were meant.
 #[test]
 fn a_key_that_came_later_leaves_the_runs_before_it_alone() {
     let now = run("congestion_control = \"cubic\"\nreceiver = { sack = false }", "");
@@ -51,7 +51,7 @@ fn a_default_that_is_said_is_the_run_that_says_nothing() {
     assert_eq!(cubic(", abe = false"), cubic(""));
 }
 
-/// They are the same number. Planning compares numbers, and goes by what is written where they differ.
+/// The two zeros are the same number. Planning compares numbers, and the written values where they differ.
 #[test]
 fn zero_has_no_sign() {
     let loss = |probability: &str| run("", &format!(", loss = {{ kind = \"bernoulli\", probability = {probability} }}")).hash;
@@ -84,10 +84,10 @@ fn what_is_said_at_either_end_or_way_is_another_run() {
     }
 }
 
-/// Whatever can be said of a host or of what stands in front of a link is part of what a run is, and reads back.
+/// Every field of a host or of a link's queue is part of a run's identity, and reads back.
 #[test]
 fn every_word_on_hosts_and_pauses_is_another_run() {
-    // Two values for each key. The ones on the left are all said at once; `overhead` goes with none of them.
+    // Two values for each key. The left ones are all set together; `overhead` goes with none of them.
     let host = [
         ("name", "\"left\"", "\"right\""),
         ("txqueuelen", "\"100 packets\"", "\"101 packets\""),
@@ -107,7 +107,7 @@ fn every_word_on_hosts_and_pauses_is_another_run() {
         ("memory", "\"256 MiB\"", "\"257 MiB\""),
         ("memory_min", "\"64 KiB\"", "\"65 KiB\""),
     ];
-    // These go with no processor. What a profile says is what is written.
+    // Keys that go with no processor. The values of a profile are the written values.
     let today = [
         ("name", "\"left\"", "\"right\""),
         ("txqueuelen", "\"100 packets\"", "\"101 packets\""),

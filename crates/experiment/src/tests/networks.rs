@@ -1,4 +1,4 @@
-//! What presets resolve to, judged by eye: one line a link, a flow.
+//! Networks of presets as resolved, judged by eye: one line per link and flow.
 
 use super::super::Document;
 use longfat_core::time::Duration;
@@ -8,7 +8,7 @@ use longfat_model::route::Routes;
 use longfat_model::{Cpu, Cycles, Experiment, Intake, Link};
 use proptest::prelude::*;
 
-/// The first run of `text`, which as it is written back reads as the same.
+/// Returns the first run of `text`. The run as it is written back reads as the same.
 fn resolve(text: &str) -> Experiment {
     let run = Document::parse(text, "network.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}"));
     let again = Document::parse(&run.to_toml(), "again.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
@@ -74,7 +74,7 @@ duration = "10 s"
     )));
 }
 
-/// Where a memory does the limiting, the default queue of a bottleneck does not; and what is said of it comes back ([`resolve`]).
+/// A shared memory limits the queues, and the default queue of a bottleneck does not. The settings of the memory come back ([`resolve`]).
 #[test]
 fn star_with_a_shared_memory() {
     let sharing = ["", "sharing = \"static\"", "sharing = { kind = \"dynamic\", alpha = 0.5 }"];
@@ -151,7 +151,7 @@ duration = "10 s"
     )));
 }
 
-/// Ten times the fastest that the bottleneck ever is, with its framing and mtu, and nothing of what happens on it.
+/// Edges are ten times as fast as the bottleneck ever is, with its framing and mtu, and without its changes.
 #[test]
 fn edges_that_nothing_is_said_of_never_limit() {
     let path = |path: &str| resolve(&format!("[path]\n{path}\n[[flow]]\n[measure]\nduration = \"10 s\"\n"));
@@ -270,7 +270,7 @@ duration = "10 s"
 "#;
     let experiment = resolve(text);
     let seen: Vec<_> = experiment.flows.iter().map(|f| (f.stream_of, f.from, f.start.as_secs_f64(), f.stop.is_some())).collect();
-    // Both ends in turn by sender: all streams of one go between the same hosts, and start together.
+    // Both ends alternate by sender: all streams of one go between the same hosts, and start together.
     let (a, b) = (seen[0].1, seen[3].1);
     assert_ne!(a, b);
     let expected = [

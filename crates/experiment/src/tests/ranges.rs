@@ -27,7 +27,7 @@ fn a_range_is_a_sweep() {
     let window = |rest: &str| labels(&format!("window = {{ between = [\"64 KiB\", \"1 MiB\"], {rest} }}"));
     assert_eq!(window("points = 5, scale = \"log\""), ["64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB"]);
     assert_eq!(window("ratio = 4"), ["64 KiB", "256 KiB", "1 MiB"]);
-    // The last step is what is left: 64, 192, 576, 1024 in steps of equal ratio under 3.
+    // The last step is the rest: 64, 192, 576, 1024 in steps of equal ratio under 3.
     assert_eq!(window("ratio = 3").len(), 4);
     assert_eq!(window("points = 3"), ["64 KiB", "544 KiB", "1 MiB"]);
     assert_eq!(labels("count = { between = [1, 4], points = 100 }"), ["1", "2", "3", "4"]);
@@ -95,7 +95,7 @@ fn a_quick_form_has_ranges_of_its_own() {
     let short = format!("{}[quick]\n\"flow.window\" = {{ between = [\"1 KiB\", \"4 KiB\"], points = 2 }}\n", d.text());
     let quick = Document::parse(&short, "f").unwrap().quick().unwrap().unwrap();
     assert_eq!(quick.axes().next().unwrap().labels, ["1 KiB", "4 KiB"]);
-    // What is printed reads back as the same runs.
+    // The printed text reads back as the same runs.
     let again = Document::parse(&quick.text(), "f").unwrap();
     assert_eq!(again.run(1).unwrap().hash, quick.run(1).unwrap().hash);
 }
@@ -112,7 +112,7 @@ fn what_decides_is_read() {
     assert_eq!((search.axis, search.metric, search.bound, search.is_floor), (1, metrics[1], 0.98, true));
     assert_eq!(d.run_count(), 2 * 11 * 50);
     assert_eq!((d.choice(0), d.choice(12)), (vec![0, 0], vec![1, 1]));
-    // It changes no run.
+    // The change leaves every run as it is.
     let plain = document("repeats = 50", "count = { sweep = [1, 2] }\nwindow = { between = [\"1 KiB\", \"1 MiB\"], ratio = 2 }");
     assert_eq!(d.run(77).unwrap().hash, plain.run(77).unwrap().hash);
 }

@@ -28,7 +28,7 @@ impl Files for Repository {
     }
 }
 
-/// Every experiment file below `folder` of the repository.
+/// Finds every experiment file below `folder` of the repository.
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.map(|entry| entry.unwrap().path()) {

@@ -1,4 +1,4 @@
-//! What a flow is told by its stack, beside what its file says.
+//! Parameters that a stack gives a flow, beside those its file sets.
 
 use super::super::{Document, Run};
 use longfat_tcp::congestion;
@@ -55,7 +55,7 @@ fn hystart_comes_with_linux_to_cubic_alone() {
         let expected = if *control == "cubic" { "hystart" } else { "standard" };
         let lines = format!("stack = \"linux\"\n{}", said(control));
         assert_eq!(slow_starts(&lines), (expected, expected), "{control}");
-        // Who says otherwise has it otherwise, and that is another run only if it is otherwise.
+        // An explicit value overrides the stack's, and makes another run only if it differs.
         for slow_start in congestion::slow_start::NAMES {
             let explicit = format!("{lines}\nslow_start = \"{slow_start}\"");
             assert_eq!(slow_starts(&explicit), (*slow_start, *slow_start), "{control}");
@@ -72,7 +72,7 @@ fn each_run_of_a_sweep_has_what_its_control_brings() {
     let found = runs("stack = \"linux\"\ncongestion_control = { sweep = [\"reno\", \"cubic\", \"hybla\", \"bbr\"] }");
     let found: Vec<_> = found.iter().map(|run| run.experiment.flows[0].sender.growth.slow_start).collect();
     assert_eq!(found, ["standard", "hystart", "standard", "standard"]);
-    // Also where the stack is what is swept.
+    // The stack itself may be swept.
     let found = runs("stack = { sweep = [\"rfc\", \"linux\"] }\ncongestion_control = \"cubic\"");
     let found: Vec<_> = found.iter().map(|run| run.experiment.flows[0].sender.growth.slow_start).collect();
     assert_eq!(found, ["standard", "hystart"]);
@@ -82,7 +82,7 @@ fn each_run_of_a_sweep_has_what_its_control_brings() {
 fn each_end_has_what_its_own_control_brings() {
     assert_eq!(slow_starts("stack = \"linux\"\nreceiver = { congestion_control = \"reno\" }"), ("hystart", "standard"));
     assert_eq!(slow_starts("stack = \"linux\"\ncongestion_control = \"reno\"\nreceiver = { stack = \"linux\" }"), ("standard", "hystart"));
-    // What is said of the sender holds for the receiver.
+    // Parameters of the sender hold for the receiver.
     let said = "stack = \"linux\"\nslow_start = \"limited\"\nreceiver = { congestion_control = \"reno\" }";
     assert_eq!(slow_starts(said), ("limited", "limited"));
 }
@@ -134,7 +134,7 @@ fn a_kernel_has_its_documented_rules_and_the_last_is_the_default() {
 fn what_is_written_holds_whatever_the_kernel() {
     let lines = "stack = \"linux\"\nkernel = \"4.19\"\nwindow_sizing = { kind = \"linux\", rmem_max = \"64 MiB\", rmem_data = \"auto\" }";
     assert_eq!(receive(&flow(lines)), (None, 87_380, 64 << 20));
-    // At a value that is the default elsewhere, too.
+    // The value may be the default of another stack.
     let bbr = flow("stack = \"linux\"\nkernel = \"4.19\"\ncongestion_control = { kind = \"bbr\", extra_acked = true }");
     assert!(bbr.congestion_control.params.boolean("extra_acked"));
     // The receiver may have another one, and keeps what the sender is told.

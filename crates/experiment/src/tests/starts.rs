@@ -11,7 +11,7 @@ fn document(flow: &str) -> String {
     )
 }
 
-/// When each flow starts in repeat `repeat`, in seconds.
+/// Returns the start of each flow in repeat `repeat`, in seconds.
 fn starts(flow: &str, repeat: u64) -> Vec<f64> {
     let run = Document::parse(&document(flow), "starts.toml").unwrap_or_else(|error| panic!("{error}")).run(repeat).unwrap();
     let again = restore(&run.resolved).unwrap();
@@ -71,7 +71,7 @@ fn what_cannot_be_drawn_is_refused() {
         ("start = { random = 3 }", "this is no random time"),
         ("start = { random = \"uniform 0 s..1 s\", seed = 3 }", "says how, and nothing else"),
         ("start = { uniform = \"1 s\" }", "says how, and nothing else"),
-        // It need not be late with this seed.
+        // The start may be in time with this seed.
         ("start = { random = \"uniform 0 s..40 s\" }", "the last connection of `f` could start at 40 s"),
         ("count = 40\nstagger = { random = \"exponential 10 s\" }", "was drawn, with seed 1, to start at"),
     ] {

@@ -1,4 +1,4 @@
-//! Which runs a sweep has, and in what order.
+//! Runs of a sweep, and their order.
 
 use super::super::Document;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn zipped_axes_of_one_name_are_one_axis() {
             ),
         )
     };
-    // The values of the first must differ; those of the second need not.
+    // The first axis must have different values, the second need not.
     assert!(Document::parse(&flow(""), "f").unwrap_err().to_string().contains("called \"4\""));
     let text =
         flow("window = { sweep = [\"8 KiB\", \"8 KiB\", \"1 MB\"], zip = \"z\", name = \"test\" }").replace("[1, 4, 4]", "[1, 4, 5]");
@@ -94,7 +94,7 @@ fn repeats_differ_in_the_seed_alone() {
     let mut second = runs[1].experiment.clone();
     second.seed = 7;
     assert_eq!(second, runs[0].experiment);
-    // More repeats keep the identity of the runs there were.
+    // More repeats keep the identities of the earlier runs.
     let more = document("seed = 7\nrepeats = 4", "count = { sweep = [1, 2] }");
     assert_eq!(more.run(4).unwrap().hash, runs[3].hash);
 }
@@ -167,7 +167,7 @@ proptest! {
     }
 }
 
-/// Every name that a key of the file can give an axis.
+/// Collects every name that a key of the file can give an axis.
 fn keys(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
     match schema {
         serde_json::Value::Object(entries) => {

@@ -1,4 +1,4 @@
-//! Links that change: what a file says of them, and what it may not say.
+//! Links that change: valid and invalid keys of a file.
 
 use super::super::{Document, Run};
 use super::Memory;
@@ -21,7 +21,7 @@ fn document(bottleneck: &str) -> Result<Run, String> {
     document.and_then(|document| document.run(0)).map_err(|error| error.to_string())
 }
 
-/// The two ways of the bottleneck; the run as it is written back reads as the same.
+/// Returns both directions of the bottleneck. The run as it is written back reads as the same.
 fn ways(bottleneck: &str) -> [(Rate, Duration, Unsteady); 2] {
     let run = document(bottleneck).unwrap_or_else(|error| panic!("{error}"));
     let again = Document::parse(&run.to_toml(), "again.toml").and_then(|d| d.run(0)).unwrap_or_else(|e| panic!("{e}\n{}", run.to_toml()));
@@ -143,7 +143,7 @@ fn what_cannot_be_is_one_error() {
     insta::assert_snapshot!(out);
 }
 
-/// A trace in a file is found from where the experiment is, known by what it holds, and need not be there to be read of.
+/// A trace in a file is found from the experiment's folder, is known by its content, and need not exist for its run to be read.
 #[test]
 fn traces_come_from_files() {
     let files = Arc::new(Memory::default());

@@ -7,7 +7,7 @@ use longfat_model::Experiment;
 use longfat_record::trace::{FlowRecord, LinkRecord, RealTime, Trace};
 use longfat_record::warning::{Check, REGISTRY, before, of};
 
-/// An experiment and what came of it.
+/// Experiment with its trace.
 struct Case {
     repeats: u64,
     experiment: Experiment,
@@ -55,7 +55,7 @@ fn at(seconds: u64) -> Time {
 }
 
 impl Case {
-    /// The same, with what came of it changed.
+    /// Returns the case with a changed trace.
     fn with(mut self, change: impl FnOnce(&mut Trace)) -> Self {
         change(&mut self.trace);
         self
@@ -70,7 +70,7 @@ impl Case {
         &mut self.trace.links[i]
     }
 
-    /// What is told of it under `name`.
+    /// Returns the messages of warning `name`.
     fn told(&self, name: &str) -> Vec<String> {
         let mut given = of(&self.experiment, &self.trace);
         given.retain(|given| !matches!(given.warning.check, Check::Before(_)));
@@ -107,7 +107,7 @@ fn volume(delivered: Option<Time>) -> Case {
     dumbbell("", "", "traffic = { kind = \"ttcp\", volume = \"2 MB\" }", "").with(|trace| trace.flows[0].delivered_all = delivered)
 }
 
-/// For each warning the case in which it is given, with a part of what it says, and the case in which it is not.
+/// Returns, for each warning, the case in which it is given, with a part of its message, and the case in which it is not.
 fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
     let fast = |window: &str| dumbbell("", "", window, "");
     vec![
@@ -229,7 +229,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "short_run",
             plain().with(|trace| trace.flows[0].fast_retransmits = 1),
             "(reno) saw one loss in 10 s, too few",
-            // What its window holds back loses nothing, and is not short of time.
+            // A flow that its window holds back loses nothing, and is not short of time.
             fast("window = \"50000 bytes\"").with(|trace| trace.flows[0].fast_retransmits = 1),
         ),
         (
@@ -289,23 +289,23 @@ fn netem(limit: &str, keys: &str) -> Case {
     dumbbell(&queue, "", "", "").stretched(1_000_000_000, 20)
 }
 
-/// So many flows through a `dualpi2` of 10 Mb/s, where a packet takes 1.2 ms.
+/// Returns `count` flows through a `dualpi2` of 10 Mb/s, where a packet takes 1.2 ms.
 fn l4s(keys: &str, count: u32, control: &str) -> Case {
     let queue = format!(", queue = {{ kind = \"dualpi2\"{keys} }}");
     dumbbell(&queue, "", &format!("count = {count}\ncongestion_control = \"{control}\""), "")
 }
 
-/// For so many microseconds, in front of a queue of 20 ms.
+/// Returns a case with a stall of `us` microseconds, in front of a queue of 20 ms.
 fn stalled(us: u64) -> Case {
     in_real_time(RealTime { late_max: Time::ZERO + Duration::from_micros(us), ..RealTime::default() })
 }
 
-/// Of 10,000 packets.
+/// Returns a case in real time with 10,000 packets.
 fn in_real_time(real: RealTime) -> Case {
     plain().with(|trace| trace.real_time = Some(RealTime { handed_over: 10_000, ..real }))
 }
 
-/// With so much in flight.
+/// Returns a case with `in_flight` bytes in flight.
 fn window(in_flight: u64) -> Case {
     dumbbell("", "", "window = \"100000 bytes\"", "").with(|trace| {
         trace.real_time = Some(RealTime { handed_over: 10_000, ..RealTime::default() });
@@ -320,7 +320,7 @@ fn two_hosts() -> Case {
 }
 
 impl Case {
-    /// With another rate of the links called so.
+    /// Returns the case with another rate of the links called `name`.
     fn rated(mut self, name: &str, bps: u64) -> Self {
         for link in self.experiment.network.links.iter_mut().filter(|link| link.name.starts_with(name)) {
             link.rate = longfat_core::units::Rate::from_bps(bps);
@@ -328,7 +328,7 @@ impl Case {
         self
     }
 
-    /// With a bottleneck of so much, and so long.
+    /// Returns the case with a bottleneck of this rate and this delay.
     fn stretched(mut self, bps: u64, milliseconds: u64) -> Self {
         for link in &mut self.experiment.network.links {
             link.rate = longfat_core::units::Rate::from_bps(bps);
@@ -354,7 +354,7 @@ fn each_is_given_where_it_should_be_and_nowhere_else() {
             assert!(!line.is_empty() && !line.contains('\n') && !line.ends_with('.'), "{}: {line:?}", warning.name);
         }
     }
-    // What is ordinary is warned of by nothing.
+    // Nothing ordinary gives a warning.
     let all: Vec<&str> = of(&plain().experiment, &plain().trace).iter().map(|given| given.warning.name).collect();
     assert_eq!(all, Vec::<&str>::new());
 }

@@ -1,5 +1,5 @@
-//! Traces of links in files: read once for all runs of a process, and known by what they hold. A format is a file here and a line in [`FORMATS`];
-//! its keys are in `fields/unsteady.rs`.
+//! Traces of links in files: read once for all runs of a process, and known by their content. A format is a file here and a line in
+//! [`FORMATS`]; its keys are in `fields/unsteady.rs`.
 
 mod csv;
 mod lines;
@@ -14,16 +14,16 @@ use longfat_core::link::course::Step;
 pub use longfat_model::{How, Quantity, TraceFile};
 use sha2::{Digest, Sha256};
 
-/// What a trace holds.
+/// Content of a trace.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// Milliseconds, one in a line: opportunities.
+    /// Opportunities in milliseconds, one per line.
     Opportunities(Arc<[u32]>),
-    /// Times, each with a value that is in the unit its column says: bits a second, or picoseconds.
+    /// Times, each with a value in the unit of its column: bit/s, or picoseconds.
     Steps(Arc<[Step]>),
 }
 
-/// How a trace is written.
+/// Format of a trace.
 pub struct Format {
     /// The `kind` of a trace.
     pub name: &'static str,
@@ -39,7 +39,7 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Columns, with how many ps, or bits a second, one is.
+/// Columns, each with the picoseconds, or bit/s, per unit.
 const TIMES: Columns = &[("time_s", 1e12), ("time_ms", 1e9)];
 const RATES: Columns = &[("rate_bps", 1.0), ("rate_mbps", 1e6)];
 const DELAYS: Columns = &[("delay_s", 1e12), ("delay_ms", 1e9)];
@@ -62,7 +62,8 @@ struct Known {
 
 static KNOWN: Mutex<BTreeMap<(String, &'static str, How), Known>> = Mutex::new(BTreeMap::new());
 
-/// What the trace `path` of `files` holds, and the SHA-256 of it; or one sentence for the user. It is read anew only where it has changed.
+/// Returns the content of the trace `path` of `files`, and its SHA-256; or one sentence for the user. It is read anew only if it has
+/// changed.
 pub fn read(path: &str, files: &dyn Files, format: &Format, how: How) -> Result<(Content, String), String> {
     let state = files.state(path);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +97,7 @@ fn parse(bytes: &[u8], format: &Format, how: How) -> Result<Content, String> {
     }
 }
 
-/// What other tools write, and no format here reads as it is.
+/// Refuses a file of another tool that no format here reads as it is.
 fn elsewhere(bytes: &[u8]) -> Result<(), String> {
     const COMMANDS: &str = "docs/from-other-tools.md has the command that makes a trace of it";
     match bytes.trim_ascii_start() {
@@ -106,7 +107,7 @@ fn elsewhere(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// A value that is not negative, in units of which one is so many.
+/// Parses a value that is not negative, and multiplies it by `unit`.
 fn value(text: &str, unit: f64) -> Option<u64> {
     let number: f64 = text.trim().parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0)?;
     Some((number * unit + 0.5) as u64)

@@ -1,4 +1,4 @@
-//! What changes of a link, as an experiment file would say it.
+//! Changes of a link, written as an experiment file would describe them.
 
 use super::{Table, chosen, duration};
 use crate::trace_file::TraceFile;

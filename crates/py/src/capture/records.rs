@@ -130,7 +130,7 @@ impl Capture {
         self.record.duration_s
     }
 
-    /// All of it as JSON.
+    /// Returns all of it as JSON.
     fn json(&self, py: Python<'_>) -> String {
         py.detach(|| self.record.json())
     }

@@ -22,7 +22,7 @@ use reader::Kept;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// What a run left.
+/// Records of a run.
 #[pyclass(module = "longfat._longfat", name = "Trace", frozen)]
 pub struct PyTrace {
     pub experiment: Experiment,
@@ -39,12 +39,12 @@ impl PyTrace {
 
 #[pymethods]
 impl PyTrace {
-    /// The tables that users see, with every metric.
+    /// Returns the tables that users see, with every metric.
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         crate::tables::trace(py, &self.experiment, &self.trace)
     }
 
-    /// All there is to keep, by table and column.
+    /// Returns all columns to keep, by table and name.
     fn stored<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
         all.set_item("run", whole(py, columns::run(), std::slice::from_ref(&self.trace))?)?;
@@ -54,13 +54,14 @@ impl PyTrace {
         Ok(all)
     }
 
-    /// A table as users see it, without metrics. Of a series with more rows about `most`: whole samples, evenly spread, and the last.
+    /// Returns a table as users see it, without metrics. A series with more rows is thinned to about `most`: whole samples, evenly spread,
+    /// and the last.
     #[pyo3(signature = (name, most = None))]
     fn table<'py>(&self, py: Python<'py>, name: &str, most: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
         visit(&self.trace, name, crate::tables::Shown { py, most })?
     }
 
-    /// Writes what passed at the host or link `at` to a new file; how many packets that were.
+    /// Writes the packets that passed at the host or link `at` to a new file; returns their number.
     fn capture(&self, py: Python<'_>, path: std::path::PathBuf, at: &str, comment: &str, snap: u32) -> PyResult<u64> {
         let place = longfat_capture::Place::find(&self.experiment, at).map_err(crate::capture::error)?;
         py.detach(|| crate::capture::write(&path, &self.experiment, &self.trace, &place, comment, snap))
@@ -71,7 +72,7 @@ impl PyTrace {
         self.missing.clone()
     }
 
-    /// What there is once for a run, by column; `None` for what has no value.
+    /// Returns the values that exist once per run, by column; `None` for no value.
     fn once<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for column in columns::run().iter().filter(|column| column.is_stored()) {
@@ -81,7 +82,7 @@ impl PyTrace {
         Ok(dict)
     }
 
-    /// What is to be told of the run: a list of {name, text, count}.
+    /// Warnings about the run: a list of {name, text, count}.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         crate::tables::warnings(py, warning::of(&self.experiment, &self.trace))
@@ -109,7 +110,7 @@ impl PyTrace {
         Ok((digest, Some(dict)))
     }
 
-    /// How many rows a table has, and in how many pieces they can be had.
+    /// Returns the number of rows of a table, and of pieces in which they can be had.
     fn pieces(&self, name: &str) -> PyResult<(usize, usize)> {
         visit(&self.trace, name, Pieces)
     }
@@ -123,7 +124,7 @@ impl PyTrace {
         Ok(part.to_python(py))
     }
 
-    /// From what [`PyTrace::stored`] gave, each table in any number of pieces, and the run as resolved.
+    /// Restores a trace from the output of [`PyTrace::stored`], each table in any number of pieces, and the run as resolved.
     #[staticmethod]
     fn restore(resolved: &str, stored: &Bound<'_, PyDict>) -> PyResult<Self> {
         restored(experiment_of(resolved)?, &mut |name, with| {
@@ -143,7 +144,7 @@ pub fn experiment_of(resolved: &str) -> PyResult<Experiment> {
     Ok(restore(&resolved, Arc::new(Disk)).map_err(error)?.experiment)
 }
 
-/// Every column of results, by table: a list of {name, stored, unit, doc, form, is_shown}.
+/// Returns every column of results, by table: a list of {name, stored, unit, doc, form, is_shown}.
 #[pyfunction(name = "columns")]
 pub fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);

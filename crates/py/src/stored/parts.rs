@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sha2::{Digest, Sha256};
 
-/// All of a table, as arrays.
+/// Visitor that returns all of a table, as arrays.
 pub struct Whole<'py>(pub Python<'py>);
 
 impl<'py> Visit for Whole<'py> {
@@ -37,7 +37,7 @@ pub fn whole<'py, R: Clone + 'static>(
     Ok(dict)
 }
 
-/// How many cells a table has.
+/// Visitor that counts the cells of a table.
 pub struct Size;
 
 impl Visit for Size {
@@ -47,7 +47,7 @@ impl Visit for Size {
     }
 }
 
-/// How many rows and pieces a table has.
+/// Visitor that counts the rows and pieces of a table.
 pub struct Pieces;
 
 impl Visit for Pieces {
@@ -94,13 +94,13 @@ pub struct ToBytes {
 /// Rows as bytes.
 pub struct Part {
     pub rows: usize,
-    /// The cells of the columns that are not of words, one column behind the other.
+    /// Cells of the columns that are not of words, one column behind the other.
     numbers: Vec<u8>,
-    /// Of each column of words its cells, with a NUL between two.
+    /// Cells of each column of words, with a NUL between two.
     words: Vec<Vec<u8>>,
 }
 
-/// The same in Python.
+/// Part in Python.
 pub type InBytes<'py> = (usize, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
 
 impl Visit for ToBytes {

@@ -17,9 +17,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-/// Calls what it is given with the rows of a table, as often as it has pieces.
+/// Function that calls its argument with the rows of a table, once per piece.
 pub type Tables<'a> = dyn FnMut(&str, &mut Rows<'_>) -> PyResult<()> + 'a;
-/// Is given a table, and which of its rows.
+/// Function that is given a table, and which of its rows.
 pub type Rows<'a> = dyn FnMut(&Columns, Range<usize>) -> PyResult<()> + 'a;
 
 /// The trace in tables.
@@ -57,7 +57,7 @@ pub struct Together {
 }
 
 impl Together {
-    /// Of the tables, by name.
+    /// Reads the tables, by name.
     pub fn new(tables: &HashMap<String, Columns>) -> PyResult<Self> {
         let mut each = |name: &str, with: &mut Rows<'_>| {
             let columns = tables.get(name).ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
@@ -78,7 +78,7 @@ impl Together {
         })
     }
 
-    /// The next run, which has so many rows of each table. `None` where these are not those of the experiment, or there is none.
+    /// Returns the next run, which has `rows` rows of each table. `None` where these are not those of the experiment, or there is none.
     pub fn next(&mut self, experiment: Option<Experiment>, rows: impl Fn(&str) -> usize) -> Option<PyTrace> {
         fn some<R>(all: &mut IntoIter<R>, count: usize) -> Vec<R> {
             all.take(count).collect()
@@ -123,7 +123,7 @@ pub enum Kept {
 pub type Columns = HashMap<String, Kept>;
 
 impl Kept {
-    /// How many rows it has.
+    /// Returns the number of its rows.
     pub fn len(&self) -> usize {
         match self {
             Kept::Cells(cells) => cells.len(),
@@ -132,7 +132,7 @@ impl Kept {
         }
     }
 
-    /// These rows of it go into a digest.
+    /// Adds these rows to a digest.
     pub fn digest(&self, rows: Range<usize>, digest: &mut Sha256) {
         let mut bytes = Vec::with_capacity(8 * rows.len());
         match self {

@@ -1,4 +1,4 @@
-//! Where the values of metrics lie, whatever the network.
+//! Bounds of metrics: the range in which each value lies, whatever the network.
 
 use super::link_time::time_of;
 use super::{REGISTRY, Scope, measured};
@@ -10,16 +10,16 @@ use longfat_model::route::Routes;
 use longfat_model::{Experiment, Flow};
 use longfat_tcp::window_sizing::bounds;
 
-/// Which values a metric may have. One that has none is NaN; no metric is ever infinite.
+/// Bound of a metric's values. A metric without a value is NaN; no metric is ever infinite.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
-    /// From 0 to 1.
+    /// Values from 0 to 1.
     Share,
-    /// From -1 to 1.
+    /// Values from -1 to 1.
     Balance,
-    /// From 0.
+    /// Values from 0.
     NotNegative,
-    /// From 0 to what the slowest link of each path carries of payload, in bit/s.
+    /// Values from 0 to the payload rate of the slowest link of each path, in bit/s.
     Goodput,
 }
 
@@ -62,7 +62,7 @@ pub fn impossible(experiment: &Experiment, trace: &Trace) -> Vec<String> {
     found
 }
 
-/// Whether the metric `name` has a value of `scope` for certain.
+/// True if the metric `name` has a value of `scope` for certain.
 fn has_value(experiment: &Experiment, trace: &Trace, name: &str, scope: Scope) -> bool {
     let has_span = trace.span.0 < trace.span.1;
     // A flow that only retransmitted since the warmup has no distinct segment.
@@ -145,8 +145,9 @@ fn beyond(experiment: &Experiment, trace: &Trace, host: usize, path: &[usize]) -
     wires.chain(queues).sum()
 }
 
-/// The most payload a second that `flows` can have got together, in bit/s: each what the slowest link of its path carries in full packets,
-/// those with the same slowest link no more than it; and what was under way to them when the warmup ended.
+/// Returns the upper bound of the payload per second of `flows` together, in bit/s. Each flow carries at most the rate of its path's
+/// slowest link in full packets, and flows that share it carry no more than that link. Packets in flight to them at the end of the warmup
+/// count too.
 fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
     let routes = Routes::new(&experiment.network);
     let network = &experiment.network;
@@ -154,7 +155,7 @@ fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 
         let link = &network.links[link];
         8.0 / time_of(link, flow) * link.greatest_bps() / link.rate.as_bps() as f64
     };
-    // What waits in front of a link goes on while routes have moved to others.
+    // Packets that wait in front of a link continue after routes have moved to other links.
     let rate = |flow: &Flow, link: usize| {
         let mut links: Vec<usize> = network.moves.iter().filter(|step| step.link == link).map(|step| step.by).chain([link]).collect();
         links.sort_unstable();

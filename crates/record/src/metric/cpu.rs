@@ -1,4 +1,4 @@
-//! How busy the processors of hosts were, and what a bit cost them.
+//! Load of hosts' processors, and the processor cycles per bit.
 
 use super::{Bound, Metric, Scope, goodput, ratio, senders, span_s};
 use crate::trace::Trace;
@@ -49,7 +49,7 @@ fn of_flows(experiment: &Experiment, trace: &Trace, end: fn(&Flow) -> usize) -> 
 fn mhz_per_mbps(experiment: &Experiment, trace: &Trace) -> Vec<(Scope, f64)> {
     let senders = senders(experiment);
     let node = |streams: &[usize]| experiment.flows[streams[0]].from;
-    // Each host once, with all measured flows from it.
+    // One entry per host, with all measured flows from it.
     let mut hosts: Vec<(usize, f64, Vec<usize>)> = Vec::new();
     for streams in &senders {
         match hosts.iter_mut().find(|(host, ..)| *host == node(streams)) {
@@ -61,7 +61,7 @@ fn mhz_per_mbps(experiment: &Experiment, trace: &Trace) -> Vec<(Scope, f64)> {
             }
         }
     }
-    // Nothing delivered: no bit to say a price of.
+    // Nothing was delivered, so no bit has a cost.
     let cost = |mhz: f64, flows: &[usize]| ratio(mhz, goodput::of_flows(experiment, trace, flows) / 1e6);
     let of = |streams: &Vec<usize>| {
         let (_, mhz, flows) = hosts.iter().find(|(host, ..)| *host == node(streams))?;

@@ -1,4 +1,4 @@
-//! Effective throughput: what is good for the layer above, of what could be at most.
+//! Effective throughput: payload that is new for the layer above, as a share of the possible maximum.
 
 use super::link_time::time_of;
 use super::{Bound, Metric, Scope, extremes, measured, ratio, span_s};
@@ -31,6 +31,6 @@ fn of_link(experiment: &Experiment, trace: &Trace, link: usize) -> f64 {
         let bytes = trace.flows[i].bytes_arrived_in_span as f64;
         bytes * time_of(&experiment.network.links[link], &experiment.flows[i])
     });
-    // What arrives in the span may have been on the link before it, and there is no more of it than there was of anything.
+    // Packets that arrive in the span may have been on the link before it. Their time is at most the time the link was busy.
     ratio(seconds.sum::<f64>().min(trace.links[link].busy_s), span_s(trace))
 }

@@ -11,7 +11,7 @@ pub const GOODPUT: Metric = Metric {
     unit: "bit/s",
     bound: Bound::Goodput,
     summary: "payload that arrived for the first time since the warmup (or the flow's start, if later), over the time until the flow or the run ended",
-    // RFC 5166 §2.1.1: goodput is throughput of what is useful to the application.
+    // RFC 5166 §2.1.1: goodput is the throughput of data useful to the application.
     source: "RFC 5166 §2.1.1",
     compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flows(experiment, trace, &[i]))).collect(),
 };

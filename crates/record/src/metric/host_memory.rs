@@ -1,4 +1,4 @@
-//! What the connections of hosts with bounded memory had of it: promised, buffered, wasted.
+//! Memory of hosts that bound it: what their connections promised, buffered and wasted.
 
 use super::{Bound, Metric, Scope};
 use crate::trace::{Level, MemoryRecord, Trace};
@@ -73,7 +73,7 @@ fn peak(level: &Level) -> f64 {
     level.peak as f64
 }
 
-/// Of each host with bounded memory, and the sum over them; nothing where there are none.
+/// Returns one value per host with bounded memory, and their sum; nothing where there are none.
 fn of(trace: &Trace, value: fn(&MemoryRecord) -> f64) -> Vec<(Scope, f64)> {
     let bounded = trace.hosts.iter().enumerate().filter_map(|(i, host)| Some((i, host.memory.as_ref()?)));
     let mut values: Vec<(Scope, f64)> = bounded.map(|(i, memory)| (Scope::Host(i), value(memory))).collect();

@@ -1,4 +1,4 @@
-//! What the senders spent their time waiting for: the diagnosis of a run.
+//! Limits of the senders: what each spent its time waiting for, the diagnosis of a run.
 
 use super::{Bound, Metric, Scope, measured};
 use crate::trace::{FlowRecord, Trace};
@@ -6,7 +6,7 @@ use longfat_core::time::Time;
 use longfat_model::Experiment;
 use longfat_tcp::LimitedBy;
 
-/// A metric of a run: which share of the time of its measured flows is that of one limit, or of none of them.
+/// Makes a metric of a run: the share of its measured flows' time that is due to one limit, or to none of them.
 macro_rules! share {
     ($name:literal, $limit:expr, $summary:literal) => {
         Metric {
@@ -53,7 +53,7 @@ fn share_of(experiment: &Experiment, trace: &Trace, limit: Option<LimitedBy>) ->
     if of_all > 0.0 { (of_it / of_all).min(1.0) } else { f64::NAN }
 }
 
-/// How long the flow lived after `from`, in seconds.
+/// Returns the lifetime of the flow after `from`, in seconds.
 fn life_s(flow: &FlowRecord, from: Time, trace: &Trace) -> Option<f64> {
     let end = flow.acked_all.or(flow.gave_up).unwrap_or(trace.end);
     flow.established.map(|established| established.max(from)).filter(|from| *from <= end).map(|from| end.since(from).as_secs_f64())

@@ -1,4 +1,4 @@
-//! Where a link's time goes: data that is new, data that had arrived before, cells of packets that never arrive, and nothing.
+//! Use of a link's time: new data, duplicate data, cells of packets that never arrive, and idle time.
 //!
 //! Romanow and Floyd 1995, section 3.1: the three causes of low effective throughput over ATM, as shares of the measured span.
 
@@ -72,7 +72,7 @@ fn each(experiment: &Experiment, trace: &Trace, part: fn(&Split) -> f64) -> Vec<
         let (link, record) = (&experiment.network.links[i], &trace.links[i]);
         let cell = f64::from(longfat_core::atm::aal5::CELL) * 8.0 / link.rate.as_bps() as f64;
         let dead = record.cells.as_ref().map_or(0.0, |cells| cells.in_span.dead as f64 * cell).min(record.busy_s);
-        // What arrives again in the span may have been on the link before it.
+        // Duplicates that arrive in the span may have been on the link before it.
         let most = record.busy_s - dead;
         let duplicate = duplicates[i].min(most);
         let shares = Split { good: most - duplicate, duplicate, dead, idle: span - record.busy_s };
@@ -81,7 +81,7 @@ fn each(experiment: &Experiment, trace: &Trace, part: fn(&Split) -> f64) -> Vec<
     (0..trace.links.len()).map(|i| (Scope::Link(i), share(i))).collect()
 }
 
-/// For each link, the seconds that data which arrived again took on it.
+/// Returns, for each link, the seconds that duplicate data took on it.
 fn duplicates(experiment: &Experiment, trace: &Trace) -> Vec<f64> {
     let mut seconds = vec![0.0; trace.links.len()];
     let routes = Routes::new(&experiment.network);

@@ -1,4 +1,4 @@
-//! How much a link and its queue, or a switch before it, dropped.
+//! Loss of a link and its queue, or of a switch before it.
 
 use super::{Bound, Metric, Scope, ratio};
 

@@ -33,7 +33,7 @@ use longfat_core::traffic::Rank;
 use longfat_model::Experiment;
 use std::ops::RangeInclusive;
 
-/// What a value is about.
+/// Subject of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// The whole run.
@@ -44,23 +44,23 @@ pub enum Scope {
     Sender(usize),
     /// One one-way link, by its index.
     Link(usize),
-    /// One host of which something is said, by its index.
+    /// One host that the experiment describes, by its index.
     Host(usize),
 }
 
 /// One metric.
 pub struct Metric {
-    /// Its column in the results; ends with the unit where there is one.
+    /// Column in the results; ends with the unit where there is one.
     pub name: &'static str,
     /// `bit/s`, `s`, `MHz/(Mbit/s)`, `byte`, or `1` for a share.
     pub unit: &'static str,
-    /// Where its values lie, whatever the network.
+    /// Bounds of its values, whatever the network.
     pub bound: Bound,
-    /// What it is, in one line.
+    /// Description in one line.
     pub summary: &'static str,
-    /// Who defined it.
+    /// Source that defined it.
     pub source: &'static str,
-    /// Its values; NaN where a run gives none (a flow that did not finish).
+    /// Function that computes its values; NaN where a run gives none (a flow that did not finish).
     pub compute: fn(&Experiment, &Trace) -> Vec<(Scope, f64)>,
 }
 
@@ -132,8 +132,7 @@ pub const REGISTRY: &[Metric] = &[
     host_memory::DROPS,
 ];
 
-/// The flows a run is about: those of the first [`Rank`] there is. What else there is beside them is background, and a probe
-/// is never measured.
+/// Returns the flows that a run is about: those of the first [`Rank`] there is. Other flows are background, and a probe is never measured.
 fn measured(experiment: &Experiment) -> Vec<usize> {
     let rank = |i: usize| experiment.flows[i].traffic.rank();
     let flows = 0..experiment.flows.len();
@@ -166,7 +165,7 @@ fn measured_while(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> Ra
     from..=to
 }
 
-/// `each` hears the time of each sample of the series, and what it has of each flow. The series may be larger than memory.
+/// Calls `each` with the time of each sample of the series, and with the samples of all flows. The series may be larger than memory.
 fn each_sample(experiment: &Experiment, trace: &Trace, each: &mut dyn FnMut(Time, &[FlowSample])) {
     trace.flow_series.each_group(experiment.flows.len().max(1), &mut |flows| each(flows[0].time, flows));
 }
@@ -195,7 +194,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { f64::NAN }
 }
 
-/// How long the measured span is, in seconds.
+/// Returns the length of the measured span, in seconds.
 fn span_s(trace: &Trace) -> f64 {
     trace.span.1.since(trace.span.0).as_secs_f64()
 }
@@ -214,20 +213,20 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
 /// Rates of intervals that are in memory at once: 32 MB.
 const RATES_AT_ONCE: usize = 1 << 22;
 
-/// `of` each measured sender's interval rates, and of those of all senders together as the value of the run.
+/// Applies `of` to each measured sender's interval rates, and to those of all senders together as the value of the run.
 fn of_intervals(experiment: &Experiment, trace: &Trace, of: fn(&[f64]) -> f64) -> Vec<(Scope, f64)> {
     let (senders, all) = (senders(experiment), measured(experiment));
     let mut scopes: Vec<Scope> = senders.iter().map(|streams| Scope::Sender(experiment.flows[streams[0]].stream_of)).collect();
     scopes.push(Scope::Run);
     let groups: Vec<&[usize]> = senders.iter().chain([&all]).map(Vec::as_slice).collect();
-    // So many at once that their rates fit into memory, and the series is read no more often than it has to be.
+    // Groups per pass: as many as keep their rates within memory, so that the series is read as rarely as possible.
     let samples = trace.flow_series.len() / experiment.flows.len().max(1);
     let some = groups.chunks((RATES_AT_ONCE / samples.max(1)).max(1));
     let values = some.flat_map(|groups| interval_rates(experiment, trace, groups)).map(|rates| of(&rates));
     scopes.into_iter().zip(values).collect()
 }
 
-/// Least and greatest of `values`; NaN when any is NaN or there are none.
+/// Returns the least and the greatest of `values`; NaN when any is NaN or there are none.
 fn extremes(values: &[f64]) -> (f64, f64) {
     if values.is_empty() || values.iter().any(|v| v.is_nan()) {
         return (f64::NAN, f64::NAN);

@@ -1,4 +1,4 @@
-//! What the probes of a run measured.
+//! Round-trip times and loss that the probes of a run measured.
 
 use super::{Bound, Metric, Scope, ratio};
 use crate::trace::{FlowRecord, Trace};
@@ -29,8 +29,8 @@ pub const LOSS: Metric = Metric {
     bound: Bound::Share,
     summary: "requests of the run's pings that were dropped, or whose reply was, over requests sent, since the warmup (a dropped copy counts where links duplicate packets, at most all); mean over the probes",
     source: "RFC 6673",
-    // Each packet dropped is one request without its reply; what is on its way at the end is not lost. Where links duplicate packets, more
-    // copies may be dropped than requests were sent.
+    // Each packet dropped is one request without its reply; packets on their way at the end are not lost. Where links duplicate packets,
+    // more copies may be dropped than requests were sent.
     compute: |experiment, trace| {
         let lost = |probe: &FlowRecord| {
             let counts = probe.measured();

@@ -58,7 +58,7 @@ fn of_bottlenecks(experiment: &Experiment, trace: &Trace, of: fn(&Experiment, &T
     marked.map(|i| of(experiment, trace, i)).fold(f64::NAN, f64::max)
 }
 
-/// What a first-in first-out queue at its fullest keeps a packet that comes last.
+/// Returns the delay of the last packet in a first-in first-out queue at its fullest, in seconds.
 fn longest(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
     let (link, record) = (&experiment.network.links[i], &trace.links[i]);
     // The queue counts IP packets, and in front of a switch's link cells; the rate is of frames.
@@ -68,7 +68,7 @@ fn longest(experiment: &Experiment, trace: &Trace, i: usize) -> f64 {
 
 fn of_link(_: &Experiment, trace: &Trace, i: usize) -> f64 {
     let link = &trace.links[i];
-    // Behind a switch what waits is cells.
+    // Cells, not packets, wait behind a switch.
     let departed = link.cells.as_ref().map_or(link.packets_transmitted_in_span, |cells| cells.transmitted_in_span);
     ratio(link.queue_mean_packets * span_s(trace), departed as f64)
 }

@@ -1,4 +1,4 @@
-//! How much was sent again.
+//! Retransmissions, as a share and as a rate.
 
 use super::{Bound, Metric, Scope, measured, ratio};
 use crate::trace::FlowCounts;

@@ -1,4 +1,4 @@
-//! Completion times of connections that come by themselves: of each against the least it could be, and how they are distributed.
+//! Completion times of connections that start by themselves: each as a multiple of its least possible time, and their distribution.
 
 use super::{Bound, Metric, Scope};
 use crate::trace::Trace;
@@ -41,7 +41,7 @@ pub const SLOWDOWN_P99: Metric = quantile!("slowdown_p99", "1", 0.99, |of| of.2,
 fn each(experiment: &Experiment, trace: &Trace) -> Vec<(usize, f64, f64)> {
     let routes = Routes::new(&experiment.network);
     let links = &experiment.network.links;
-    // Of the way between two hosts: propagation there and back, and the slowest link there.
+    // Both directions between two hosts: propagation there and back, and the slowest link there.
     let mut ways = BTreeMap::new();
     let mut way = |from: usize, to: usize| {
         *ways.entry((from, to)).or_insert_with(|| {

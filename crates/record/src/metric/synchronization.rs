@@ -15,11 +15,11 @@ pub const CWND: Metric = Metric {
     compute: |experiment, trace| vec![(Scope::Run, correlation(experiment, trace))],
 };
 
-/// Of n windows of deviations s, whose sum has deviation S: (S^2 - sum s^2) / ((sum s)^2 - sum s^2).
+/// Returns the mean correlation of n windows of deviations s, whose sum has deviation S: (S^2 - sum s^2) / ((sum s)^2 - sum s^2).
 fn correlation(experiment: &Experiment, trace: &Trace) -> f64 {
     let flows = measured(experiment);
     let span = measured_while(experiment, trace, &flows);
-    // Of the window of each flow, and behind them of their sum.
+    // Window of each flow, and last their sum.
     let mut windows = vec![0.0; flows.len() + 1];
     let mut each = |with: &mut dyn FnMut(&[f64])| {
         each_sample(experiment, trace, &mut |now, samples| {
@@ -49,6 +49,6 @@ fn correlation(experiment: &Experiment, trace: &Trace) -> f64 {
     let together = deviations.pop().expect("there is that of the sum");
     let (sum, squares) = (deviations.iter().sum::<f64>(), deviations.iter().map(|s| s * s).sum::<f64>());
     let pairs = sum * sum - squares;
-    // One window that changes is no pair; what is left of the difference is rounding.
+    // A single window that changes makes no pair. The rest of the difference is rounding.
     if pairs > 1e-9 * squares { ratio(together * together - squares, pairs).clamp(-1.0, 1.0) } else { f64::NAN }
 }

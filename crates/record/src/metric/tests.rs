@@ -113,7 +113,7 @@ fn flows_that_come_by_themselves_are_judged_by_when_they_are_done() {
     let flows = vec![finished(0, Some(9)), finished(2, Some(3)), finished(4, Some(8)), finished(6, None)];
     let trace = Trace { flows, links: vec![LinkRecord::default(); 2], end: at(10), span: (at(2), at(10)), ..Trace::default() };
     let get = |name, scope| value(name, scope, &e, &trace);
-    // Of 1, 4 and never: the second, and the third.
+    // Completion takes 1 s, 4 s and for ever: the median is the second value, the 95th percentile the third.
     assert_eq!(get("completion_p50_s", Scope::Run), 4.0);
     assert!(get("completion_p95_s", Scope::Run).is_nan() && get("slowdown_p99", Scope::Run).is_nan());
     // No propagation, 1 Mb/s, 52 bytes of headers with each 1448 of payload.
@@ -121,7 +121,7 @@ fn flows_that_come_by_themselves_are_judged_by_when_they_are_done() {
     let least = 8.0 * (volume + volume.div_ceil(mss) * 52) as f64 / 1e6;
     assert!((get("slowdown", Scope::Flow(1)) - 1.0 / least).abs() < 1e-12, "{} {least}", get("slowdown", Scope::Flow(1)));
     assert!(get("slowdown", Scope::Flow(3)).is_nan());
-    // Sizes differ: nobody has a share that is due.
+    // Sizes differ, so no flow has a due share.
     for name in ["jain_index", "unfairness", "starved_flows", "ttcp_utilization_bps"] {
         assert!(get(name, Scope::Run).is_nan(), "{name}");
     }
@@ -269,7 +269,7 @@ fn streams() -> (Experiment, Trace) {
     let totals = [[0, 0, 0], [100, 100, 9000], [600, 600, 12_000], [1600, 2600, 15_000], [4600, 4600, 18_000], [4700, 4600, 18_100]];
     let times = [0, 5, 10, 15, 20, 22];
     let mut trace = Trace { end: at(22), ..Trace::default() };
-    // Of two rows in memory, as of a run that has more than memory holds.
+    // Two rows stay in memory, as in a run that has more than memory holds.
     trace.flow_series = with_rows_in_memory(2);
     for (time, bytes) in times.into_iter().zip(totals) {
         for (flow, bytes_arrived) in bytes.into_iter().enumerate() {
@@ -286,7 +286,7 @@ fn streams() -> (Experiment, Trace) {
     (e, trace)
 }
 
-/// Each sample of the flows, with its number.
+/// Calls `with` for each sample of the flows, with its number.
 fn change(trace: &mut Trace, with: &dyn Fn(usize, &mut FlowSample)) {
     let mut rows: Vec<FlowSample> = trace.flow_series.iter().collect();
     rows.iter_mut().enumerate().for_each(|(i, sample)| with(i, sample));
@@ -305,7 +305,7 @@ fn windows_in_phase_and_out_of_phase() {
     assert!((correlation(&in_phase, &e, &mut trace) - 1.0).abs() < 1e-12);
     let out_of_phase = |sample: usize, flow: usize| [1000 + sample, 2000 - sample, 3000][flow] as u64;
     assert!((correlation(&out_of_phase, &e, &mut trace) + 1.0).abs() < 1e-12);
-    // Of 1, 2, 3, 4, 5 and 1, 0, 0, 0, 1 the covariance is 0.
+    // The covariance of 1, 2, 3, 4, 5 and 1, 0, 0, 0, 1 is 0.
     let apart = |sample: usize, flow: usize| [1000 + sample, 2000 + [9, 1, 0, 0, 0, 1][sample], 3000][flow] as u64;
     assert!(correlation(&apart, &e, &mut trace).abs() < 1e-12);
     assert!(correlation(&|_, _| 1000, &e, &mut trace).is_nan(), "no window changes");
@@ -323,7 +323,7 @@ fn a_write_waits_as_long_as_the_buffer_takes_to_empty() {
     assert!((value("write_delay_mean_s", Scope::Flow(1), &e, &trace) - 30.0 * 17.0 / 4500.0).abs() < 1e-12);
     trace.flow_series = Series::default();
     assert!(value("write_delay_mean_s", Scope::Flow(1), &e, &trace).is_nan());
-    // It is of flows that write at a rate of their own alone.
+    // The metric has values only for flows that write at a rate of their own.
     let of = REGISTRY.iter().find(|metric| metric.name == "write_delay_mean_s").unwrap();
     assert_eq!((of.compute)(&e, &trace).len(), 1);
 }
@@ -374,7 +374,7 @@ fn bandwidth_is_fair_to_memory() {
         (value("memory_proportion", Scope::Sender(0), &e, &even), value("memory_proportion", Scope::Sender(9), &e, &even)),
         (1.0, 1.0)
     );
-    // All the same: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
+    // Equal goodputs: a flow of 64 KiB has a tenth of the bandwidth for 64 of 5440 KiB of memory.
     let same = trace([1_000_000; 2]);
     assert!((value("memory_proportion", Scope::Sender(0), &e, &same) - 8.5).abs() < 1e-12);
     assert!((value("memory_proportion", Scope::Sender(5), &e, &same) - 5440.0 / 10_240.0).abs() < 1e-12);
@@ -435,7 +435,7 @@ fn a_bit_costs_cycles() {
     assert!(value("mhz_per_mbps", Scope::Run, &experiment(&vec![Traffic::bulk(); 3]), &trace).is_nan());
 }
 
-/// 10 s at 1 Mbit/s after 2 s of warmup, of which the link is busy for 8: 2,358 cells a second, of 424 us each.
+/// Link of 1 Mbit/s for 10 s after 2 s of warmup, busy for 8 s: 2,358 cells per second, of 424 us each.
 #[test]
 fn the_time_of_a_link_adds_up() {
     let mut e = experiment(&vec![Traffic::bulk(); 3]);
@@ -447,7 +447,7 @@ fn the_time_of_a_link_adds_up() {
     let bulk = |fresh: u64, again: u64| FlowRecord {
         bytes_arrived_in_span: fresh * segment,
         bytes_duplicate_in_span: again * segment,
-        // What a rate is made of, of which one flow has next to nothing.
+        // Inputs of a rate, of which one flow has next to nothing.
         bytes_arrived: fresh * segment,
         segments_sent: 400,
         segments_retransmitted: 240,
@@ -478,7 +478,7 @@ fn the_time_of_a_link_adds_up() {
     assert_eq!(get("starved_flows", Scope::Run), 1.0);
 }
 
-/// What is too short, or empty, has no value; nothing is infinite, and what came by before a short span makes no share over 1.
+/// Metrics of a short or empty span have no value. No value is infinite, and packets that passed before a short span make no share over 1.
 #[test]
 fn nothing_is_infinite() {
     let mut e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
@@ -510,7 +510,7 @@ fn nothing_is_infinite() {
     assert_eq!(impossible(&e, &short), Vec::<String>::new());
     assert_eq!(value("effective_throughput", Scope::Run, &e, &short), 0.5);
     assert_eq!((value("duplicate_share", Scope::Link(0), &e, &short), value("good_share", Scope::Link(0), &e, &short)), (0.5, 0.0));
-    // Nothing arrived: there is no bit to say a price of.
+    // Nothing arrived, so no bit has a cost.
     let silent = Trace { flows: vec![flow(0), flow(0)], ..short.clone() };
     assert!(value("mhz_per_mbps", Scope::Run, &e, &silent).is_nan());
     let empty = trace((at(2), at(2)));

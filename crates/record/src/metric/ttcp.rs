@@ -1,4 +1,4 @@
-//! What the measurement program `ttcp` reports, and the utilization the ANSNET paper estimates from it.
+//! Metrics that the measurement program `ttcp` reports, and the utilization the ANSNET paper estimates from it.
 
 use super::{Bound, Metric, Scope, extremes, ratio};
 use crate::trace::FlowRecord;
@@ -28,7 +28,7 @@ pub const UTILIZATION: Metric = Metric {
     summary: "rate of the slowest ttcp flow times the number of ttcp flows (payload): all data over all time where they are under way together, and an estimate, which may be above the link, where they are not",
     source: "Villamizar and Song 1994, §5.6",
     compute: |experiment, trace| {
-        // Flows that come by themselves are not all under way together.
+        // Flows that start by themselves are not all active together.
         let rates: Vec<f64> = (0..trace.flows.len())
             .filter(|i| !experiment.flows[*i].traffic.is_drawn())
             .filter_map(|i| experiment.flows[i].traffic.volume().map(|volume| rate(volume, [&trace.flows[i]].into_iter())))

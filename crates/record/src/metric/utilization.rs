@@ -1,4 +1,4 @@
-//! How busy links were, measured on the link: what the ANSNET paper wished for.
+//! Utilization of links, measured on the link, as the ANSNET paper wished for.
 
 use super::{Bound, Metric, Scope, extremes, ratio, span_s};
 use crate::trace::Trace;

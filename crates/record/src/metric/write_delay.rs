@@ -1,4 +1,4 @@
-//! How long what an application writes is under way.
+//! Delay of data from the application's write to its acknowledgment.
 
 use super::{Bound, Metric, Scope, each_sample, measured_while, ratio};
 use crate::trace::{FlowSample, Trace};
@@ -19,7 +19,7 @@ pub const MEAN: Metric = Metric {
     },
 };
 
-/// What the samples of a flow come to.
+/// Summary of the samples of a flow.
 #[derive(Clone, Default)]
 struct Seen {
     first: Option<FlowSample>,

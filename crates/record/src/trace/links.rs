@@ -1,4 +1,4 @@
-//! What is written down of a link, the same for every backend.
+//! Records of links, the same for every backend.
 
 use longfat_core::atm::port;
 use longfat_core::link::Link;
@@ -7,7 +7,7 @@ use longfat_core::time::{Duration, Time};
 
 use super::{CellRecord, LinkRecord, LinkSample, QUANTILES};
 
-/// What a link had done by some instant, besides what its counters say.
+/// Totals of a link at some instant, besides its own counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkTotals {
     /// Packets offered to the queue.
@@ -18,20 +18,20 @@ pub struct LinkTotals {
     pub dropped: u64,
     /// Packets that an ACK filter removed; `dropped` has them as well.
     pub filtered: u64,
-    /// How long it has been busy.
+    /// Time for which it has been busy.
     pub busy: Duration,
     /// Integrals over time of packets and bytes queued, in ps.
     pub waited: (u128, u128),
-    /// The quantiles [`QUANTILES`] of what its packets waited, of a bottleneck.
+    /// Quantiles [`QUANTILES`] of the waits of its packets, if it is a bottleneck.
     pub waits: Option<[Duration; 3]>,
-    /// From a switch.
+    /// Cells at its output port, if it comes from a switch.
     pub cells: Option<CellTotals>,
 }
 
 /// Cells at the output port in front of a link, by some instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CellTotals {
-    /// What the port did to them.
+    /// Counts of the port: cells by what it did to them.
     pub count: port::Count,
     /// Cells that have left.
     pub transmitted: u64,
@@ -43,7 +43,7 @@ pub fn mean(span: Duration, from: u128, to: u128) -> f64 {
 }
 
 impl CellRecord {
-    /// Over a run that ended with the totals `end`, and a measured span that began and ended with `from` and `to`.
+    /// Returns the record over a run that ended with the totals `end`, and a measured span that began and ended with `from` and `to`.
     #[must_use]
     pub fn of(end: &CellTotals, from: &CellTotals, to: &CellTotals) -> Self {
         CellRecord {
@@ -56,7 +56,7 @@ impl CellRecord {
 }
 
 impl LinkTotals {
-    /// Of `link`, which has been advanced to `time`.
+    /// Returns the totals of `link`, which has been advanced to `time`.
     #[must_use]
     pub fn of(link: &Link, time: Time) -> Self {
         let count = &link.count;
@@ -74,7 +74,7 @@ impl LinkTotals {
 }
 
 impl LinkSample {
-    /// Of `link`, which is the experiment's link `number` and has been advanced to `time`.
+    /// Returns a sample of `link`, which is the experiment's link `number` and has been advanced to `time`.
     #[must_use]
     pub fn of(number: usize, link: &Link, time: Time) -> Self {
         let count = &link.count;
@@ -91,7 +91,7 @@ impl LinkSample {
 }
 
 impl LinkRecord {
-    /// Of `link`, over a measured span that took `span` and began and ended with these totals. It has no name yet.
+    /// Returns the record of `link`, over a measured span that took `span` and began and ended with these totals. It has no name yet.
     #[must_use]
     pub fn of(link: &Link, span: Duration, from: &LinkTotals, to: &LinkTotals) -> Self {
         let count = &link.count;

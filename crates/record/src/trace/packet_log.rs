@@ -1,11 +1,11 @@
-//! Which packets are recorded, and the rows of them: one code for every backend.
+//! Log of packets: the choice of recorded packets and their rows, in one code for every backend.
 
 use longfat_core::packet::{Segment, flags};
 
 use super::packets::{PacketEvent, PacketKind};
 use longfat_model::{Experiment, Watched};
 
-/// Rows in one piece of memory: what is written down never moves, so that a thread in real time is not stopped to copy all of it.
+/// Rows in one piece of memory. Rows never move once written, so that a thread in real time is not stopped to copy them all.
 const PIECE: usize = 1 << 14;
 
 /// The sequence numbers of one stream, 32 bits on the wire, as offsets from its first byte (RFC 9293 section 3.4). The SYN and the first byte are
@@ -17,12 +17,12 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// Of a stream whose initial sequence number, that of its SYN, is `iss`.
+    /// Returns the offsets of a stream whose SYN has the initial sequence number `iss`.
     #[must_use]
     pub fn from_iss(iss: u32) -> Self {
         Offsets { first_byte: iss.wrapping_add(1), sent: 0 }
     }
-    /// The offset of `seq`: of all that it can be, the nearest to what has been sent so far.
+    /// Returns the offset of `seq`: among all possible ones, the nearest to what has been sent so far.
     #[must_use]
     pub fn of(&self, seq: u32) -> u64 {
         let ahead = seq.wrapping_sub(self.first_byte).wrapping_sub(self.sent as u32) as i32;
@@ -32,43 +32,43 @@ impl Offsets {
     pub fn sent(&mut self, end: u64) {
         self.sent = self.sent.max(end);
     }
-    /// How far it was sent: the next offset.
+    /// Returns the next offset to be sent.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.sent
     }
-    /// The sequence number of its first byte.
+    /// Returns the sequence number of the first byte.
     #[must_use]
     pub fn first_byte(&self) -> u32 {
         self.first_byte
     }
 }
 
-/// Where something happens to a packet.
+/// Place of a packet event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketPlace {
-    /// At the end that sends it.
+    /// At the end that sends the packet.
     Sender,
-    /// At the end that it is for.
+    /// At the end to which the packet is addressed.
     Receiver,
     /// At a link, by its number.
     Link(u32),
 }
 
-/// What happened to packets, of those that an experiment has recorded (`measure.packets`).
+/// Log of packet events, for the packets that the experiment records (`measure.packets`).
 #[derive(Debug)]
 pub struct PacketLog {
     rows: Vec<Vec<PacketEvent>>,
-    /// For each link, for both ends of each flow, and for each flow, whether what happens there is recorded.
+    /// True for each link, for both ends of each flow, and for each flow, if its packets are recorded.
     links: Vec<bool>,
     ends: Vec<[bool; 2]>,
     flows: Vec<bool>,
-    /// The links behind output ports of switches.
+    /// True for each link behind an output port of a switch.
     ports: Vec<bool>,
 }
 
 impl PacketLog {
-    /// Empty; `None` where `experiment` records no packets.
+    /// Returns an empty log; `None` if `experiment` records no packets.
     #[must_use]
     pub fn new(experiment: &Experiment) -> Option<Self> {
         let watched = experiment.measure.packets?;
@@ -89,7 +89,7 @@ impl PacketLog {
         Some(PacketLog { rows: Vec::new(), links: links.collect(), ends: ends.collect(), flows: of.collect(), ports })
     }
 
-    /// Whether what happens at `place` to packets of `flow` is recorded; `is_back`: to those from its receiver to its sender.
+    /// True if events at `place` to packets of `flow` are recorded; `is_back`: to packets from its receiver to its sender.
     #[must_use]
     pub fn watches(&self, flow: u32, is_back: bool, place: PacketPlace) -> bool {
         let flow = flow as usize;
@@ -101,7 +101,7 @@ impl PacketLog {
             }
     }
 
-    /// One more row.
+    /// Adds a row.
     pub fn push(&mut self, row: PacketEvent) {
         if self.rows.last().is_none_or(|rows| rows.len() == PIECE) {
             self.rows.push(Vec::with_capacity(PIECE));
@@ -109,8 +109,8 @@ impl PacketLog {
         self.rows.last_mut().expect("one was just added").push(row);
     }
 
-    /// All rows, in order of time; of one instant by kind and place, and at one queue in the order in which it happened
-    /// there. (Elsewhere it is found out in an order that says nothing: there it is by flow and place in the stream.)
+    /// Returns all rows in order of time, then kind and place. Events of one instant at one queue keep the order in which they happened.
+    /// Elsewhere the order of discovery means nothing: rows are sorted by flow and place in the stream.
     #[must_use]
     pub fn into_rows(self) -> Vec<PacketEvent> {
         let mut rows = Vec::with_capacity(self.rows.iter().map(Vec::len).sum());
@@ -125,7 +125,7 @@ impl PacketLog {
 }
 
 impl PacketKind {
-    /// Where this happens; `link` is where it is known to be.
+    /// Returns the place of this kind of event; `link` is its link, if known.
     #[must_use]
     pub fn place(self, link: Option<u32>) -> PacketPlace {
         match (link, self) {
@@ -158,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the initial sequence number, and however often the 32 bits wrap: what is within 2^31 of what was sent is found again.
+        /// An offset within 2^31 of the data sent is found again, whatever the initial sequence number, and however often the 32 bits wrap.
         #[test]
         fn offsets_are_found_again_when_numbers_wrap(iss: u32, sent in 0_u64..1 << 40, back in 0_u64..1 << 31) {
             let mut offsets = Offsets::from_iss(iss);

@@ -1,32 +1,32 @@
-//! What happened to packets: a row for each thing, at a link or at an end.
+//! Packet events: one row per event at a link or at an end.
 
 use longfat_core::packet::{AccEcnOption, Ecn, flags};
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 use std::sync::LazyLock;
 
-/// Something that happened to a packet. Numbers of the stream are offsets: the SYN and the first byte are both at 0.
+/// Event of a packet. Sequence numbers are offsets of the stream: the SYN and the first byte are both at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PacketEvent {
-    /// When.
+    /// Time of the event.
     pub time: Time,
-    /// What happened.
+    /// Kind of event.
     pub kind: PacketKind,
-    /// Of which flow it is, by its number.
+    /// Flow of the packet, by its number.
     pub flow: u32,
-    /// From the receiver of the flow to its sender.
+    /// True if the packet goes from the receiver of the flow to its sender.
     pub is_back: bool,
-    /// The link; none at the ends.
+    /// Link of the event; none at the ends.
     pub link: Option<u32>,
-    /// Offset of its first byte; of UDP and ping, its number.
+    /// Offset of its first byte; for UDP and ping, its number.
     pub seq: u64,
     /// Next offset expected of the other side's stream.
     pub ack: Option<u64>,
-    /// Payload, in bytes.
+    /// Payload length, in bytes.
     pub len: u32,
-    /// The IP packet, in bytes.
+    /// Size of the IP packet, in bytes.
     pub ip_len: u32,
-    /// TCP's, as on the wire.
+    /// TCP flags, as on the wire.
     pub flags: u16,
     /// The window field, not yet scaled.
     pub window: u16,
@@ -46,19 +46,19 @@ pub struct PacketEvent {
     pub accecn: Option<AccEcnOption>,
 }
 
-/// What happened to a packet, in the order in which it happens to packets of one instant.
+/// Kind of packet event. Kinds are in the order in which they happen to packets of one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PacketKind {
-    /// It came to its end.
+    /// The packet arrived at its end.
     Delivered,
-    /// An end put it into the network.
+    /// An end put the packet into the network.
     #[default]
     Sent,
-    /// It came to the queue of a link.
+    /// The packet came to the queue of a link.
     Queued,
-    /// A queue marked it CE.
+    /// A queue marked the packet CE.
     Marked,
-    /// It is lost.
+    /// The packet is lost.
     Dropped(DropReason),
 }
 
@@ -75,16 +75,16 @@ impl PacketKind {
         (PacketKind::Delivered, "delivered", "it reached the protocol at its other end"),
     ];
 
-    /// Every kind: the others, then a drop for each reason.
+    /// Returns every kind: the others, then a drop for each reason.
     pub fn all() -> impl Iterator<Item = PacketKind> {
         let drops = DropReason::ALL.iter().map(|reason| PacketKind::Dropped(*reason));
         Self::OTHERS.iter().map(|(kind, ..)| *kind).chain(drops)
     }
-    /// Its word in results.
+    /// Returns its word in results.
     pub fn word(self) -> &'static str {
         if let PacketKind::Dropped(reason) = self { reason.event() } else { self.other().1 }
     }
-    /// What happened, in one line.
+    /// Describes the event in one line.
     pub fn summary(self) -> &'static str {
         if let PacketKind::Dropped(reason) = self { reason.summary() } else { self.other().2 }
     }

@@ -19,19 +19,19 @@ pub trait Spill: Send + Sync {
     /// Keeps `cells`; the place from which [`Spill::get`] gives them back.
     ///
     /// # Errors
-    /// Where there is no room.
+    /// An error if there is no room.
     fn put(&self, cells: &[u64]) -> io::Result<Range<u64>>;
 
     /// The cells at `place`, of which there are `count`.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// An error if the store cannot be read.
     fn get(&self, place: &Range<u64>, count: usize) -> io::Result<Vec<u64>>;
 }
 
 /// A row of a series.
 pub trait Sample: Clone + Default + 'static {
-    /// Its columns. Those that are stored say all that is in it.
+    /// Returns its columns. Those that are stored hold everything in it.
     fn columns() -> &'static [Column<Self>];
 }
 
@@ -47,15 +47,15 @@ impl Sample for LinkSample {
     }
 }
 
-/// A table of what was recorded, some rows at a time.
+/// Table of records, some rows at a time.
 pub trait Recorded<R: Clone + 'static> {
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn rows(&self) -> usize;
-    /// How many pieces.
+    /// Returns the number of pieces.
     fn pieces(&self) -> usize;
     /// The rows of piece `i`.
     fn piece(&self, i: usize) -> Cow<'_, [R]>;
-    /// All cells of a column, a piece at a time.
+    /// Passes all cells of a column, one piece at a time.
     fn each_cell(&self, column: &Column<R>, each: &mut dyn FnMut(&[u64])) {
         for i in 0..self.pieces() {
             each(&cells(&self.piece(i), column));
@@ -85,7 +85,7 @@ pub struct Series<R> {
     last: Vec<R>,
     /// Rows before them.
     stretches: Vec<Stretch>,
-    /// So many rows in memory make room for the next.
+    /// Rows in memory at which the oldest make room for the next.
     at_once: usize,
     spill: Option<Arc<dyn Spill>>,
 }
@@ -99,7 +99,7 @@ struct Stretch {
 }
 
 impl<R: Sample> Series<R> {
-    /// Without rows. About 8 MB of them stay in memory, the others go to `spill`; without one, all stay in memory.
+    /// Returns a series without rows. About 8 MB of rows stay in memory, the others go to `spill`; without a `spill`, all stay in memory.
     pub fn with_spill(spill: Option<Arc<dyn Spill>>) -> Self {
         Series { last: Vec::new(), stretches: Vec::new(), at_once: (CELLS / R::columns().len()).max(1), spill }
     }
@@ -107,7 +107,7 @@ impl<R: Sample> Series<R> {
     /// Adds rows.
     ///
     /// # Errors
-    /// Where the spill has no room left: then the series has the rows that it had.
+    /// An error if the spill has no room left. The series then has the rows that it had.
     pub fn extend(&mut self, rows: impl IntoIterator<Item = R>) -> io::Result<()> {
         let mut rows = rows.into_iter().peekable();
         if self.last.len() >= self.at_once && rows.peek().is_some() {
@@ -117,11 +117,11 @@ impl<R: Sample> Series<R> {
         Ok(())
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.stretches.iter().map(|stretch| stretch.rows).sum::<usize>() + self.last.len()
     }
-    /// Whether there are none.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.last.is_empty()
     }
@@ -133,12 +133,12 @@ impl<R: Sample> Series<R> {
     /// The rows, some at a time.
     ///
     /// # Panics
-    /// Where the spill can no longer be read; so do all that read rows.
+    /// The spill can no longer be read. All functions that read rows then panic.
     pub fn chunks(&self) -> impl DoubleEndedIterator<Item = Cow<'_, [R]>> {
         (0..self.pieces()).map(|i| self.piece(i))
     }
 
-    /// Each row.
+    /// Returns each row.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = R> {
         self.chunks().flat_map(Cow::into_owned)
     }

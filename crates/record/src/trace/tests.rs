@@ -1,4 +1,4 @@
-//! What is stored of a trace is all of it.
+//! Tests that a trace survives storage completely.
 
 use super::columns::{self, Column, Form};
 use super::*;
@@ -31,7 +31,7 @@ fn filled<R: Default + 'static>(columns: &[Column<R>], cells: &mut impl Iterator
             &mut row,
             match column.form {
                 Form::Word(words) => cell % words().len() as u64,
-                // What has a value is below the mark of what has none; numbers of flows and links have 32 bits.
+                // Values stay below the mark for no value; numbers of flows and links have 32 bits.
                 Form::Count | Form::Time if ["flow", "link"].contains(&column.name) => cell % 4_000_000_000,
                 Form::CountOrNone if column.name == "link" => cell % 4_000_000_000,
                 _ => cell,

@@ -1,4 +1,4 @@
-//! What is asked, and by which ways: what every warning looks at.
+//! Experiment of a run and the paths of its flows: what every warning looks at.
 
 use longfat_core::link::framing::wire_len;
 use longfat_core::time::Duration;
@@ -17,38 +17,38 @@ pub const LARGEST: u64 = UNSCALED << 14;
 
 /// An experiment, with what warnings ask of it.
 pub struct Asked<'a> {
-    /// What is asked.
+    /// Experiment that is run.
     pub experiment: &'a Experiment,
-    /// How many runs of it there are, which differ in their seeds alone.
+    /// Runs of it, which differ in their seeds alone.
     pub repeats: u64,
     names: OnceCell<Vec<String>>,
     ways: OnceCell<BTreeMap<(usize, usize), Way>>,
 }
 
-/// There and back.
+/// Path there and back.
 pub struct Way {
     /// The links there, in order.
     pub there: Vec<usize>,
     /// The links back.
     pub back: Vec<usize>,
-    /// Of the links there, the one with the least rate, a bottleneck before others.
+    /// Link there with the least rate, a bottleneck before others.
     pub slowest: usize,
-    /// Propagation alone; never zero.
+    /// Propagation delay there and back; never zero.
     pub rtt: Duration,
 }
 
 impl<'a> Asked<'a> {
-    /// Looks at `experiment`, which is run so many times.
+    /// Looks at `experiment`, which is run `repeats` times.
     pub fn new(experiment: &'a Experiment, repeats: u64) -> Self {
         Asked { experiment, repeats, names: OnceCell::new(), ways: OnceCell::new() }
     }
 
-    /// Its one-way links.
+    /// Returns its one-way links.
     pub fn links(&self) -> &'a [Link] {
         &self.experiment.network.links
     }
 
-    /// What flow `i` is called in messages: [`called`].
+    /// Returns the name of flow `i` in messages: [`called`].
     pub fn flow(&self, i: usize) -> &str {
         &self.names.get_or_init(|| called(self.experiment))[i]
     }
@@ -72,12 +72,12 @@ impl<'a> Asked<'a> {
         (!rtt.is_zero()).then_some(Way { there, back, slowest, rtt })
     }
 
-    /// Whether `link`, one way or the other, is a bottleneck's. The two ways of a link stand side by side.
+    /// True if `link`, in either direction, is a bottleneck's. The two directions of a link stand side by side.
     pub fn is_bottleneck(&self, link: usize) -> bool {
         self.links()[link].bottleneck || self.links().get(link ^ 1).is_some_and(|other| other.bottleneck)
     }
 
-    /// Bits of `flow`'s payload that `link` carries in a second, in full packets.
+    /// Returns the payload of `flow` that `link` carries per second, in full packets, in bits.
     pub fn payload_bps(&self, link: usize, flow: &Flow) -> f64 {
         let link = &self.links()[link];
         let (mss, options) = (flow.sender.mss, if flow.sender.timestamps { 12 } else { 0 });
@@ -85,13 +85,13 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What its buffers, and the window field, let be in flight: bytes.
+/// Returns the most bytes that its buffers, and the window field, allow in flight.
 pub fn window(flow: &Flow) -> u64 {
     let field = if flow.sender.window_scale && flow.receiver.window_scale { LARGEST } else { UNSCALED };
     window_sizing::bounds(&flow.sender).0.min(window_sizing::bounds(&flow.receiver).1).min(field)
 }
 
-/// Whether `flow` is of TCP and sends as much as the path takes: for ever, or more than `bytes`.
+/// True if `flow` is of TCP and sends as much as the path takes: for ever, or more than `bytes`.
 pub fn sends_more_than(flow: &Flow, bytes: f64) -> bool {
     let sends = match flow.traffic.rank() {
         Rank::Endless => true,
@@ -101,8 +101,8 @@ pub fn sends_more_than(flow: &Flow, bytes: f64) -> bool {
     sends && flow.traffic.is_tcp() && flow.read_rate.is_none()
 }
 
-/// What each flow is called in messages: `flow forward 2` where its group has several, `flow forward` where it is alone; a name that says
-/// `flow` itself, as those do that nobody has given, stands alone: `flow1`.
+/// Returns the name of each flow in messages: `flow forward 2` where its group has several, `flow forward` where it is alone. A name that
+/// begins with `flow`, as default names do, stands alone: `flow1`.
 pub fn called(experiment: &Experiment) -> Vec<String> {
     let mut members: BTreeMap<&str, usize> = BTreeMap::new();
     experiment.flows.iter().for_each(|flow| *members.entry(&*flow.group).or_default() += 1);

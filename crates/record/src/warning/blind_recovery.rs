@@ -12,7 +12,7 @@ pub const WARNING: Warning = Warning {
     check: Check::After(check),
 };
 
-/// A timeout or two can come of what no recovery sees: a lost tail, or a window of one segment.
+/// One or two timeouts can have a cause that no recovery detects: a lost tail, or a window of one segment.
 const MANY: u64 = 5;
 
 fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {

@@ -1,7 +1,7 @@
-//! What a run or a file should not keep to itself: one file each, one line in [`REGISTRY`].
+//! Warnings about a run or a file: one file each, one line in [`REGISTRY`].
 //!
-//! A warning is computed as a metric is: from the experiment, or from the experiment and the recorded trace. So runs that were there before a
-//! warning have it, too. `docs/warnings.md` says of each what it means and what to do.
+//! Warnings are computed like metrics: from the experiment, or from the experiment and the recorded trace. So runs stored before a warning
+//! existed have it, too. `docs/warnings.md` explains each: what it means and what to do.
 
 mod asked;
 mod below_a_segment;
@@ -36,21 +36,21 @@ use longfat_model::Experiment;
 
 /// One warning.
 pub struct Warning {
-    /// What results and its heading in `docs/warnings.md` call it.
+    /// Name in results, and its heading in `docs/warnings.md`.
     pub name: &'static str,
-    /// When it is given, in one line.
+    /// Condition under which it is given, in one line.
     pub summary: &'static str,
-    /// What to do, in one line.
+    /// Advice in one line.
     pub advice: &'static str,
-    /// Who says that it matters.
+    /// Source that says why it matters.
     pub source: &'static str,
-    /// What it looks at.
+    /// Function that looks for it.
     pub check: Check,
 }
 
-/// When a warning can be known. Each gives a sentence for each thing it found, such as a flow.
+/// Time at which a warning can be known. Each check gives a sentence for each thing it found, such as a flow.
 pub enum Check {
-    /// Before the run, from what is asked.
+    /// Before the run, from the experiment.
     Before(fn(&Asked<'_>) -> Vec<String>),
     /// After the run.
     After(fn(&Asked<'_>, &Trace) -> Vec<String>),
@@ -84,18 +84,18 @@ pub const REGISTRY: &[Warning] = &[
 ];
 by_name!(Warning, "warning");
 
-/// A warning that is given.
+/// Warning that is given.
 #[derive(Clone, Copy)]
 pub struct Given<T> {
-    /// Which.
+    /// Entry of [`REGISTRY`].
     pub warning: &'static Warning,
-    /// What was found: the first of those that differ in numbers alone.
+    /// Message: the first of those that differ in numbers alone.
     pub text: T,
-    /// How many there are like it.
+    /// Messages like it, itself included.
     pub count: usize,
 }
 
-/// What can be told before any of `repeats` runs of `experiment`.
+/// Returns the warnings that can be given before any of `repeats` runs of `experiment`.
 pub fn before(experiment: &Experiment, repeats: u64) -> Vec<Given<String>> {
     let asked = Asked::new(experiment, repeats);
     let found = |warning: &Warning| match warning.check {
@@ -105,7 +105,7 @@ pub fn before(experiment: &Experiment, repeats: u64) -> Vec<Given<String>> {
     REGISTRY.iter().flat_map(|warning| alike(warning, found(warning))).collect()
 }
 
-/// All that is to be told of a run that left `trace`.
+/// Returns all warnings about a run that left `trace`.
 pub fn of(experiment: &Experiment, trace: &Trace) -> Vec<Given<String>> {
     let asked = Asked::new(experiment, 1);
     let found = |warning: &Warning| match warning.check {

@@ -13,8 +13,8 @@ pub const WARNING: Warning = Warning {
     check: Check::Before(check),
 };
 
-/// The flows that have a link as their slowest: which is the first, how many there are, and what they could have of it together, in bits
-/// of payload a second: a window a round trip each.
+/// Flows that have a link as their slowest: the first, their number, and their possible rate together, in bits of payload per second: a
+/// window per round trip each.
 struct Share {
     first: usize,
     flows: usize,
@@ -58,7 +58,7 @@ fn told(asked: &Asked<'_>, link: usize, share: &Share) -> Option<String> {
     ))
 }
 
-/// Bytes on the wire that fill so much time.
+/// Returns the bytes on the wire that fill `seconds`.
 fn held(bps: u64, seconds: f64) -> f64 {
     bps as f64 / 8.0 * seconds
 }

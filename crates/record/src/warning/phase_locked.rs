@@ -21,7 +21,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     if !overflows || chance::has_any_under_way(asked.experiment) {
         return Vec::new();
     }
-    // By what makes senders alike: the least and the greatest rate, and whose it is.
+    // Least and greatest rate with their senders, by what makes senders alike.
     let mut groups: BTreeMap<_, [(f64, usize); 2]> = BTreeMap::new();
     let flows = &asked.experiment.flows;
     let mut next = 0;

@@ -1,4 +1,4 @@
-//! Repeats of what is the same each time.
+//! Repeats of a run without randomness.
 
 use super::{Check, Warning};
 use longfat_model::chance;

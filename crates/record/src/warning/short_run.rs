@@ -18,7 +18,7 @@ pub const WARNING: Warning = Warning {
 const BY_LOSS: &[&str] = &["reno", "cubic", "tahoe", "aimd", "scalable", "highspeed", "htcp", "bic", "hybla", "westwood", "illinois"];
 /// Controls that have no slow start threshold.
 const NO_THRESHOLD: &[&str] = &["bbr", "bbr3"];
-/// Of a window in flight, this is all of it.
+/// Share of a window that counts as all of it in flight.
 const ALL: f64 = 0.9;
 
 fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
@@ -26,7 +26,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     let endless = flows.filter(|(_, (flow, _))| flow.traffic.rank() == Rank::Endless && flow.stop.is_none() && sends_more_than(flow, 0.0));
     let is_marked = trace.links.iter().any(|link| link.marks > 0);
     let told = endless.filter_map(|(i, (flow, record))| {
-        // Who has the path's rate without a loss is not short of time.
+        // A flow at the path's rate without a loss is not short of time.
         if is_held(flow, record) || holds_back(asked, trace, flow) {
             return None;
         }
@@ -45,14 +45,14 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     told.collect()
 }
 
-/// Whether its window, or something other than cwnd, kept the flow from sending more.
+/// True if its window, or something other than cwnd, kept the flow from sending more.
 fn is_held(flow: &Flow, record: &FlowRecord) -> bool {
     let used = record.in_flight_max as f64;
     // Only whole segments are sent into a window.
     used + f64::from(flow.sender.mss) >= ALL * window(flow) as f64 || record.cwnd_end.is_some_and(|cwnd| used < ALL / 2.0 * cwnd as f64)
 }
 
-/// Whether the transmit queue of its host filled, and kept it waiting.
+/// True if the transmit queue of its host filled, and kept the flow waiting.
 fn holds_back(asked: &Asked<'_>, trace: &Trace, flow: &Flow) -> bool {
     let host = asked.experiment.hosts.iter().find(|host| host.node == flow.from);
     let (Some(nic), Some(way)) = (host.and_then(|host| host.nic), asked.way(flow)) else { return false };

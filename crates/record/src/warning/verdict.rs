@@ -1,4 +1,4 @@
-//! Whether a run in real time can be trusted: what was measured of it, and from which values on that matters. A run in virtual time always can.
+//! Verdict on a run in real time: the measured disturbances, and the values from which they matter. A run in virtual time is always valid.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
 use longfat_model::route::Routes;
 
-/// What a run is worth.
+/// Validity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Nothing that was looked at has spoilt it.
+    /// No measured disturbance has spoilt the run.
     Valid,
-    /// Something may have.
+    /// A disturbance may have spoilt the run.
     Suspect,
-    /// Something has: its numbers are not those of the experiment.
+    /// A disturbance has spoilt the run: its numbers are not those of the experiment.
     Invalid,
 }
 
 impl Verdict {
-    /// Its word in results.
+    /// Returns its word in results.
     pub const fn word(self) -> &'static str {
         match self {
             Verdict::Valid => "valid",
@@ -60,26 +60,27 @@ impl Bound {
     }
 }
 
-/// A packet that is late by so much of the shortest round trip; and what is too little to matter however short that is: two looks of the
-/// emulator, 50 us apart.
+/// Lateness of a packet, as a share of the shortest round trip; and the lateness that never matters, however short that is: two looks of
+/// the emulator, 50 us apart.
 const LATE: Bound = Bound { suspect: 0.01, invalid: 0.1 };
 const LATE_LEAST_S: f64 = 100e-6;
-/// What comes at once after the longest stall, of what a droptail queue holds.
+/// Packets that arrive at once after the longest stall, as a share of a droptail queue's capacity.
 const STALL: Bound = Bound { suspect: 0.25, invalid: 1.0 };
-/// Packets lost where nothing should be lost, of all that were handed over.
+/// Packets lost where nothing should be lost, as a share of all handed over.
 const LOST: Bound = Bound { suspect: 0.0, invalid: 1e-4 };
-/// Time for which a thread waited for a core that another had, of the run.
+/// Time for which a thread waited for a core that another had, as a share of the run.
 const WAITED: Bound = Bound { suspect: 0.01, invalid: 0.1 };
-/// A correction of the clock, of the run. Daemons slew it by 500 parts in a million at most (adjtimex(2)); a crystal is within 100.
+/// Correction of the clock, as a share of the run. Daemons slew it by 500 parts in a million at most (adjtimex(2)); a crystal is within
+/// 100.
 const CLOCK: Bound = Bound { suspect: 100e-6, invalid: 1e-3 };
-/// Memory of all TCP of the machine, of that from which on the kernel lets no window grow. It lets them grow again under the least of three values of `tcp_mem`,
-/// by default three quarters of that (tcp(7)).
+/// Memory of all TCP of the machine, as a share of the size above which the kernel lets no window grow. It lets them grow again under the
+/// least of three values of `tcp_mem`, by default three quarters of that (tcp(7)).
 const MEMORY: Bound = Bound { suspect: 0.75, invalid: 1.0 };
 /// Bytes in flight beyond the window, of the window. A receiver's first window has no scale, and is not taken back (RFC 7323 section 2.2).
 const WINDOW: Bound = Bound { suspect: 0.02, invalid: 0.1 };
 const FIRST_WINDOW: u64 = 65_535;
 
-/// What is not as it should be of the run that left `trace`, each with what it makes of the run.
+/// Returns the disturbances of the run that left `trace`, each with its verdict.
 pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)> {
     let Some(real) = &trace.real_time else { return Vec::new() };
     let ms = |time: Time| time.as_secs_f64() * 1e3;

@@ -13,11 +13,12 @@ pub const WARNING: Warning = Warning {
     check: Check::Before(check),
 };
 
-/// So much of what a link carries is as good as all: a window that is one bandwidth-delay product by the rate of payload or of frames.
+/// Share of a link's rate that counts as all: a window that is one bandwidth-delay product by the rate of payload or of frames.
 const ALL: f64 = 0.9;
 
 fn check(asked: &Asked<'_>) -> Vec<String> {
-    // For each link that is some flow's slowest: all its flows, what they can have, and the first whose window the user bounds.
+    // Shares of each link that is some flow's slowest: all its flows, their possible rates, and the first flow whose window the user
+    // bounds.
     let mut shares: BTreeMap<usize, (Option<usize>, usize, f64)> = BTreeMap::new();
     for (i, flow) in asked.experiment.flows.iter().enumerate() {
         let Some(way) = asked.way(flow) else { continue };

@@ -1,4 +1,4 @@
-//! What statements come to.
+//! Evaluation of statements.
 
 use super::parse::DEEPEST;
 use super::{Expr, Kind, Statement};
@@ -15,20 +15,20 @@ pub enum Value {
     List(Vec<Value>),
 }
 
-/// Why evaluation ends early.
+/// Reason for an early end of the evaluation.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stop {
-    /// It does not hold, or makes no sense: why.
+    /// The statement does not hold, or makes no sense: the reason.
     Fail(String),
-    /// What there is no support for.
+    /// The expression needs something that is not supported.
     Unsupported(String),
 }
 
-/// What blocks have assigned so far.
+/// Values that blocks have assigned so far.
 pub type Variables = BTreeMap<String, Value>;
 
-/// Runs one statement; what it prints, if it does. `lookup` knows the names that are not variables: `None` where there is no
-/// such name, `Err` where there is but nothing stands behind it here.
+/// Runs one statement; returns the text that it prints, if any. `lookup` knows the names that are not variables: `None` for an unknown
+/// name, `Err` for a known name without a value here.
 pub fn run(
     statement: &Statement,
     variables: &mut Variables,
@@ -84,7 +84,7 @@ impl Scope<'_> {
             Expr::Name(name) => self.name(name),
             Expr::List(all) => {
                 let all = Value::List(all.iter().map(|e| self.eval(e)).collect::<Result<_, _>>()?);
-                // What a variable holds may be put into a list again and again.
+                // A variable's value may be put into a list again and again.
                 match all.extent() {
                     (depth, _) if depth > DEEPEST => fail(format!("lists are nested more than {DEEPEST} deep")),
                     (_, size) if size > LARGEST => fail(format!("a list holds more than {LARGEST} values")),
@@ -260,7 +260,7 @@ fn call(name: &str, mut arguments: Vec<Value>) -> Result<Value, Stop> {
 }
 
 impl Value {
-    /// How deep lists are nested in it, and how many values it holds with those.
+    /// Returns the depth to which lists are nested in it, and the number of values it holds with those.
     fn extent(&self) -> (usize, usize) {
         let Value::List(all) = self else { return (0, 1) };
         let inner = all.iter().map(Value::extent);
@@ -279,7 +279,7 @@ impl Value {
         }
     }
 
-    /// As an integer or a fraction; a truth value counts as 0 or 1.
+    /// Returns the value as an integer or a fraction; a truth value counts as 0 or 1.
     fn number(&self) -> Option<Value> {
         match self {
             Value::Bool(b) => Some(Value::Int(i128::from(*b))),

@@ -19,7 +19,7 @@ const AUGMENTED: &[(&str, &str)] = &[
     ("|=", "|"),
     ("^=", "^"),
 ];
-/// Binary operators of each level, the loosest first; comparisons and what is looser are handled by name.
+/// Binary operators of each level, the loosest first; comparisons and looser operators are handled by name.
 const LEVELS: &[&[&str]] = &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "/", "%"]];
 const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 /// Statements of Python that are not here.
@@ -101,7 +101,7 @@ impl Parser<'_> {
         let (_, place, start, _) = self.words[self.at];
         let kind = match (self.kind(), self.peek()) {
             (Ok(kind), Word::Newline | Word::End | Word::Symbol(";")) => kind,
-            // Where it cannot go on, this may be Python all the same.
+            // A statement that cannot continue may be Python all the same.
             (_, Word::Symbol(".")) => self.give_up("methods and attributes"),
             (_, Word::Name(name)) if matches!(name.as_str(), "if" | "else" | "for" | "lambda") => {
                 self.give_up("conditions, loops and functions")
@@ -116,7 +116,7 @@ impl Parser<'_> {
         Ok(Statement { place, text: self.text[start..end].trim().to_owned(), kind })
     }
 
-    /// What follows belongs to a statement that is not understood: to the end of the block.
+    /// Skips to the end of the block, since the rest belongs to a statement that is not understood.
     fn give_up(&mut self, what: &str) -> Kind {
         self.at = self.words.len() - 1;
         Kind::Unsupported(format!("{what} in a code block"))
@@ -176,7 +176,7 @@ impl Parser<'_> {
         self.deeper(Self::or)
     }
 
-    /// What `parse` finds, one level deeper.
+    /// Parses with `parse`, one level deeper.
     fn deeper(&mut self, parse: fn(&mut Self) -> Result<Expr, SyntaxError>) -> Result<Expr, SyntaxError> {
         if self.depth == DEEPEST {
             return self.unexpected("less nesting");

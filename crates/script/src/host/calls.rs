@@ -7,21 +7,21 @@ use longfat_core::time::{Duration, Time};
 use longfat_tcp::{Abort, Connection, State};
 use std::collections::BTreeMap;
 
-/// What became of a call.
+/// Outcome of a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Attempt {
     Returns(i64),
     Fails(&'static str),
-    /// Not yet; `Some`: at that time at the latest, try again.
+    /// Not yet done; `Some`: try again at that time at the latest.
     Blocks(Option<Time>),
-    /// What it gave is not what the script says: what was expected, what there is.
+    /// Result differs from the script's: the expected and the actual one.
     Differs(String),
-    /// A mistake of the script.
+    /// Mistake of the script.
     Wrong(String),
     Unsupported(String),
 }
 
-/// How far a call has come that is tried more than once.
+/// Progress of a call that is tried more than once.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Progress {
     pub(super) begun: Option<Time>,
@@ -30,7 +30,7 @@ pub struct Progress {
 
 use Attempt::{Blocks, Fails, Returns, Unsupported, Wrong};
 
-/// A new file descriptor is the one the script says; whatever else it expects is an error then.
+/// Returns the new file descriptor: the one in the script. If the script expects anything else, it expects an error.
 fn new_fd(call: &Call) -> i64 {
     match call.result {
         Expression::Integer(fd) if fd >= 0 => fd,
@@ -286,7 +286,7 @@ impl Host {
         differs.unwrap_or(Returns(ready))
     }
 
-    /// What poll(2) reports of `fd`.
+    /// Returns the events that poll(2) reports for `fd`.
     fn events(&self, fd: i64, asked: &[String]) -> Vec<&'static str> {
         let Some(socket) = self.sockets.get(&fd) else { return vec!["POLLNVAL"] };
         let connection = self.connection().filter(|_| self.owns(fd));

@@ -1,4 +1,4 @@
-//! What Linux's `tcp_info` counts and the endpoint has no use for: kept beside it, from what goes in and out.
+//! Counters of Linux's `tcp_info` that the endpoint does not need. They are kept beside it, from the segments that arrive and leave.
 
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::{Duration, Time};
@@ -6,7 +6,7 @@ use longfat_tcp::Connection;
 
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Counters {
-    /// Segments that came and went (RFC 4898: SegsIn, SegsOut), and of those that came, those with data.
+    /// Segments received and sent (RFC 4898: SegsIn, SegsOut), and received segments with data.
     pub segs_in: u64,
     pub segs_out: u64,
     pub data_segs_in: u64,
@@ -15,10 +15,10 @@ pub struct Counters {
     pub last_data_sent: Option<Time>,
     pub last_data_recv: Option<Time>,
     pub last_ack_recv: Option<Time>,
-    /// How long there was something to send, or to be acknowledged.
+    /// Time with data to send, or to be acknowledged.
     busy: Duration,
     busy_since: Option<Time>,
-    /// As they were when last looked at.
+    /// Timeouts and unacknowledged bytes at the last look.
     timeouts: u64,
     unacked: u64,
 }
@@ -42,7 +42,7 @@ impl Counters {
         }
     }
 
-    /// Something may have happened to `connection`.
+    /// Takes in an event of `connection`, if there was one.
     pub fn follow(&mut self, now: Time, connection: &Connection) {
         let (unacked, _) = connection.unacked();
         let timeouts = connection.stats().timeouts;

@@ -5,7 +5,7 @@ use crate::host::Host;
 use longfat_core::time::{Duration, Time};
 use longfat_tcp::{CaState, State};
 
-/// What Linux shows for "no threshold yet".
+/// Threshold that Linux shows for "no threshold yet".
 const INFINITE_SSTHRESH: i128 = 0x7fff_ffff;
 
 const CONSTANTS: &[(&str, i128)] = &[
@@ -32,7 +32,7 @@ const CONSTANTS: &[(&str, i128)] = &[
     ("TCP_INFINITE_SSTHRESH", INFINITE_SSTHRESH),
 ];
 
-/// What `name` stands for. `None`: there is no such name. `Err`: there is, but the endpoint does not keep that number.
+/// Returns the value of `name`. `None`: the name is unknown. `Err`: it is known, but the endpoint does not keep that number.
 ///
 /// Counts of segments are bytes divided by the mss, rounded up where Linux counts segments and down for windows.
 pub fn lookup(name: &str, host: &Host, now: Time) -> Option<Result<Value, String>> {

@@ -32,7 +32,7 @@ impl Host {
         let unread = connection.unread().min(len - progress.bytes);
         progress.bytes = match unread {
             _ if flag("MSG_PEEK") => connection.unread().min(len),
-            // Who reads nothing opens no window.
+            // A call that reads nothing opens no window.
             0 => progress.bytes,
             _ => progress.bytes + connection.read(unread),
         };

@@ -53,7 +53,7 @@ impl Host {
                     "SO_SNDBUF" => ("send_buffer", Connection::set_send_buffer),
                     _ => ("receive_buffer", Connection::set_receive_buffer),
                 };
-                // socket(7): Linux doubles what is set. All of a send buffer may be payload, half of a receive buffer.
+                // Linux doubles the value that is set (socket(7)). All of a send buffer may be payload, half of a receive buffer.
                 let doubles = name == "SO_SNDBUF" && socket.settings.stack == "linux";
                 let bytes = (n as u64 * if doubles { 2 } else { 1 }).min(1 << 30);
                 socket.settings.setup.set(param, Value::Bytes(bytes));
@@ -68,7 +68,7 @@ impl Host {
                 self.apply(fd, |connection| connection.set_quick_ack(n != 0));
             }
             ("SO_MAX_PACING_RATE" | "TCP_MAX_PACING_RATE", Some(n)) if n >= -1 => {
-                // Bytes a second.
+                // Rate in bytes per second.
                 let rate = (0..NO_BOUND).contains(&n).then(|| Rate::from_bps((n as u64 * 8).max(1)));
                 socket.max_pacing_rate = rate;
                 self.apply(fd, |connection| connection.set_max_pacing_rate(rate));
@@ -189,7 +189,7 @@ impl Host {
             "SO_ACCEPTCONN" => i64::from(socket.role == Role::Listener),
             "TCP_MAXSEG" => match self.connection() {
                 Some(connection) if connection.is_established() => connection.info().mss as i64,
-                // tcp(7): before the handshake, what was set, or the least that every host takes (RFC 9293 §3.7.1).
+                // The value before the handshake (tcp(7)): as set, or the least that every host takes (RFC 9293 §3.7.1).
                 _ => socket.maxseg.map_or(536, i64::from),
             },
             _ => return Attempt::Unsupported(format!("the socket option {name}")),
@@ -229,7 +229,7 @@ impl Host {
         }
     }
 
-    /// A listener that nobody has called yet is made anew.
+    /// Makes a listener without a connection anew.
     fn remake(&mut self, fd: i64) {
         if self.sockets[&fd].role == Role::Listener && self.owns(fd) {
             self.make(fd, true);

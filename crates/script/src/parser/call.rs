@@ -29,7 +29,7 @@ impl Parser {
         Ok(Call { end, name, arguments, result, errno })
     }
 
-    /// What the error is called in words: nobody checks it.
+    /// Skips the words of an error, which are not checked.
     fn note(&mut self) -> Result<(), SyntaxError> {
         while !self.takes(')') {
             match self.peek() {
@@ -98,7 +98,7 @@ impl Parser {
                 self.next();
                 if self.takes('(') { Ok(Expression::Applied(word, self.list(')')?)) } else { Ok(Expression::Word(word)) }
             }
-            // Where a call stores something.
+            // An argument in which a call stores a value.
             Token::Mark('&') => {
                 self.next();
                 self.word("a name after `&`").map(Expression::Word)

@@ -6,7 +6,7 @@ use crate::place::SyntaxError;
 use crate::syntax::{Action, EcnField, Options, Packet};
 use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
 
-/// What can stand between the direction and a packet of TCP: packets in packets, and other protocols.
+/// Protocols between the direction and a TCP packet: packets in packets, and other protocols.
 const OTHERS: &[&str] = &["ipv4", "ipv6", "gre", "mpls", "sctp", "udplite"];
 const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "nop", "eol"];
 
@@ -14,7 +14,7 @@ const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "nop"
 const LONGEST: u64 = 1 << 31;
 
 impl Parser {
-    /// What comes after `<` (inject) or `>`.
+    /// Parses the packet after `<` (inject) or `>`.
     pub(super) fn packet(&mut self, inject: bool) -> Result<Action, SyntaxError> {
         let mut unsupported = None;
         let mut ecn = EcnField::Unsaid;
@@ -117,7 +117,7 @@ impl Parser {
         Ok(found)
     }
 
-    /// The flags, as those of a segment without anything else, and what is odd about them.
+    /// Parses the flags, as those of a segment without anything else; also returns any oddity about them.
     fn flags(&mut self) -> Result<(Segment, Option<String>), SyntaxError> {
         let expected = "flags: letters of SFRPEWA, a digit for the ACE field, `.` for ACK, `-` for none";
         let mut segment = Segment::default();
@@ -177,7 +177,7 @@ impl Parser {
         Ok(len)
     }
 
-    /// After `<`, to `>`. What is not supported is `Err`.
+    /// Parses the options after `<`, to `>`. An unsupported option is `Err`.
     fn options(&mut self, segment: &mut Segment, inject: bool) -> Result<Result<Options, String>, SyntaxError> {
         if *self.peek() == Token::Ellipsis {
             let place = self.place();
@@ -296,7 +296,7 @@ impl Parser {
         Ok(None)
     }
 
-    /// What follows `ECN`: up to three of `e0b N ceb N e1b N`, or the same from `e1b` on (RFC 9768 §3.2.3).
+    /// Parses the fields after `ECN`: up to three of `e0b N ceb N e1b N`, or the same from `e1b` on (RFC 9768 §3.2.3).
     fn counters(&mut self) -> Result<AccEcnOption, SyntaxError> {
         let order = u8::from(matches!(self.peek(), Token::Word(word) if word == "e1b"));
         let mut option = AccEcnOption { order, fields: 0, values: [0; 3] };

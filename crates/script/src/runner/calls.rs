@@ -1,4 +1,4 @@
-//! System calls: what they return, and when.
+//! System calls: their results, and when they return.
 
 use super::{Runner, Step, fail, refused, unsupported};
 use crate::host::{Attempt, Progress};
@@ -12,9 +12,9 @@ pub struct Pending<'a> {
     pub call: &'a Call,
     pub place: Place,
     pub progress: Progress,
-    /// When the script says that it returns.
+    /// Time at which it returns, according to the script.
     pub due: Time,
-    /// When it must be tried again though nothing arrives.
+    /// Time at which it must be tried again even if nothing arrives.
     pub wake: Option<Time>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Runner<'a> {
     pub(super) fn call(&mut self, place: Place, call: &'a Call) -> Step {
         self.finish_call()?;
         let mut progress = Progress::default();
-        // What a call counts from is the time of the event before it, as its own time does; `base` has moved to its start.
+        // A call counts its end from the time of the event before it, as it counts its own time; `base` has moved to its start.
         let due = call.end.map(|end| self.origin.saturating_add(end));
         let attempt = self.host.attempt(self.now, call, &mut progress);
         match (attempt, due) {
@@ -47,7 +47,7 @@ impl<'a> Runner<'a> {
         self.check()
     }
 
-    /// A call that blocks must have returned before the next one, and before the end.
+    /// Completes a call that blocks: it must have returned before the next one, and before the end.
     pub(super) fn finish_call(&mut self) -> Step {
         let Some(latest) = self.pending.as_ref().map(|p| p.due.saturating_add(self.settings.tolerance)) else { return Ok(()) };
         while self.pending.is_some() && self.step(latest) {}
@@ -61,7 +61,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// A call that blocked returns now: whether that is when the script says.
+    /// Checks that a call that blocked returns when the script says: now.
     pub(super) fn on_time(&self, pending: &Pending<'_>) -> Step {
         let early = pending.due.since(self.now) > self.settings.tolerance;
         if early || self.now.since(pending.due) > self.settings.tolerance {
@@ -72,7 +72,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Whether a call gave what the script says.
+/// Compares the result of a call with the script's.
 pub fn judge(place: Place, call: &Call, attempt: Attempt) -> Step {
     let expected = match (&call.result, &call.errno) {
         (Expression::Anything, _) => None,

@@ -44,7 +44,7 @@ impl Runner<'_> {
         self.pass_over(packet);
         let taken = if self.is_for_the_next(packet) { None } else { self.take(packet) };
         let Some((at, sent)) = taken else {
-            // Where another packet is there, time need not go by for this one.
+            // Time need not pass for this packet if another one is there.
             if self.sent.is_empty() {
                 self.now = self.now.max(latest);
             }
@@ -76,13 +76,13 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Whether `sent` is what `packet` says, but for its time.
+    /// True if `sent` is as in `packet`, but for its time.
     fn is(&self, packet: &Packet, sent: &Sent) -> bool {
         differences(packet, &self.shown(sent), self.settings.push == Push::Any).is_empty()
     }
 
-    /// With `--all`, where a later one of the packets that were sent is the expected one: those before it are expected by nothing. One that
-    /// is sent and not meant would else stand beside every expectation after it.
+    /// Reports sent packets that nothing expects, with `--all`, if a later one of the sent packets is the expected one. An unexpected
+    /// packet would otherwise stand beside every expectation after it.
     fn pass_over(&mut self, packet: &Packet) {
         if !self.options.all || self.sent.front().is_none_or(|(_, sent)| self.is(packet, sent) || sent.len < packet.len) {
             return;

@@ -33,23 +33,24 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_workaround_signed_windows",
 ];
 
-/// What came of a shell command.
+/// Outcome of a shell command.
 #[derive(Default, Debug)]
 pub struct Ran {
     pub notes: Vec<String>,
     pub slept: Duration,
 }
 
-/// How deep shell scripts may call each other: a script that calls itself ends here.
+/// Depth to which shell scripts may call each other. A script that calls itself ends here.
 const DEEPEST: u32 = 8;
 
 impl Settings {
-    /// A shell command of a script in `folder`: only those that set sysctls, wait, or call a shell script that does, mean something here.
+    /// Runs a shell command of a script in `folder`. Only commands that set sysctls, wait, or call a shell script that does, mean something
+    /// here.
     pub fn command(&mut self, text: &str, folder: &Path) -> Result<Ran, Refusal> {
         self.command_at(text, folder, 0)
     }
 
-    /// The shell script at `path`, called by a script in `folder`, line by line.
+    /// Runs the shell script at `path`, called by a script in `folder`, line by line.
     pub fn shell_script(&mut self, path: &Path, folder: &Path) -> Result<Ran, Refusal> {
         self.shell_script_at(path, folder, 0)
     }
@@ -90,7 +91,8 @@ impl Settings {
                         notes.extend(self.sysctl(assignment.0, assignment.1)?);
                     }
                 }
-                // The suite's set_sysctls.py writes this file, to put back what it has changed. The settings of one script are gone with it.
+                // The suite's set_sysctls.py writes this file, to restore the settings it has changed. The settings of one script end with
+                // it.
                 name if name.starts_with("sysctl_restore_") => {}
                 name if name.ends_with(".sh") && folder.join(program).exists() => {
                     let called = self.shell_script_at(&folder.join(program), folder, depth)?;
@@ -99,7 +101,7 @@ impl Settings {
                 }
                 "defaults.sh" => notes.push(format!("`{program}` is not there; the defaults of the stack `{}` hold", self.stack)),
                 "tc" => notes.extend(self.queueing_discipline(line)?),
-                // Destination metrics are kept for nobody here.
+                // Destination metrics are kept for no peer here.
                 "ip" if line.contains("tcp_metrics") => {}
                 "true" | "sync" | ":" => {}
                 "sleep" => {
@@ -198,7 +200,7 @@ fn uncommented(line: &str) -> &str {
     line.match_indices('#').find(begins).map_or(line, |(at, _)| &line[..at])
 }
 
-/// The line with the shell's `$((15*1024*1024))` worked out, where that is a product of whole numbers.
+/// Evaluates the shell's `$((15*1024*1024))` in the line, where that is a product of whole numbers.
 fn expanded(line: &str) -> String {
     let Some((before, (inside, after))) = line.split_once("$((").and_then(|(before, rest)| Some((before, rest.split_once("))")?))) else {
         return line.to_owned();
@@ -209,8 +211,8 @@ fn expanded(line: &str) -> String {
     format!("{before}{value}{}", expanded(after))
 }
 
-/// What Linux's documentation says of `tcp_retries2`: a timer that begins at 200 ms and doubles up to 120 s goes off so often, and once
-/// more.
+/// Returns the hypothetical timeout of `tcp_retries2` in Linux's documentation: a timer that begins at 200 ms and doubles up to 120 s
+/// expires `retries` times, and once more.
 fn hypothetical_timeout(retries: u64) -> Duration {
     (0..=retries.min(255))
         .map(|n| Duration::from_millis(200 << n.min(20)).min(Duration::from_secs(120)))

@@ -11,14 +11,14 @@ pub struct Ending {
     unfinished: Option<usize>,
     /// Flows with a volume of which some may not have been sent even once, and the volume.
     unsent: Vec<(usize, u64)>,
-    /// When all stages are to come together.
+    /// Time at which all stages are to meet.
     hold: Option<Time>,
     /// The last volume was delivered since the last call of [`Ending::take_delivery`].
     has_delivered_all: bool,
 }
 
 impl Ending {
-    /// The end of a run with so many volumes, of which those of the flows in `unsent` are sent whole.
+    /// Returns the end of a run with `volumes` volumes; the flows in `unsent` may still have unsent data of theirs.
     pub fn new(volumes: usize, unsent: Vec<(usize, u64)>) -> Self {
         let unfinished = (volumes > 0).then_some(volumes);
         Ending { undelivered: volumes, unfinished, unsent, hold: None, has_delivered_all: false }
@@ -43,13 +43,13 @@ impl Ending {
         self.hold.unwrap_or(Time::MAX)
     }
 
-    /// One more volume is delivered.
+    /// Counts a volume that is delivered.
     pub fn delivered(&mut self) {
         self.undelivered -= 1;
         self.has_delivered_all = self.undelivered == 0;
     }
 
-    /// One more sender of a volume knows that all of it is delivered.
+    /// Counts a sender of a volume that knows that all of it is delivered.
     pub fn acknowledged(&mut self) {
         self.unfinished = self.unfinished.map(|left| left - 1);
     }

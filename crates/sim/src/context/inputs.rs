@@ -17,7 +17,7 @@ pub struct InputId(u32);
 pub struct Input {
     /// The stage it leads to, by its place in the order of a sweep.
     pub to: usize,
-    /// Its number among the inputs of that stage, if that is a host or a port.
+    /// Number among the inputs of that stage, if that is a host or a port.
     pub at: usize,
     /// The link by which packets come; `None` if an endpoint sends them.
     pub from: Option<u32>,
@@ -25,10 +25,9 @@ pub struct Input {
     pub line: Line,
     /// Packets that the stage has taken and that `from` has not counted yet.
     pub delivered: u64,
-    /// The order of what comes at one time: the number of the link by which it comes, or that of the endpoint that sends it, after all
-    /// links.
+    /// Order of arrivals at one time: the number of the link by which they come, or that of the endpoint that sends them, after all links.
     pub rank: u32,
-    /// With random ties, if the rank is that of a link.
+    /// Random tie-break, with random ties, if the rank is that of a link.
     pub tie: Option<Box<Tie>>,
 }
 
@@ -39,8 +38,8 @@ impl Input {
     }
 }
 
-/// Ranks of what comes by one input where ties between links are broken at random. Each instant has a rank of its own, drawn from the
-/// input's own stream: it does not depend on how much is done at once.
+/// Ranks of arrivals by one input where ties between links are broken at random. Each instant has a rank of its own, drawn from the input's
+/// own stream: it does not depend on how much is done at once.
 #[derive(Debug)]
 pub struct Tie {
     rng: Rng,
@@ -54,7 +53,7 @@ impl Tie {
         Tie { rng, instant: Time::MAX, rank: 0 }
     }
 
-    /// The rank of what comes at `instant`, below those of endpoints that wake.
+    /// Returns the rank of arrivals at `instant`, below those of endpoints that wake.
     fn rank(&mut self, instant: Time) -> u32 {
         if instant != self.instant {
             (self.instant, self.rank) = (instant, (self.rng.next_u64() >> 33) as u32);
@@ -74,23 +73,23 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// One more input.
+    /// Adds an input.
     pub fn add(&mut self, input: Input) -> InputId {
         self.all.push(input);
         InputId(self.all.len() as u32 - 1)
     }
 
-    /// All inputs, in order.
+    /// Returns all inputs, in order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Input> {
         self.all.iter_mut()
     }
 
-    /// All inputs with their numbers, in order.
+    /// Returns all inputs with their numbers, in order.
     pub fn iter(&self) -> impl Iterator<Item = (InputId, &Input)> {
         self.all.iter().enumerate().map(|(number, input)| (InputId(number as u32), input))
     }
 
-    /// The packet `id` will come by the input `to` when its stamp says.
+    /// Records that the packet `id` will arrive by the input `to` at the time of its stamp.
     #[inline(always)]
     pub fn put(&mut self, to: InputId, id: PacketId, packets: &mut Packets) {
         let input = &mut self.all[to.0 as usize];
@@ -100,7 +99,7 @@ impl Inputs {
         input.line.push(id, packets);
     }
 
-    /// All packets of `line` will come by the input `to`.
+    /// Appends all packets of `line` to the input `to`.
     #[inline]
     pub fn append(&mut self, to: InputId, line: &mut Line, packets: &mut Packets) {
         let input = &mut self.all[to.0 as usize];
@@ -110,11 +109,11 @@ impl Inputs {
         input.line.append(line, packets);
     }
 
-    /// Puts into the batch what comes up to `until` by the inputs in `waiting`, of which those stay in which more waits. Returns when that
-    /// comes.
+    /// Puts the packets that arrive up to `until` by the inputs in `waiting` into the batch. Inputs with more packets stay in `waiting`.
+    /// Returns the time of the next of those.
     pub fn gather(&mut self, waiting: &mut Vec<InputId>, until: Time, packets: &Packets) -> Time {
         let Inputs { all, batch, .. } = self;
-        // Where time and rank are equal, the first input is first, whichever began to wait first.
+        // The first input goes first where time and rank are equal, whichever began to wait first.
         waiting.sort();
         let mut next = Time::MAX;
         waiting.retain(|of| {

@@ -1,9 +1,9 @@
-//! Putting in order what comes to a stage by several inputs.
+//! Merge of the arrivals at a stage by several inputs, in order.
 
 use longfat_core::packet::PacketId;
 use longfat_core::time::Time;
 
-/// A packet that comes: when, its rank among those of that instant, and itself.
+/// Arrival of a packet: its time, its rank among those of that instant, and the packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub time: Time,
@@ -18,23 +18,23 @@ impl Arrival {
     }
 }
 
-/// Arrivals, input after input. Room that is used again and again.
+/// Arrivals, input after input, in memory that is reused.
 #[derive(Debug, Default)]
 pub struct Batch {
     arrivals: Vec<Arrival>,
     room: Vec<Arrival>,
-    /// Where each bucket starts; in the end, where it ends.
+    /// Start of each bucket; in the end, its end.
     buckets: Vec<u32>,
 }
 
 impl Batch {
-    /// One more arrival, of the same input or of the next one.
+    /// Adds an arrival, of the same input or of the next one.
     #[inline]
     pub fn push(&mut self, arrival: Arrival) {
         self.arrivals.push(arrival);
     }
 
-    /// How many arrivals there are.
+    /// Returns the number of arrivals.
     pub fn len(&self) -> usize {
         self.arrivals.len()
     }

@@ -25,7 +25,7 @@ pub struct Milestones {
     pub gave_up: Option<Time>,
 }
 
-/// Bounds on the events done before somebody can ask to stop. The numbers of a run do not depend on them.
+/// Bounds on the events done before the caller can ask to stop. The numbers of a run do not depend on them.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns {
     /// Events of one sweep, after which no stage begins anything that it need not.
@@ -80,7 +80,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Event count at which the stage that has its turn leaves what is at a later instant for its next.
+    /// Returns the event count at which the stage that has its turn leaves events at a later instant for its next turn.
     pub fn turn_ends(&self) -> u64 {
         self.turns.enough.max(self.steps.saturating_add(self.turns.stage))
     }

@@ -15,22 +15,22 @@ use crate::Error;
 /// The routes of all endpoints. Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
 #[derive(Debug)]
 pub struct RouteTable {
-    /// For each cursor, the link that a packet with this cursor waits for; `None` past the last link of a route.
+    /// Link that a packet with each cursor waits for; `None` past the last link of a route.
     links: Vec<Option<u32>>,
-    /// For each cursor that a packet has when it leaves a link, the input by which it comes to what is next.
+    /// Input by which a packet comes to its next stage, for each cursor that it has when it leaves a link.
     pub hops: Vec<Option<InputId>>,
-    /// For each cursor, the endpoint that sends there.
+    /// Endpoint that sends at each cursor.
     pub origin: Vec<u32>,
-    /// For each endpoint, the cursor its packets start with.
+    /// Cursor with which the packets of each endpoint start.
     pub starts: Vec<u32>,
-    /// For each cursor of a link from a switch, the number of this route among the channels of the output port. Empty in a network
-    /// without switches.
+    /// Number of a route among the channels of the output port, for each cursor of a link from a switch. Empty in a network without
+    /// switches.
     channels: Vec<u32>,
-    /// For each link, how many channels its output port has; 0 where it has none.
+    /// Channels of each link's output port; 0 if it has none.
     pub channels_of: Vec<u32>,
-    /// Links that are taken in place of others, and from when on.
+    /// Links that replace others, and from when on.
     pub moves: Moves,
-    /// Where routes move, the input of a packet by the link from which it comes and the one that it takes.
+    /// Input of a packet by the link from which it comes and the one that it takes, where routes move.
     pub moved: BTreeMap<(u32, u32), InputId>,
 }
 
@@ -96,7 +96,7 @@ impl RouteTable {
         self.links.iter().filter_map(|link| *link)
     }
 
-    /// Each pair of links of which one follows the other on some route.
+    /// Returns each pair of links of which one follows the other on some route.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.links.windows(2).filter_map(|pair| Some((pair[0]?, pair[1]?)))
     }
@@ -111,7 +111,7 @@ impl RouteTable {
         self.moves.at(self.link(packet.route), time)
     }
 
-    /// The input by which a packet that has left a link with this cursor comes to what is next.
+    /// Returns the input by which a packet that has left a link with this cursor comes to its next stage.
     #[inline]
     pub fn hop(&self, cursor: u32) -> InputId {
         self.hops[cursor as usize].expect("a link leads somewhere")
@@ -123,7 +123,7 @@ impl RouteTable {
         next.and_then(|next| self.moved.get(&(from, next)).copied()).unwrap_or_else(|| self.hop(packet.route))
     }
 
-    /// Each pair of links that can follow each other on this route where either moves.
+    /// Returns each pair of links that can follow each other on this route where either moves.
     pub fn moved_pairs(&self, route: &[u32]) -> Vec<(u32, u32)> {
         let all = |pair: &[u32]| [pair[0], pair[1]].map(|link| self.moves.all(link));
         let moving = route.windows(2).map(all).filter(|pair| pair.iter().any(|links| links.len() > 1));

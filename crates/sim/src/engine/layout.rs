@@ -115,7 +115,7 @@ fn name(flows: &[String], number: usize) -> String {
     format!("{} {}", flows[number / 2], if number.is_multiple_of(2) { "sender" } else { "receiver" })
 }
 
-/// For each link those whom its flow control tells to stop: the links that fill its queue.
+/// Returns, for each link, the links that its flow control stops: those that fill its queue.
 fn pauses(experiment: &Experiment, table: &RouteTable, links: &mut [Link]) -> Vec<Vec<Feeder>> {
     let network = &experiment.network;
     let mut all = vec![Vec::new(); links.len()];
@@ -169,7 +169,7 @@ impl Places {
         Places { links: spots(&units.links), endpoints: spots(&units.endpoints), kinds }
     }
 
-    /// Each host that is a stage, and its place.
+    /// Returns each host that is a stage, and its place.
     fn hosts(&self) -> impl Iterator<Item = (usize, usize)> {
         self.kinds.iter().enumerate().filter_map(|(place, kind)| if let Kind::Host(host) = kind { Some((*host, place)) } else { None })
     }
@@ -183,9 +183,9 @@ impl Places {
 /// The inputs, and which of them is whose.
 struct Joined {
     inputs: Inputs,
-    /// For each endpoint that is a stage the input by which packets come, and those of its link, if others send by that as well.
+    /// Input by which packets come to each endpoint that is a stage, and those of its link, if others send by that as well.
     ends: BTreeMap<usize, (InputId, Option<[InputId; 2]>)>,
-    /// For each stage, by its place, its inputs in the order of the links by which packets come.
+    /// Inputs of each stage, by its place, in the order of the links by which packets come.
     to: Vec<Vec<InputId>>,
 }
 
@@ -249,7 +249,7 @@ impl Joined {
         Joined { inputs, ends, to }
     }
 
-    /// For each of so many links the input by which all comes that it carries, if there is one.
+    /// Returns, for each of `links` links, the input that receives all it carries, if there is one.
     fn leads_to(&self, table: &RouteTable, links: usize) -> Vec<Option<InputId>> {
         let mut all = vec![BTreeSet::new(); links];
         for &input in table.hops.iter().flatten() {

@@ -1,10 +1,10 @@
-//! The plan: in which order stages live, how far each may be ahead of the others, and how far all go in a sweep.
+//! Plan of a run: in which order stages advance, how far each may be ahead of the others, and how far all advance per sweep.
 //!
-//! What a stage does at some time reaches the next one no earlier than a known *lag* later: a link's delay and the transmission of a
-//! least packet. So a stage may live, by itself, as far as the stages that feed it have lived plus their lag: that is its *lookahead*.
-//! (Conservative parallel discrete-event simulation: Chandy and Misra 1979, Bryant 1977.) How far that is need not be asked again and
-//! again. It is fixed once: each stage has a *lead*, and in each sweep all of them, in order, live up to the front of the sweep plus their
-//! lead. The front moves by one *period* a sweep. An edge from a stage to one that comes later in the order is satisfied when
+//! An event at a stage reaches the next stage no earlier than a known *lag* later: a link's delay and the transmission of a least packet.
+//! So a stage may advance, by itself, as far as the stages that feed it have advanced plus their lag: its *lookahead*. (Conservative
+//! parallel discrete-event simulation: Chandy and Misra 1979, Bryant 1977.) The lookahead need not be computed again and again. It is fixed
+//! once: each stage has a *lead*, and in each sweep all stages, in order, advance up to the front of the sweep plus their lead. The front
+//! moves by one *period* per sweep. An edge from a stage to one that comes later in the order is satisfied when
 //!
 //! ```text
 //! lead[to] <= lead[from] + lag
@@ -17,55 +17,56 @@
 //! ```
 //!
 //! An edge without a lag never leads back. Sweeps would allow it, but where all live together, one instant at a time, what comes at this
+//! An edge without a lag never leads back. Sweeps would allow it. But where all stages go together, one instant at a time, an event of this
 //! instant would come to a stage that has had its turn.
 //!
-//! That is a system of difference constraints (Bellman 1958, Ford 1956). It has a solution unless the lags around some cycle are less than
-//! its back edges times the period. The plan takes the greatest period that has one.
+//! These are difference constraints (Bellman 1958, Ford 1956). They have a solution unless the lags around some cycle are less than its
+//! back edges times the period. The plan takes the greatest period that has one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use longfat_core::time::Duration;
 
-/// The edges between so many stages: from, to, and the least lag in ps.
+/// Edges between stages: from, to, and the least lag in ps.
 #[derive(Debug, Default)]
 pub struct Graph {
     stages: usize,
     edges: BTreeMap<(usize, usize), u64>,
-    /// Stages beyond which nobody may be by more than so much, in ps.
+    /// Stages that no other stage may be ahead of by more than this, in ps.
     horizons: BTreeMap<usize, u64>,
 }
 
-/// Who lives when, and how far.
+/// Order in which stages advance, and how far.
 #[derive(Debug)]
 pub struct Plan {
     /// Every stage, in the order of a sweep.
     pub order: Vec<usize>,
-    /// For each stage, by its number, how far behind the front it stays: its lead is this, taken negatively.
+    /// Distance of each stage behind the front, by its number: its negative lead.
     pub behind: Vec<Duration>,
-    /// From one sweep to the next.
+    /// Time from one sweep to the next.
     pub period: Duration,
 }
 
 impl Graph {
-    /// So many stages that have nothing to do with each other.
+    /// Returns a graph of `stages` stages without edges.
     pub fn new(stages: usize) -> Self {
         Graph { stages, ..Graph::default() }
     }
 
-    /// What happens at `from` reaches `to` no earlier than `lag` later.
+    /// Adds an edge: an event at `from` reaches `to` no earlier than `lag` later.
     pub fn join(&mut self, from: usize, to: usize, lag: Duration) {
         let least = self.edges.entry((from, to)).or_insert(u64::MAX);
         *least = (*least).min(lag.as_ps());
     }
 
-    /// Nobody may live beyond what `stage` has lived by more than `lag`.
+    /// Bounds all stages: none may be ahead of `stage` by more than `lag`.
     pub fn bound(&mut self, stage: usize, lag: Duration) {
         let least = self.horizons.entry(stage).or_insert(u64::MAX);
         *least = (*least).min(lag.as_ps());
     }
 
-    /// The plan, with a period of at most `longest`.
+    /// Returns the plan, with a period of at most `longest`.
     ///
     /// The first order has back edges of long lags. It is as good as any if the cycle that sets its period has one back edge, since every cycle has
     /// one. If not, another is tried, in which what goes around that cycle is done as it goes.
@@ -74,7 +75,7 @@ impl Graph {
         let mut best = self.with(self.order(|edge| edge.1), longest);
         while let Some(tightest) = best.tightest.filter(|cycle| cycle.backs > 1) {
             let distances = self.distances(tightest.stage);
-            // What an edge has left of its lag where each stage is ahead of the first one by what there is between them at least.
+            // Slack of an edge: its lag minus the difference between its stages' least distances from the first one.
             let slack = |((from, to), lag): Lag| distances[from].saturating_add(lag).saturating_sub(distances[to]);
             let other = self.with(self.order(slack), longest);
             let gain = other.period - best.period;
@@ -92,13 +93,13 @@ impl Graph {
         Plan { order: best.order, behind, period: Duration::from_ps(best.period as u64) }
     }
 
-    /// The greatest period with this order.
+    /// Solves for the greatest period with this order.
     fn with(&self, order: Vec<usize>, longest: i64) -> Solution {
         let mut place = vec![0; self.stages];
         order.iter().enumerate().for_each(|(i, stage)| place[*stage] = i);
         let edge = |((from, to), lag): Lag| Edge { from, to, lag: lag as i64, is_back: place[from] > place[to] };
         let mut edges: Vec<Edge> = self.lags().map(edge).collect();
-        // What bounds all is a stage of its own, the last in the order.
+        // A bound of all stages is a stage of its own, the last in the order.
         let horizon = self.stages;
         edges.extend(self.horizons.iter().map(|(&from, &lag)| Edge { from, to: horizon, lag: lag as i64, is_back: false }));
         if !self.horizons.is_empty() {
@@ -164,12 +165,12 @@ impl Graph {
 /// An edge: from where to where, and its lag in ps, or its weight.
 type Lag = ((usize, usize), u64);
 
-/// What comes of an order.
+/// Solution of the constraints for one order.
 struct Solution {
     order: Vec<usize>,
     leads: Vec<i64>,
     period: i64,
-    /// What keeps the period from being longer.
+    /// Cycle that keeps the period from being longer, if any.
     tightest: Option<Cycle>,
 }
 
@@ -179,11 +180,12 @@ struct Cycle {
     /// One of them.
     stage: usize,
     lag: i64,
-    /// How many of its edges lead back.
+    /// Number of its edges that lead back.
     backs: i64,
 }
 
-/// An order of so many stages in which no edge of a weight below `limit` leads back; of those that could be next, the one with the lowest number is.
+/// Returns an order of `stages` stages in which no edge of a weight below `limit` leads back. Of the possible next stages, the one with the
+/// lowest number is next.
 fn topological(stages: usize, edges: &[Lag], limit: u64) -> Option<Vec<usize>> {
     let mut before = vec![0; stages];
     let mut behind = vec![Vec::new(); stages];
@@ -282,7 +284,7 @@ mod tests {
         let plan = graph(4, &[(0, 1, 0), (1, 2, 300), (2, 3, 0), (3, 0, 500)]).plan(LONGEST);
         assert_eq!(plan.order, [0, 1, 2, 3]);
         assert_eq!(plan.period.as_ps(), 800);
-        // The last link knows what comes to the sender 500 after it has come to the link itself.
+        // The last link knows of packets to the sender 500 after they have come to the link itself.
         assert_eq!(plan.behind.iter().map(|d| d.as_ps()).collect::<Vec<_>>(), [300, 300, 0, 0]);
     }
 

@@ -8,19 +8,19 @@ use crate::due::Due;
 /// The turns of the stages, each by its place in the order of a sweep.
 #[derive(Debug)]
 pub struct Schedule {
-    /// When each stage has something to do, plus its lag behind the front: the front of the first sweep in which it has its turn.
+    /// Time at which each stage has something to do, plus its lag behind the front: the front of the first sweep in which it has its turn.
     due: Due,
-    /// How far behind the front each stage stays.
+    /// Distance of each stage behind the front.
     behind: Vec<Duration>,
     /// From one sweep to the next; zero where all stages go together, one instant after the other, because the run may end at any of them.
     period: Duration,
-    /// How far behind the front the last stage stays.
+    /// Distance of the last stage behind the front.
     spread: Duration,
-    /// No stage has gone beyond it.
+    /// Time beyond which no stage has gone.
     front: Time,
-    /// No stage goes beyond it in this sweep.
+    /// Time beyond which no stage goes in this sweep.
     stop: Time,
-    /// Every stage has gone up to and including it; `None` before the first sweep.
+    /// Time up to and including which every stage has gone; `None` before the first sweep.
     reached: Option<Time>,
 }
 
@@ -51,12 +51,12 @@ impl Schedule {
         self.period == Duration::ZERO
     }
 
-    /// All stages have come to `now`: the next sweep goes on from there.
+    /// Records that all stages have come to `now`, from which the next sweep goes on.
     pub fn meet(&mut self, now: Time) {
         self.front = now;
     }
 
-    /// All stages go together from here on.
+    /// Makes all stages go together from here on.
     pub fn be_single(&mut self) {
         for place in 0..self.behind.len() {
             let due = self.due_at(place);
@@ -70,10 +70,10 @@ impl Schedule {
     pub fn begin(&mut self, stop: Time, is_first: bool) {
         self.stop = stop;
         let next = self.due.first();
-        // A sweep takes it that all stages have gone through the last front, less what they are behind. Before the first sweep no stage has gone
-        // through time zero itself.
+        // A sweep assumes that all stages have gone through the last front, less their distance behind it. Before the first sweep no stage
+        // has gone through time zero itself.
         let unlived = Duration::from_ps(u64::from(is_first));
-        // Nothing at all happens before `next`: skip it.
+        // No event happens before `next`: skip to it.
         self.front = (self.front + self.period.saturating_sub(unlived)).max(next).min(stop.saturating_add(self.spread));
     }
 
@@ -83,13 +83,13 @@ impl Schedule {
         self.due.next(place, self.front)
     }
 
-    /// How far the stage at `place` may go in its turn.
+    /// Returns how far the stage at `place` may go in its turn.
     #[inline]
     pub fn until(&self, place: usize) -> Time {
         Time::from_ps(self.front.as_ps() - self.behind[place].as_ps()).min(self.stop)
     }
 
-    /// When the stage at `place` has something to do.
+    /// Returns the time at which the stage at `place` has something to do.
     #[inline]
     pub fn due_at(&self, place: usize) -> Time {
         let due = self.due.at(place);
@@ -113,7 +113,7 @@ impl Schedule {
         self.front = Time::from_ps(next.as_ps() - 1 + self.behind[place].as_ps());
     }
 
-    /// No stage goes beyond `bound` in this sweep either.
+    /// Bounds this sweep: no stage goes beyond `bound` either.
     #[inline]
     pub fn bound(&mut self, bound: Time) {
         self.stop = self.stop.min(bound);

@@ -28,7 +28,7 @@ pub struct Units {
     pub stages: Vec<Vec<Kind>>,
     /// The unit of each stage.
     of: BTreeMap<Kind, usize>,
-    /// For each link and for each endpoint the stage that it is a part of.
+    /// Stage that each link and each endpoint is a part of.
     pub links: Vec<Kind>,
     pub endpoints: Vec<Kind>,
 }
@@ -69,8 +69,8 @@ impl Units {
             let unit = *classes.entry((first, table.last_to(end))).or_insert(units.stages.len());
             units.stages.resize(units.stages.len().max(unit + 1), Vec::new());
             units.stages[unit].push(kind);
-            // A link that nobody crosses but one endpoint, which sends by it, is a part of that endpoint's stage: what it sends need not wait
-            // for the link to have its turn.
+            // A link that only one endpoint crosses, which sends by it, is a part of that endpoint's stage: its packets need not wait for
+            // the link's turn.
             let is_steady = table.moves.all(first).len() == 1;
             let link = &mut of_link[first as usize];
             if link.is_none() && crossings[first as usize] == 1 && is_steady && table.channels_of[first as usize] == 0 {
@@ -122,8 +122,8 @@ impl Units {
                     graph.join(at, next, lag(from));
                 }
             }
-            // A run with volumes ends at an instant, and nobody may have lived beyond it. It is no earlier than the crossing of the network
-            // after the last byte was sent.
+            // A run with volumes ends at an instant, and no stage may have gone beyond it. It is no earlier than the crossing of the
+            // network after the last byte was sent.
             if endpoint.is_multiple_of(2) && experiment.flows[endpoint / 2].traffic.volume().is_some() {
                 graph.bound(unit, took);
             }

@@ -3,9 +3,9 @@
 //! Packets come to a stage by its [inputs](crate::context::inputs), and a stage takes them in order of time. How far each stage may live before
 //! the next has its turn is in the [plan](super::plan).
 //!
-//! At equal times what is set off by links comes first, in the order of their numbers in the network; then what endpoints do when they
-//! wake, for each flow its sender, then its receiver; then what hosts do. That is the *rank* of an input. With random ties it is drawn for
-//! links.
+//! Events at equal times have an order. Events caused by links come first, in the order of their numbers in the network; then those of
+//! endpoints that wake, for each flow its sender, then its receiver; then those of hosts. This order is the *rank* of an input. With random
+//! ties it is drawn for links.
 
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
@@ -36,11 +36,11 @@ pub enum Pause {
 
 /// A network with its flows, at one instant.
 pub struct World {
-    /// In the order of a sweep.
+    /// Stages in the order of a sweep.
     pub stages: Vec<Stage>,
     pub(super) schedule: Schedule,
     pub context: Context,
-    /// For each link its spot.
+    /// Spot of each link.
     pub(super) spots: Vec<Spot>,
     /// The places of hosts, in the order of the experiment.
     pub(super) hosts: Vec<usize>,
@@ -54,7 +54,7 @@ impl World {
         self.context.now
     }
 
-    /// Lives up to and including `until`, but stops after about so many `steps`.
+    /// Runs up to and including `until`, but stops after about `steps` steps.
     pub fn run(&mut self, until: Time, steps: u64) -> Pause {
         let enough = self.context.steps.saturating_add(steps);
         loop {
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// Nobody lives beyond this time by a sweep, since the run may end there.
+    /// Returns the time beyond which no stage goes in a sweep, since the run may end there.
     fn hold(&mut self) -> Time {
         if self.schedule.is_single() {
             return Time::MAX;
@@ -96,12 +96,12 @@ impl World {
         })
     }
 
-    /// From here on all live together.
+    /// Makes all stages go together from here on.
     pub fn be_single(&mut self) {
         self.schedule.be_single();
     }
 
-    /// Every stage that has something to do has its turn, but nobody lives beyond `stop`.
+    /// Gives every stage that has something to do its turn, up to `stop`.
     fn sweep(&mut self, stop: Time) {
         let steps = self.context.steps;
         self.schedule.begin(stop, steps == 0);
@@ -188,14 +188,14 @@ impl World {
         }
     }
 
-    /// Does what has happened at every queue and port up to now, which every stage has reached.
+    /// Does everything that is due at every queue and port up to now, which every stage has reached.
     pub fn advance_links(&mut self) {
         for i in 0..self.spots.len() {
             let Spot { stage, index } = self.spots[i];
             self.stages[stage].carriers_mut()[index].advance(&mut self.context);
             self.hand_over();
         }
-        // Nothing has yet to come to a port from another.
+        // No packets are still to come to a port from another port.
         for i in 0..self.spots.len() {
             if let Stage::Port(port) = &mut self.stages[self.spots[i].stage] {
                 port.live(self.context.now, &mut self.context);
@@ -229,7 +229,7 @@ impl World {
         &self.stages[stage].carriers()[index].link
     }
 
-    /// Every link, in order.
+    /// Returns every link, in order.
     pub fn links(&self) -> impl ExactSizeIterator<Item = &Link> {
         (0..self.spots.len()).map(|number| self.link(number))
     }
@@ -288,7 +288,7 @@ impl World {
         }
     }
 
-    /// Its line, and its queue: from a switch, in cells.
+    /// Returns the totals of a link and its queue; from a switch, in cells.
     fn link_totals(&self, number: usize) -> LinkTotals {
         let line = LinkTotals::of(self.link(number), self.now());
         let Some(port) = self.port(number) else { return line };
@@ -303,7 +303,7 @@ impl World {
         }
     }
 
-    /// For each link the packets that are on their way by it.
+    /// Returns the packets on their way by each link.
     pub fn on_wires(&self) -> Vec<u64> {
         let mut on_wires: Vec<u64> = self.links().map(Link::keeps).collect();
         for (_, input) in self.context.inputs.iter() {

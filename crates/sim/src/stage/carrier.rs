@@ -10,7 +10,7 @@ use crate::ledger::LinkLog;
 
 /// One link.
 pub struct Carrier {
-    /// Its number in the network.
+    /// Number in the network.
     pub number: u32,
     pub link: Link,
     /// The input by which all comes that it carries; `None` where there are several.
@@ -25,9 +25,9 @@ pub struct Feeder {
     pub link: u32,
     /// The number of the queue among those that may stop that link.
     pub sender: usize,
-    /// A PAUSE frame takes so long to its transmitter: the least frame on the line back.
+    /// Time that a PAUSE frame takes to the link's transmitter: the least frame on the link back.
     pub lag: Duration,
-    /// For how long it stops it.
+    /// Time for which a PAUSE frame stops the link.
     pub time: Duration,
 }
 

@@ -125,7 +125,7 @@ impl Endpoint {
         !self.program.has_begun() && self.milestone == Milestone::Nothing
     }
 
-    /// How much the receiving application would read at once.
+    /// Returns the bytes that the receiving application would read at once.
     pub fn would_read(&self, now: Time) -> u64 {
         self.program.would_read(now)
     }
@@ -163,7 +163,7 @@ impl Endpoint {
         packets.remove(id);
     }
 
-    /// Does what is due now that its time has come: of the application, and of the protocol's timers.
+    /// Does everything due at its wake-up: of the application, and of the protocol's timers.
     pub fn wake(&mut self, context: &mut Context) {
         self.handle_time(context.now);
         self.wake = self.program.alarm();
@@ -172,11 +172,11 @@ impl Endpoint {
         }
     }
 
-    /// Does what is due, but does not say when it wakes next.
+    /// Does everything due, but does not set the next wake-up.
     pub fn handle_time(&mut self, now: Time) {
         if self.program.alarm() <= now {
             if self.program.wait().readable {
-                // It reads once the timers have gone off.
+                // The application reads once the timers have expired.
                 self.program.put_off();
             } else {
                 self.act(now);
@@ -199,7 +199,7 @@ impl Endpoint {
         Some(id)
     }
 
-    /// It sends the packet whose segment is in the vacant slot `id`, which is in the network now.
+    /// Sends the packet whose segment is in the vacant slot `id`, which is in the network now.
     #[inline]
     pub fn enter(&mut self, id: PacketId, ecn: Ecn, context: &mut Context) {
         let Context { now, packets, ledger, .. } = context;
@@ -212,7 +212,7 @@ impl Endpoint {
         packets.keep(id);
     }
 
-    /// It has nothing more to send for now: notes what happened, and sets its timer.
+    /// Ends its turn when it has nothing more to send: notes the events, and sets its timer.
     #[inline]
     pub fn settle(&mut self, context: &mut Context) {
         let now = context.now;
@@ -230,7 +230,7 @@ impl Endpoint {
         self.wake = self.wake.min(self.program.alarm());
     }
 
-    /// The way of what it sends.
+    /// Returns the direction of the packets that it sends.
     #[inline]
     pub const fn way(&self) -> Way {
         if self.number.is_multiple_of(2) { Way::There } else { Way::Back }
@@ -272,7 +272,7 @@ impl Endpoint {
         }
     }
 
-    /// It has given up its connection.
+    /// Handles an endpoint that has given up its connection.
     #[cold]
     fn note_end(&self, context: &mut Context) {
         let flow = &mut context.flows[self.number / 2];

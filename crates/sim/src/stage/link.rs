@@ -1,4 +1,4 @@
-//! Links as stages: what has come goes through the queue in order of time.
+//! Links as stages: packets that have arrived go through the queue in order of time.
 
 use longfat_core::time::Time;
 
@@ -26,7 +26,7 @@ impl LinkStage {
         next.min(self.carrier.link.due())
     }
 
-    /// Takes what comes by the one input in which packets wait. Returns when the next one does.
+    /// Takes packets from the one input in which packets wait. Returns the arrival of the next one.
     fn take_from_one(&mut self, only: InputId, until: Time, context: &mut Context) -> Time {
         let Context { inputs, packets, ledger, .. } = context;
         let input = &mut inputs[only];
@@ -51,7 +51,7 @@ impl LinkStage {
         next
     }
 
-    /// Takes what comes by several inputs. Returns when the next packet does.
+    /// Takes packets from several inputs. Returns the arrival of the next one.
     fn take_from_all(&mut self, until: Time, context: &mut Context) -> Time {
         let Context { inputs, packets, ledger, .. } = context;
         let next = inputs.gather(&mut self.waiting, until, packets);

@@ -28,7 +28,7 @@ pub enum Stage {
     Port(Box<OutputPort>),
     /// An endpoint that shares nothing with others but the link it sends by.
     Endpoint(Box<Alone>),
-    /// A host of which something is said: its endpoints, what they share, and the links they send by.
+    /// Host that the experiment describes: its endpoints, the parts they share, and the links they send by.
     Host(Box<Host>),
     /// The links that lead from a router and share a memory there.
     Router(Box<Router>),
@@ -47,8 +47,8 @@ impl Stage {
         }
     }
 
-    /// `packet` is the first to come by the input `id`, number `at` of the stage's, since nothing waited there. Returns when the stage has
-    /// something to do for it.
+    /// Records that `packet` is the first to arrive by the input `id`, number `at` of the stage's, since nothing waited there. Returns the
+    /// time at which the stage has something to do for it.
     #[inline]
     pub fn expect(&mut self, id: InputId, at: usize, packet: &Packet) -> Time {
         match self {
@@ -69,13 +69,13 @@ impl Stage {
         if let Stage::Host(host) = self { due.min(host.paused(index)) } else { due }
     }
 
-    /// Nobody may live beyond this.
+    /// Returns the time beyond which no stage may go.
     #[inline]
     pub fn bound(&self) -> Time {
         if let Stage::Host(host) = self { host.next_look() } else { Time::MAX }
     }
 
-    /// When an endpoint of the stage first wakes.
+    /// Returns the time at which an endpoint of the stage first wakes.
     pub fn first_wake(&self) -> Time {
         match self {
             Stage::Endpoint(alone) => alone.endpoint.wake,
@@ -84,7 +84,7 @@ impl Stage {
         }
     }
 
-    /// Its links.
+    /// Returns its links.
     pub fn carriers(&self) -> &[Carrier] {
         match self {
             Stage::Link(link) => std::slice::from_ref(&link.carrier),
@@ -95,7 +95,7 @@ impl Stage {
         }
     }
 
-    /// Its links, to be changed.
+    /// Returns its links, to be changed.
     pub fn carriers_mut(&mut self) -> &mut [Carrier] {
         match self {
             Stage::Link(link) => std::slice::from_mut(&mut link.carrier),
@@ -106,7 +106,7 @@ impl Stage {
         }
     }
 
-    /// Its endpoint of this number.
+    /// Returns its endpoint of this number.
     pub fn endpoint(&self, index: usize) -> &Endpoint {
         match self {
             Stage::Endpoint(alone) => &alone.endpoint,
@@ -115,7 +115,7 @@ impl Stage {
         }
     }
 
-    /// Its endpoint of this number, to be changed.
+    /// Returns its endpoint of this number, to be changed.
     pub fn endpoint_mut(&mut self, index: usize) -> &mut Endpoint {
         match self {
             Stage::Endpoint(alone) => &mut alone.endpoint,

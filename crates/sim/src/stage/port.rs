@@ -26,7 +26,7 @@ pub struct OutputPort {
     port: Port,
     /// True if its cells go to another switch.
     is_before_switch: bool,
-    /// Packets that come may wait so long for its turn, where nobody could see anything of them before.
+    /// Time for which packets that arrive may wait for the port's turn, where the wait has no visible effect.
     patience: Duration,
     sources: Vec<CellSource>,
     /// The numbers of the sources of which packets wait.
@@ -46,7 +46,7 @@ pub struct CellSource {
 }
 
 impl CellSource {
-    /// The link `link`, of which packets come by `input`.
+    /// Returns the source `link`, whose packets arrive by `input`.
     pub fn new(input: InputId, link: &longfat_model::Link) -> Self {
         CellSource { input, overhead: link.overhead, cell_time: cell_time(link.rate) }
     }
@@ -55,12 +55,12 @@ impl CellSource {
         aal5::cells(packet.ip_len() + self.overhead)
     }
 
-    /// When the last cell of `packet` comes, whose first one comes when its stamp says.
+    /// Returns the arrival of the last cell of `packet`, whose first cell comes at the time of its stamp.
     fn last_cell_of(&self, packet: &Packet) -> Time {
         packet.stamp + self.cell_time * u64::from(self.cells_of(packet) - 1)
     }
 
-    /// All cells of a packet.
+    /// Returns all cells of a packet.
     #[inline]
     fn whole(&self, id: PacketId, packet: &Packet, channel: u32) -> Run {
         let cells = self.cells_of(packet);
@@ -92,7 +92,7 @@ pub struct CellTotals {
 }
 
 impl CellTotals {
-    /// What a record has of it.
+    /// Returns the totals as a record has them.
     pub fn totals(&self) -> trace::CellTotals {
         trace::CellTotals { count: self.count, transmitted: self.transmitted }
     }
@@ -102,7 +102,7 @@ fn cell_time(rate: Rate) -> Duration {
     rate.transmit_time(aal5::CELL.into())
 }
 
-/// The port in front of the link `link` of `experiment`, with so many channels.
+/// Makes the port in front of the link `link` of `experiment`, with `channels` channels.
 pub fn port(experiment: &Experiment, link: usize, channels: u32) -> Port {
     let Network { nodes, links, .. } = &experiment.network;
     let line = &links[link];
@@ -149,7 +149,7 @@ impl OutputPort {
         self.due(news)
     }
 
-    /// Does what has happened up to `until`. Returns when something next comes of a packet that has not come.
+    /// Does everything up to `until`. Returns the time at which a packet that has not arrived yet next has an effect.
     pub fn live(&mut self, until: Time, context: &mut Context) -> Time {
         let next = self.take_cells(until, context);
         self.port.advance(until);
@@ -157,7 +157,7 @@ impl OutputPort {
         next
     }
 
-    /// A packet is the first to come by the source `at` since nothing waited there. Returns when anything comes of it.
+    /// Records a packet that is the first to arrive by the source `at` since nothing waited there. Returns the time of its first effect.
     pub fn expect(&mut self, at: usize, packet: &Packet) -> Time {
         self.waiting.push(at);
         self.due(self.news_of(&self.sources[at], packet))
@@ -170,7 +170,7 @@ impl OutputPort {
         self.due(news)
     }
 
-    /// Every packet of which some cells are still to come to the output: its route, and whether it is lost already.
+    /// Returns every packet of which some cells are still to come to the output: its route, and true if it is lost already.
     pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         self.port.unfinished()
     }
@@ -192,14 +192,14 @@ impl OutputPort {
         }
     }
 
-    /// When anything can come of a packet whose first cell comes by `source` when its stamp says: before another switch, of that cell;
-    /// else not before its last one is there. Until then the port need not have a turn for it.
+    /// Returns the time at which a packet whose first cell comes by `source` at its stamp can first have an effect: before another switch,
+    /// the time of that cell; else not before its last cell. Until then the port need not have a turn for it.
     #[inline]
     fn news_of(&self, source: &CellSource, packet: &Packet) -> Time {
         self.port.news_at(if self.is_before_switch { packet.stamp } else { source.last_cell_of(packet) })
     }
 
-    /// When the port is to have its turn, where nothing comes of it before `news`: not while what is in the buffer keeps the line busy.
+    /// Returns the time of the port's turn, where nothing happens before `news`: not while the buffer keeps the link busy.
     #[inline]
     fn due(&self, news: Time) -> Time {
         self.port.may_wait(news, self.patience)
@@ -210,7 +210,8 @@ impl OutputPort {
         self.port.arrive(ingress, run);
     }
 
-    /// Takes the packets whose first cells have come by `until`. Returns when something next comes of one that has not.
+    /// Takes the packets whose first cells have arrived by `until`. Returns the time at which a packet that has not arrived yet next has an
+    /// effect.
     fn take_cells(&mut self, until: Time, context: &mut Context) -> Time {
         let Context { inputs, packets, ledger, routes, .. } = context;
         let (mut next, mut place) = (Time::MAX, 0);

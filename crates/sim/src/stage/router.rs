@@ -1,5 +1,5 @@
-//! Routers whose ports share a memory, as stages: what comes to any of the links that lead from one is put in order of time, since what
-//! one queue holds decides at once what another may take.
+//! Routers whose ports share a memory, as stages. Packets to all links that lead from one are put in order of time, since the content of
+//! one queue decides at once how much another may take.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Router {
     pub carriers: Vec<Carrier>,
     /// The inputs in which packets wait.
     pub waiting: Vec<InputId>,
-    /// When something next leaves each queue.
+    /// Time at which a packet next leaves each queue.
     departures: Due,
     memory: Arc<SharedBuffer>,
 }

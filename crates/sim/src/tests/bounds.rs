@@ -1,4 +1,4 @@
-//! No metric says what cannot be, whatever the network: each of the registry has its bounds, and no counter contradicts another.
+//! Tests of bounds: no metric has an impossible value, whatever the network, and no counter contradicts another.
 
 use longfat_core::link::loss;
 use longfat_core::params::Value;

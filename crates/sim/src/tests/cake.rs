@@ -1,4 +1,4 @@
-//! What `cake` does to a whole path: its ACK filter where the way back is narrow, and codepoints that it washes off.
+//! Tests of `cake` on a whole path: its ACK filter on a narrow reverse path, and codepoints that it washes off.
 
 use std::fmt::Write;
 

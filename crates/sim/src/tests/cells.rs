@@ -102,7 +102,7 @@ fn a_ping_takes_its_cells_and_two_slots_a_switch() {
             assert!((rtt_s * 1e6 - rtt_us).abs() < 1e-6, "{switches}: {rtt_s}");
         }
         assert_eq!(flow.packets_delivered, 112);
-        // A turn or two for each link and port, and those of the probes; not one a cell.
+        // Each link and port has a turn or two, and so have the probes; but not one per cell.
         assert!(trace.steps < 112 * (4 * (switches + 1) + 6), "{}", trace.steps);
     }
 }
@@ -180,7 +180,7 @@ duration = "20 s"
     assert_eq!(trace.flows[0].bytes_delivered, 4 << 20);
     let port = cells(&trace, "s-q>");
     assert!(port.total.packets_dropped > 0 && port.total.packets_partial == 0, "{port:?}");
-    // What the line had damaged went through the switch whole: the checksum of TCP finds it.
+    // Packets damaged on the link went through the switch whole: the checksum of TCP finds them.
     let corrupted: u64 = trace
         .links
         .iter()

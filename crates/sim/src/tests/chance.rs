@@ -1,4 +1,4 @@
-//! Where nothing is left to chance, the seed decides nothing.
+//! Tests that the seed decides nothing in an experiment without randomness.
 
 use super::golden::experiments;
 use longfat_experiment::Document;
@@ -9,7 +9,7 @@ use longfat_record::trace::Trace;
 fn two_seeds_give_one_result_where_nothing_is_random() {
     let (mut same, mut random) = (0, 0);
     for (name, text) in experiments() {
-        // What is random in most of them beside what each is about.
+        // Randomness that most experiments have beside the feature each is about.
         let losses = text.replace("kind = \"bernoulli\", probability = 0.003", "kind = \"periodic\", period = \"300 packets\"");
         let text = losses.replace("traffic = { kind = \"web\", size = \"30 kB\", think = \"300 ms\" }", "traffic = \"bulk\"");
         let run = |seed: u64| Document::parse(&format!("seed = {seed}\n{text}"), &name).unwrap().run(0).unwrap().experiment;
@@ -19,7 +19,7 @@ fn two_seeds_give_one_result_where_nothing_is_random() {
         }
         same += 1;
         let [one, other] = [1, 2].map(|seed| crate::run(&run(seed)).unwrap());
-        // A round trip that was measured of what was sent twice goes by the ticks of a clock, and these come at a phase of its own.
+        // Round trips measured on retransmitted data depend on the ticks of a clock, and these have a phase of their own.
         let got = |trace: &Trace| trace.flows.iter().map(|flow| (flow.bytes_delivered, flow.packets_dropped)).collect::<Vec<_>>();
         assert_eq!(got(&one), got(&other), "{name} hangs on the seed");
     }

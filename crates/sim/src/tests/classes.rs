@@ -62,7 +62,7 @@ fn what_nobody_else_wants_a_host_may_borrow() {
     assert!(trace.links.iter().any(|link| link.busy_s > 0.95 * 20.0), "{:?}", trace.links);
 }
 
-/// A route that moves takes what is known of its packets along.
+/// A route that moves keeps the classes of its packets.
 #[test]
 fn a_class_has_its_host_also_by_another_link() {
     let queue = "{ kind = \"prio\", class = [{ host = \"a\" }, {}] }";

@@ -21,7 +21,7 @@ fn control(name: &str, params: &[(&'static str, Value)]) -> TcpConfig {
     TcpConfig { congestion_control: choice, ..tcp("rfc") }
 }
 
-/// So many Mb/s and packets of queue, 40 ms, a flow for each control; the second half of 40 s is measured.
+/// Runs one flow per control over `mbps` Mb/s, a queue of `queue` packets and 40 ms; the second half of 40 s is measured.
 fn run_of(mbps: u64, queue: u64, controls: &[TcpConfig]) -> Trace {
     let mut experiment = Dumbbell {
         pairs: controls.len(),
@@ -44,7 +44,7 @@ fn run_of(mbps: u64, queue: u64, controls: &[TcpConfig]) -> Trace {
     run(&experiment).unwrap()
 }
 
-/// Payload of each flow in the measured half, as a share of what the link can carry (1448 of 1500 bytes are payload).
+/// Returns the payload of each flow in the measured half, as a share of the link's maximum (1448 of 1500 bytes are payload).
 fn shares(trace: &Trace, mbps: u64) -> Vec<f64> {
     let all = mbps as f64 * 1e6 / 8.0 * 20.0 * 1448.0 / 1500.0;
     trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.at_warmup.delivered) as f64 / all).collect()

@@ -1,4 +1,4 @@
-//! Controls that count marks, on a step marker (RFC 8257 §3.1): what they are for is a short queue on a busy link.
+//! Controls that count marks, on a step marker (RFC 8257 §3.1): their aim is a short queue on a busy link.
 
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ fn prague_depends_less_on_the_round_trip() {
     assert!(with < 1.5 && without > 1.7 && without > 1.3 * with, "{with} {without}");
 }
 
-/// Where the other side gives classic feedback only, it behaves as Reno with classic ECN does (RFC 9331 §4.3).
+/// Prague behaves as Reno with classic ECN where the other side gives classic feedback only (RFC 9331 §4.3).
 #[test]
 fn prague_falls_back_where_feedback_is_classic() {
     let mut experiment = short("prague", EcnKind::AccEcn, 10).experiment();

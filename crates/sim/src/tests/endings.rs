@@ -1,4 +1,4 @@
-//! How runs and their flows end, and what is said of those that cannot be, or do not, as they were asked.
+//! Ends of runs and their flows, and messages about experiments that cannot run, or do not run as asked.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn a_flow_that_nothing_answers_is_given_up() {
     let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
     assert_eq!(ends, [at]);
     assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward was given up at 131 s: nothing had answered its SYN"]);
-    // Without the limit it goes on for ever.
+    // A flow without the limit continues for ever.
     let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
     assert_eq!(patient.flows[0].gave_up, None);
     assert!(patient.steps > 2 * trace.steps);
@@ -59,7 +59,7 @@ fn a_flow_that_stops_closes_and_the_run_goes_on() {
     experiment.measure.interval = Some(Duration::from_secs(5));
     let trace = run(&experiment).unwrap();
     assert_eq!(trace.end, Time::from_ps(20_000_000_000_000));
-    // What was in flight when it stopped, a window and a queue, is still delivered; then comes the FIN.
+    // Data in flight when the flow stopped, a window and a queue, is still delivered; then comes the FIN.
     let done = trace.flows[1].delivered_all.unwrap().as_secs_f64();
     assert!((10.0..10.2).contains(&done), "{done}");
     assert_eq!(trace.flows[1].bytes_delivered, trace.flows[1].bytes_sent - trace.flows[1].bytes_retransmitted);
@@ -73,7 +73,7 @@ fn a_flow_that_stops_closes_and_the_run_goes_on() {
 
 #[test]
 fn a_run_can_be_cancelled() {
-    // Also where it stops for a sample every few steps.
+    // The run may also stop for a sample every few steps.
     for interval in [None, Some(Duration::from_micros(100))] {
         let mut experiment = Dumbbell { rate: Rate::from_bps(100_000_000), ..Dumbbell::default() }.experiment();
         experiment.measure.interval = interval;
@@ -130,7 +130,7 @@ fn a_path_that_holds_more_than_a_window_needs_streams() {
             edge_rate: Rate::from_bps(rate),
             rtt: Duration::from_millis(rtt),
             streams,
-            // Nothing is sent: what is asked for is enough to tell.
+            // The experiment alone is enough to tell, so nothing is sent.
             duration: Duration::from_millis(1),
             ..Dumbbell::default()
         };

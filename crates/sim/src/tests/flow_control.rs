@@ -1,4 +1,4 @@
-//! IEEE 802.3x flow control and shaped senders: who is stopped when, and what is no longer lost.
+//! IEEE 802.3x flow control and shaped senders: which senders are stopped, when, and which losses that avoids.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn a_burst_is_stopped_before_the_memory_is_full() {
     let burst = || lambda(Traffic::udpmon(5000, Duration::ZERO, 1028));
     let plain = run(&burst()).unwrap();
     assert!(plain.flows[0].packets_dropped > 1000, "{}", plain.flows[0].packets_dropped);
-    // However short what it says is: it says it again.
+    // A short PAUSE is repeated.
     for quanta in [65_535, 200, 50] {
         let trace = run(&with_pause(burst(), 400_000, quanta)).unwrap();
         assert_eq!((trace.flows[0].packets_dropped, trace.flows[0].packets_delivered), (0, 5000), "{quanta}");
@@ -89,7 +89,7 @@ fn a_shaped_sender_loses_nothing() {
     // 599 Mb/s of frames are 577 of IP.
     assert_eq!(shaped(570_000_000, 0), 0);
     assert!(shaped(700_000_000, 0) > 0);
-    // What goes at once beyond the rate is the bucket's burst, and has to fit into the memory.
+    // The bucket's burst is sent at once, beyond the rate, and has to fit into the memory.
     assert_eq!(shaped(570_000_000, 480_000), 0);
     assert!(shaped(570_000_000, 530_000) > 0);
 }

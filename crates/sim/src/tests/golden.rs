@@ -1,4 +1,4 @@
-//! When results are no longer what they were, `RESULTS_VERSION` must be raised: this test says so.
+//! Golden results: when results change, `RESULTS_VERSION` must be raised, and this test says so.
 //!
 //! It runs a small experiment for each name of each registry and for each word and switch of TCP, hashes what comes out, and compares
 //! that with `golden.txt` beside it. The defaults of experiment files stand there as well, since they decide what a run is that
@@ -159,7 +159,7 @@ const HOSTS: [(&str, &str); 7] = [
     ("shaper", "shape_rate = \"8 Mbit/s\"\nshape_burst = \"6 kB\""),
 ];
 
-/// What a word of TCP cannot do without.
+/// Returns the keys that a word of TCP needs beside it.
 fn beside(name: &str, word: &str) -> &'static str {
     match (name, word) {
         ("sack", _) => "\nrecovery = \"newreno\"",
@@ -220,7 +220,7 @@ fn sample(entry: &str, spec: &ParamSpec) -> String {
     }
 }
 
-/// Links that change: what is said of the bottleneck.
+/// Links that change: keys of the bottleneck.
 const CHANGES: &[(&str, &str)] = &[
     (
         "steps",
@@ -240,7 +240,7 @@ const CHANGES: &[(&str, &str)] = &[
     ("duplicate", "duplicate = 0.01"),
 ];
 
-/// What a run cost, in work and in memory: no result.
+/// Columns of a run's cost, in work and in memory, which are no result.
 const COSTS: [&str; 2] = ["steps", "packets_in_network_max"];
 
 /// Names of the columns that are always hashed: all that are stored, but for what a run cost, and for those that a run without what they count knows nothing of:
@@ -306,7 +306,7 @@ impl Golden {
         Some(Golden { version, columns, lines: lines.collect::<Option<_>>()? })
     }
 
-    /// What is so now, by the columns of `columns`.
+    /// Computes the current values of the columns `columns`.
     fn now(columns: Vec<String>) -> Self {
         let mut lines: BTreeMap<String, String> = defaults().into_iter().map(|(path, value)| (format!("default {path}"), value)).collect();
         for (name, text) in experiments() {

@@ -242,7 +242,7 @@ fn an_overhead_is_even_between_none_and_the_most() {
         held.rtt_min_s - plain.rtt_min_s < 1e-4 && held.rtt_max_s - plain.rtt_min_s > 5.9e-3 && held.rtt_max_s - plain.rtt_min_s <= 6e-3
     );
     assert!((held.rtt_mean_s - plain.rtt_mean_s - 3e-3).abs() < 1e-4, "{}", held.rtt_mean_s);
-    // Of an even distribution, most / sqrt(12).
+    // The standard deviation of a uniform distribution is most / sqrt(12).
     assert!((held.rtt_deviation_s / (6e-3 / 12_f64.sqrt()) - 1.0).abs() < 0.03, "{}", held.rtt_deviation_s);
 }
 

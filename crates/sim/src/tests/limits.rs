@@ -1,4 +1,4 @@
-//! What a sender spent its time waiting for, in runs whose limit is known.
+//! Tests of the time that senders spent waiting for each limit, in runs whose limit is known.
 
 use longfat_core::params::Value;
 use longfat_core::traffic::Traffic;
@@ -9,7 +9,7 @@ use longfat_tcp::{LimitedBy, TcpConfig, congestion};
 use crate::run;
 use longfat_model::dumbbell::{Dumbbell, droptail};
 
-/// The shares of the time from the handshake on, in the order of [`LimitedBy::ALL`], and that of the application.
+/// Returns the shares of the time from the handshake on, in the order of [`LimitedBy::ALL`], and the application's share.
 fn shares(experiment: &Experiment) -> [f64; 6] {
     let trace = run(experiment).unwrap();
     let flow = &trace.flows[0];

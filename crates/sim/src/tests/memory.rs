@@ -26,7 +26,7 @@ fn sized(kind: &str, buffer: u64) -> TcpConfig {
     TcpConfig { window_sizing: window_sizing::choice(kind), send_buffer: buffer, receive_buffer: buffer, ..Dumbbell::default().tcp }
 }
 
-/// The host of all receivers (`at` 1) or senders (0), with so much memory.
+/// Returns the experiment with `bytes` of memory on the host of all receivers (`at` 1) or senders (0).
 fn with_memory(mut experiment: Experiment, at: usize, bytes: u64) -> Experiment {
     let node = if at == 0 { experiment.flows[0].from } else { experiment.flows[0].to };
     experiment.hosts = vec![Host { memory: Some(Memory { bytes, least: None }), ..Host::new(node) }];
@@ -71,7 +71,7 @@ fn promises_beyond_the_memory_end_in_drops() {
     assert!(trace.flows.iter().map(|flow| flow.packets_dropped).sum::<u64>() >= of.drops);
 }
 
-/// The same with right-sizing: no promise that there is no memory for, no packet dropped, and the applications read as fast as they can.
+/// Right-sizing makes no promise that there is no memory for, drops no packet, and the applications read as fast as they can.
 #[test]
 fn right_sizing_promises_what_there_is() {
     let trace = run(&readers("drs")).unwrap();
@@ -116,7 +116,7 @@ fn what_one_leaves_the_others_share() {
     assert_eq!(memory(&trace).drops, 0);
 }
 
-/// Without a bound the results are the same as without a host.
+/// A host with enough memory gives the same results as none.
 #[test]
 fn memory_enough_changes_nothing() {
     for kind in ["static", "drs", "linux"] {

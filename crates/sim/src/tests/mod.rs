@@ -1,4 +1,4 @@
-//! Whole runs: of each part against timelines worked out by hand, and of networks at random.
+//! Whole runs: each part against timelines worked out by hand, and networks at random.
 
 mod aqm;
 mod bounds;
@@ -31,7 +31,7 @@ mod unsteady;
 mod waits;
 mod window_sizing;
 
-/// What a run of `experiment` that left `trace` is warned of: all of it, or of one name.
+/// Returns the warnings about a run of `experiment` that left `trace`: all, or those with one name.
 fn warnings(experiment: &longfat_model::Experiment, trace: &longfat_record::trace::Trace, name: Option<&str>) -> Vec<String> {
     let given = longfat_record::warning::of(experiment, trace).into_iter();
     given.filter(|given| name.is_none_or(|name| given.warning.name == name)).map(|given| given.text).collect()

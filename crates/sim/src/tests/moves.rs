@@ -29,7 +29,7 @@ const THERE: &str = "[[path.move]]\nat = \"2 s\"\nlink = \"short\"\nby = \"long\
 const BACK: &str = "[[path.move]]\nat = \"4 s\"\nlink = \"short\"\nby = \"short\"\n";
 const ROOMY: &str = "kind = \"droptail\", limit = \"1 MiB\"";
 
-/// What the two links have sent, each way.
+/// Returns the packets that the two links have sent, in each direction.
 fn sent(trace: &Trace) -> [u64; 4] {
     ["short>", "short<", "long>", "long<"].map(|name| trace.links.iter().find(|link| link.name == name).unwrap().packets_transmitted)
 }
@@ -41,7 +41,7 @@ fn packets_go_by_when_they_come_to_the_router() {
     let trace = run(&experiment(&format!("{THERE}{BACK}"), ping, ROOMY)).unwrap();
     let [short, answers, long, long_answers] = sent(&trace);
     assert_eq!((long, short), (200, 400), "200 pings of 600");
-    // Those of the last 40 ms on the long link come to the other router from 4 s on, and are answered by the short one.
+    // Pings of the last 40 ms on the long link come to the other router from 4 s on, and are answered over the short one.
     assert_eq!((answers, long_answers), (404, 196));
     let (min, max) = (trace.flows[0].rtt_min_s, trace.flows[0].rtt_max_s);
     assert!((0.010..0.011).contains(&min) && (0.080..0.081).contains(&max), "{min} {max}");

@@ -140,7 +140,7 @@ fn small_queues_hold_back_what_the_interface_cannot_send() {
     let (one, three) = (queue(Some(100_000), 1), queue(Some(100_000), 3));
     assert!((100_000..=100_000 + 45 * 1500).contains(&one), "{one}");
     assert!(three <= 3 * (100_000 + 45 * 1500), "{three}");
-    // Of 1 MiB the thousandth of a second is what counts: at twice the rate in slow start 244 kB, or two bursts.
+    // A limit of 1 MiB does not count, but a thousandth of a second does: at twice the rate in slow start 244 kB, or two bursts.
     let linux = queue(Some(1 << 20), 1);
     assert!(linux < 400_000, "{linux}");
 }

@@ -1,4 +1,4 @@
-//! What is recorded of packets is what happened to them, and recording it changes nothing.
+//! Tests that recorded packet events are those that happened, and that recording changes nothing.
 
 use longfat_core::link::loss;
 use longfat_core::params::Value;
@@ -20,7 +20,8 @@ fn recorded(experiment: &Experiment, watched: Watched) -> Trace {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    /// Each packet that comes back to a sender of TCP has its row, what it finds is what packets before it left, and nothing else changes.
+    /// Each packet that arrives at a TCP sender has its row. The row's state is the one that earlier packets left, and nothing else
+    /// changes.
     #[test]
     fn every_ack_finds_its_sender(seed in any::<u64>()) {
         let experiment = random::experiment(seed);

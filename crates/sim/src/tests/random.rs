@@ -106,7 +106,7 @@ impl Draw {
             };
             experiment.network.nodes.push(Node { name: format!("n{i}"), kind });
         }
-        // Where everything takes the same time, much happens at once.
+        // Equal times everywhere make many events happen at once.
         let regular = self.one_in(3).then(|| (self.of(&[1_u64, 10, 100]), self.of(&[0_u64, 500, 1000, 7000])));
         for i in 1..inner + ends {
             let before = match shape {
@@ -214,7 +214,7 @@ impl Draw {
             return droptail(limit);
         }
         let kind = queue::named(self.of(queue::NAMES));
-        // What a fast network has as its default may be less than a packet on a slow one.
+        // The default limit of a queue for a fast network may be less than a packet on a slow one.
         let has_limit = kind.params.iter().any(|param| param.name == "limit");
         let limit = has_limit.then_some(("limit", Value::Capacity(Capacity::Packets(30))));
         queue::choice(kind.name).with(limit.as_slice())
@@ -255,7 +255,7 @@ impl Draw {
         }
     }
 
-    /// How a processor gets what comes: mostly with nothing in the way.
+    /// Draws the intake of a processor: mostly without obstacles.
     fn intake(&mut self) -> Intake {
         if !self.one_in(2) {
             return Intake::default();

@@ -1,4 +1,4 @@
-//! Whole runs: what comes out, that it is the same each time, and that it adds up.
+//! Whole runs: their results, that these are the same each time, and that they add up.
 
 use std::fmt::Write;
 

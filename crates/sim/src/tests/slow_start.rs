@@ -1,4 +1,4 @@
-//! How slow start ends on a long fat path: by the loss of what it overshot, or by itself.
+//! End of slow start on a long fat path: by the loss of its overshoot, or by itself.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn first_five_seconds(control: &str, slow_start: &'static str, bdps: f64) -> Tra
     run(&experiment).unwrap()
 }
 
-/// What was lost, of each variant in the order of the registry, as a line of `text`.
+/// Returns the packets lost with each variant, in the order of the registry, and adds a line each to `text`.
 fn compare(control: &str, bdps: f64, text: &mut String) -> Vec<u64> {
     let row = |name: &&'static str| {
         let trace = first_five_seconds(control, name, bdps);
@@ -90,9 +90,9 @@ fn slow_start_overshoots_a_short_queue_as_the_kernel_does() {
     }
 }
 
-/// What CUBIC overshoots in the first six seconds, in packets, beside Linux 6.18 on the testbed (three runs each, 1 packet apart). HyStart ends slow
-/// start, and the window then grows by 5 % a round trip until the queue overflows (`growth_before_loss`): with a flat curve nothing is lost in
-/// four of these.
+/// CUBIC's overshoot in the first six seconds, in packets, beside Linux 6.18 on the testbed (three runs each, 1 packet apart). HyStart ends
+/// slow start, and the window then grows by 5 % a round trip until the queue overflows (`growth_before_loss`): with a flat curve nothing is
+/// lost in four of these.
 #[test]
 fn after_hystart_the_queue_overflows_by_as_much_as_the_kernels() {
     let cells = [

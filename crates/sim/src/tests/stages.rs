@@ -14,7 +14,7 @@ use crate::drive;
 use crate::engine::world::World;
 use longfat_model::dumbbell::Dumbbell;
 
-/// In sweeps as the plan has them, or one instant after the other from the start.
+/// Runs in sweeps as planned, or one instant after the other from the start.
 fn run(experiment: &Experiment, is_single: bool) -> Trace {
     let mut world = World::new(experiment).unwrap();
     if is_single {
@@ -23,7 +23,7 @@ fn run(experiment: &Experiment, is_single: bool) -> Trace {
     drive(world, experiment, None, &mut |_| true).unwrap()
 }
 
-/// All of a trace but how many steps it took, and how many packets there seemed to be at once.
+/// Returns all of a trace but its steps, and the packets that seemed to be there at once.
 fn numbers(trace: Trace) -> String {
     format!("{:#?}", Trace { steps: 0, packets_in_network_max: 0, ..trace })
 }
@@ -62,8 +62,8 @@ proptest! {
     }
 }
 
-/// What happens at time zero itself had not been done when the first sweep took it to be: two packets that come to one link at one instant
-/// changed places.
+/// Events at time zero itself had not happened when the first sweep assumed so: two packets that come to one link at one instant changed
+/// places.
 #[test]
 fn the_first_sweep_ends_one_instant_early() {
     let experiment = random::experiment(16_451_960_956_894_710_072).unwrap();
@@ -109,7 +109,7 @@ proptest! {
     }
 }
 
-/// A flow a million times as fast as what it crosses sends many packets in a period: somebody can stop the run all the same.
+/// A flow a million times as fast as the link it crosses sends many packets in a period. The run can be stopped all the same.
 #[test]
 fn a_run_can_be_stopped_however_fast_a_flow_is() {
     let edge_rate = Rate::from_bps(100_000_000_000_000);
@@ -127,7 +127,7 @@ fn a_run_can_be_stopped_however_fast_a_flow_is() {
     }
 }
 
-/// Also in the middle of a run, at any instant.
+/// Stops may also be in the middle of a run, at any instant.
 #[test]
 fn a_look_at_any_time_sees_the_same() {
     for seed in 0..12 {
@@ -162,7 +162,7 @@ fn a_run_with_a_volume_goes_in_sweeps_to_near_its_end() {
     assert_eq!(numbers(single), numbers(sweeps));
 }
 
-/// What a line loses is let go of as the run goes on, not only when somebody looks.
+/// Packets lost on a link are released as the run goes on, not only when the link is looked at.
 #[test]
 fn lost_packets_are_not_kept() {
     let loss = loss::choice("bernoulli").with(&[("probability", Value::Number(0.05))]);

@@ -1,4 +1,4 @@
-//! A run that is stepped is the run in one go; one that is steered does as it is told.
+//! Stepping: a run in steps gives the results of the run in one go, and a steered run obeys.
 
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
@@ -13,7 +13,7 @@ fn small(traffic: Traffic) -> Dumbbell {
     Dumbbell { pairs: 3, traffic, queue: droptail(Capacity::Packets(20)), stagger: Duration::from_millis(100), ..Dumbbell::default() }
 }
 
-/// All of a trace but what it cost: a stop is no event, but may part what is done in one, and packets wait between stages meanwhile.
+/// Returns all of a trace but its cost: a stop is no event, but may part the work of one event, and packets wait between stages meanwhile.
 fn told(trace: &Trace) -> String {
     format!("{:?}", Trace { steps: 0, packets_in_network_max: 0, ..trace.clone() })
 }

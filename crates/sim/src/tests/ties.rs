@@ -82,9 +82,9 @@ fn in_between(departures_last: bool) -> Vec<(u64, u64)> {
     run(&experiment).unwrap().flows.iter().map(|flow| (flow.packets_delivered, flow.packets_dropped)).collect()
 }
 
-/// Where departures come first, the place is free for the packet that comes at that instant, and never for one between: the first
-/// source loses nothing, the second all but what found the queue empty. Where they come last it is the first source that finds the
-/// queue full, once for each packet of the second.
+/// The first source loses nothing where departures come first, since the place is free for the packet that comes at that instant. It is
+/// never free for one between, so the second source loses all but the packets that found the queue empty. Where departures come last, the
+/// first source finds the queue full, once for each packet of the second.
 #[test]
 fn who_finds_the_place_of_a_packet_that_leaves() {
     let [first, second] = in_between(false)[..] else { panic!("two flows") };

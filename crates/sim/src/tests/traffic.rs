@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::run;
 use longfat_model::dumbbell::{Dumbbell, droptail};
 
-/// Transfers of `size` bytes with so many milliseconds between them, on average.
+/// Returns transfers of `size` bytes with `think` milliseconds between them, on average.
 fn web(size: u64, think: u64) -> Traffic {
     Traffic::of("web", &[("size", Value::Bytes(size)), ("shape", Value::Number(1.5)), ("think", ms(think))])
 }
@@ -118,7 +118,7 @@ fn readers_of_the_web_think_and_fetch() {
 
 #[test]
 fn telnet_writes_now_and_then_and_finishes_what_was_typed() {
-    // 20 writes a second of 7 bytes.
+    // The flow writes 7 bytes 20 times per second.
     let traffic = Traffic::of("telnet", &[("interval", ms(50)), ("size", Value::Bytes(7))]);
     let mut experiment = Dumbbell { pairs: 2, traffic, duration: Duration::from_secs(100), ..Dumbbell::default() }.experiment();
     experiment.flows[1].stop = Some(Duration::from_secs(50));
@@ -189,7 +189,7 @@ proptest! {
             flow.traffic = traffic;
         }
         let trace = run(&experiment).unwrap();
-        // As text, in which NaN is equal to NaN.
+        // Text compares NaN as equal to NaN.
         prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
     }
 }

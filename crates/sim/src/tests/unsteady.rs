@@ -15,7 +15,7 @@ fn steps(steps: &[(u64, u64)]) -> Course {
     Course::Steps(Steps { steps: steps.iter().map(step).collect(), repeat: None })
 }
 
-/// Both ways of the bottleneck are so, for 10 s of one flow; sampled every 100 ms.
+/// Runs one flow for 10 s with both directions of the bottleneck unsteady; sampled every 100 ms.
 fn with(unsteady: Unsteady, traffic: Traffic) -> Trace {
     let dumbbell = Dumbbell { rtt: Duration::from_millis(20), queue: droptail(Capacity::Bdp(2.0)), traffic, ..Dumbbell::default() };
     let mut experiment = dumbbell.experiment();

@@ -8,7 +8,7 @@ use longfat_record::trace::{PacketKind, QUANTILES, Trace};
 use crate::run;
 use longfat_model::dumbbell::{Dumbbell, droptail};
 
-/// What each packet of `trace` waited in front of the bottleneck that left it in the measured span, in order of length, in ps: it comes to
+/// Returns the waits, in ps and sorted, of the packets of `trace` that left the bottleneck's queue in the measured span. A packet comes to
 /// the next queue when it has been sent whole and has crossed the link.
 fn waits(experiment: &Experiment, trace: &Trace) -> Vec<u64> {
     let bottleneck = &experiment.network.links[0];

@@ -16,7 +16,7 @@ fn sizing(name: &str, changes: &[(&'static str, Value)]) -> Choice {
     window_sizing::choice(name).with(changes)
 }
 
-/// `control` with a bottleneck queue of so many packets, for 20 s.
+/// Returns `control` with a bottleneck queue of `queue` packets, for 20 s.
 fn path(control: &str, window_sizing: Choice, queue: u64) -> Dumbbell {
     Dumbbell {
         rate: Rate::from_bps(100_000_000),
@@ -45,7 +45,7 @@ fn mean(trace: &Trace, of: fn(&FlowSample) -> u64) -> f64 {
     trace.flow_series.iter().map(|s| of(&s) as f64).sum::<f64>() / trace.flow_series.len() as f64 / 1448.0
 }
 
-/// What each kind delivers and what it takes: for a person to judge. A static window has no bound here.
+/// Table of the goodput of each kind and the memory it takes, for a person to judge. A static window has no bound here.
 #[test]
 fn kinds_side_by_side() {
     let mut table =

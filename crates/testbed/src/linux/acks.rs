@@ -22,16 +22,16 @@ use crate::linux::clock::Clock;
 use crate::linux::frame::{TCP, Tuple};
 use crate::linux::lock::folder;
 
-/// Where the tracer's files are.
+/// Folder of the tracer's files.
 const TRACEFS: &str = "/sys/kernel/tracing";
-/// The instance of the one testbed that can run ([`crate::linux::lock`]).
+/// Instance of the one testbed that can run ([`crate::linux::lock`]).
 const INSTANCE: &str = "instances/longfat";
-/// What a core's buffer holds until it is read, in KiB: half a second of 200,000 ACKs a second.
+/// Size of a core's buffer, in KiB: half a second of 200,000 ACKs per second.
 const BUFFER_KIB: &str = "16384";
-/// How long the reader sleeps when there is nothing.
+/// Time for which the reader sleeps when there is nothing to read.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
 
-/// The tracepoint is on, and somebody reads what it says, until this is finished or dropped.
+/// Probe of senders: the tracepoint is on, and a thread reads its output, until this is finished or dropped.
 #[derive(Debug)]
 pub struct Probe {
     instance: Instance,
@@ -53,7 +53,7 @@ impl Tracefs {
             unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_FS)?;
             mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
             match mount(Some("tracefs"), TRACEFS, Some("tracefs"), MsFlags::empty(), None::<&str>) {
-                // It is there already, as on most machines.
+                // The file system is mounted already, as on most machines.
                 Ok(()) | Err(Errno::EBUSY) => {}
                 Err(other) => return Err(other.into()),
             }
@@ -95,7 +95,7 @@ impl Drop for Instance {
     }
 }
 
-/// That there is an instance.
+/// Returns the file that notes an instance.
 fn note() -> PathBuf {
     folder().join("tracer")
 }
@@ -110,7 +110,7 @@ pub fn remove_left() {
 }
 
 impl Probe {
-    /// From now on.
+    /// Starts to probe.
     ///
     /// # Errors
     /// A kernel without the tracepoint; no right to use it.
@@ -118,7 +118,7 @@ impl Probe {
         let instance = Instance::new()?;
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", BUFFER_KIB)?;
-        // What has data comes to a receiver.
+        // Segments with data come to a receiver.
         instance.set("events/tcp/tcp_probe/filter", "data_len == 0")?;
         let path = instance.0.path(INSTANCE).join("trace_pipe");
         let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(|e| unavailable(&e))?;
@@ -129,8 +129,8 @@ impl Probe {
         Ok(Probe { instance, stop, reader: Some(reader) })
     }
 
-    /// No more: what was said of the flows of `experiment`, whose connections are `tuples` and whose first bytes have the sequence numbers
-    /// `first`, by `clock`.
+    /// Stops, and returns the samples of the flows of `experiment`, whose connections are `tuples` and whose first bytes have the sequence
+    /// numbers `first`, by `clock`.
     ///
     /// # Errors
     /// The buffer ran over.
@@ -176,23 +176,23 @@ impl Drop for Probe {
     }
 }
 
-/// The 64 bits of a sequence number near `before` whose lower half is `low`.
+/// Returns the 64 bits of a sequence number near `before` whose lower half is `low`.
 fn ahead(before: u64, low: u32) -> u64 {
     before.saturating_add_signed(i64::from(low.wrapping_sub(before as u32) as i32))
 }
 
-/// What the tracer has said so far.
+/// Output of the tracer so far.
 #[derive(Debug, Default)]
 struct Heard {
     said: Vec<Said>,
-    /// Whether its buffer has run over.
+    /// True if the tracer's buffer has overflowed.
     has_lost: bool,
-    /// A line of which the end is still to come.
+    /// Start of a line whose end is still to come.
     begun: Vec<u8>,
 }
 
 impl Heard {
-    /// These bytes come next.
+    /// Takes in the next bytes.
     fn take(&mut self, bytes: &[u8]) {
         self.begun.extend_from_slice(bytes);
         let Some(end) = self.begun.iter().rposition(|byte| *byte == b'\n') else { return };
@@ -204,7 +204,7 @@ impl Heard {
     }
 }
 
-/// Everything that is said until `stop`, and then what is left.
+/// Reads all output until `stop`, and then the rest.
 fn read(mut pipe: File, stop: &AtomicBool) -> Heard {
     let (mut heard, mut buffer) = (Heard::default(), vec![0; 1 << 16]);
     loop {

@@ -1,4 +1,4 @@
-//! What the testbed needs of the machine: rights, and what the kernel has.
+//! Requirements of the testbed on the machine: rights, and features of the kernel.
 
 use std::fs;
 
@@ -9,14 +9,14 @@ use crate::linux::{controls, sys};
 const CAPABILITIES: [(u32, &str, &str); 2] =
     [(12, "CAP_NET_ADMIN", "devices, addresses and routes"), (21, "CAP_SYS_ADMIN", "network namespaces")];
 
-/// One thing that was looked at.
+/// Finding about one requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What.
+    /// Requirement that was looked at.
     pub what: String,
-    /// What was found.
+    /// State that was found.
     pub found: String,
-    /// Whether the testbed can do with it.
+    /// True if the testbed can run with it.
     pub is_good: bool,
 }
 
@@ -27,7 +27,7 @@ fn capabilities() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Everything that the testbed needs, each with what there is.
+/// Returns everything that the testbed needs, each with its state.
 pub fn findings() -> Vec<Finding> {
     let has = capabilities();
     let right = |(bit, name, what): (u32, &str, &str)| {
@@ -51,7 +51,7 @@ pub fn findings() -> Vec<Finding> {
     all
 }
 
-/// What the kernel has and what it is: facts that decide nothing, and that results of two machines may differ by.
+/// Returns facts about the kernel and the machine. They decide nothing, and may explain different results of two machines.
 pub fn facts() -> Vec<(String, String)> {
     let read = |path: &str| fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned());
     vec![
@@ -64,19 +64,20 @@ pub fn facts() -> Vec<(String, String)> {
     ]
 }
 
-/// The controls of Linux that this kernel lacks, and of which it gets our program.
+/// Returns the congestion controls of Linux that this kernel lacks, and that our programs replace.
 fn twins() -> String {
     let lacking: Vec<&str> = controls::beside_twins().into_iter().filter(|(_, _, has)| !has).map(|(ours, ..)| ours).collect();
     if lacking.is_empty() { "none".to_owned() } else { lacking.join(" ") }
 }
 
-/// Whether a thread gets one. Without it the emulator waits for its core as everybody does, and the verdict on each run says for how long.
+/// Tells if a thread gets real-time priority. Without it the emulator waits for its core like any thread, and the verdict on each run says
+/// for how long.
 fn real_time() -> String {
     let tried = std::thread::spawn(|| sys::run_in_real_time(1)).join().expect("asking does not panic");
     tried.map_or_else(|why| format!("no ({why}): verdicts tell what that costs"), |()| "yes".to_owned())
 }
 
-/// Whether there is all that is needed.
+/// Checks that all requirements are met.
 pub fn permitted() -> Result<(), Error> {
     let missing: Vec<String> = findings().into_iter().filter(|finding| !finding.is_good).map(|finding| finding.what).collect();
     if missing.is_empty() { Ok(()) } else { Err(Error::NotPermitted { missing }) }

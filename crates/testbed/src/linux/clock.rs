@@ -27,12 +27,12 @@ impl Clock {
         self.at(nanoseconds(ClockId::CLOCK_MONOTONIC))
     }
 
-    /// When `CLOCK_MONOTONIC` says `ns`.
+    /// Returns the time at which `CLOCK_MONOTONIC` is `ns`.
     pub fn at(self, ns: u64) -> Time {
         Time::from_ps(ns.saturating_sub(self.zero_ns) * 1000)
     }
 
-    /// When `time` is, on `CLOCK_MONOTONIC`, in nanoseconds; never early.
+    /// Returns `time` on `CLOCK_MONOTONIC`, in nanoseconds; never early.
     pub fn nanoseconds_at(self, time: Time) -> u64 {
         self.zero_ns.saturating_add(time.as_ps().div_ceil(1000))
     }
@@ -45,7 +45,7 @@ impl Clock {
     }
 }
 
-/// Whether the clock that the run is told by went as the crystal does, which nobody corrects.
+/// Drift of the run's clock against the crystal, which nobody corrects.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift {
     monotonic_ns: u64,
@@ -53,12 +53,12 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// From now on.
+    /// Starts to measure the drift.
     pub fn start() -> Self {
         Drift { monotonic_ns: nanoseconds(ClockId::CLOCK_MONOTONIC), raw_ns: nanoseconds(ClockId::CLOCK_MONOTONIC_RAW) }
     }
 
-    /// By how much the clock has been corrected since, forward or back, in nanoseconds.
+    /// Returns the correction of the clock since then, forward or back, in nanoseconds.
     pub fn corrected_ns(&self) -> u64 {
         let monotonic = nanoseconds(ClockId::CLOCK_MONOTONIC) - self.monotonic_ns;
         let raw = nanoseconds(ClockId::CLOCK_MONOTONIC_RAW) - self.raw_ns;

@@ -1,4 +1,4 @@
-//! Which congestion control a socket gets: the kernel's own where it has one, our twin in BPF where not, or where that is asked for.
+//! Congestion controls of sockets: the kernel's own where it has one, our twin in BPF where not, or where that is asked for.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use longfat_tcp::{TcpConfig, congestion};
 
 use crate::Error;
 
-/// Where the kernel says which controls it has.
+/// File that lists the kernel's congestion controls.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// The controls that a kernel has, and can load.
@@ -30,7 +30,7 @@ impl Default for KernelControls {
 }
 
 impl KernelControls {
-    /// Whether there is one called `name`, as `TCP_CONGESTION` names it: it is there, or its module can be loaded.
+    /// True if the kernel has a control called `name` in `TCP_CONGESTION`: it is there, or its module can be loaded.
     pub fn has(&self, name: &str) -> bool {
         self.lists(name) || (self.load(name) && self.lists(name))
     }
@@ -50,20 +50,20 @@ impl KernelControls {
 /// The control of an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen {
-    /// As `TCP_CONGESTION` names it.
+    /// Name in `TCP_CONGESTION`.
     pub name: &'static str,
-    /// The program to give to the kernel; `None`: the control is the kernel's own.
+    /// Program to load into the kernel; `None`: the control is the kernel's own.
     pub twin: Option<&'static Twin>,
 }
 
 impl Chosen {
-    /// Whose program it is.
+    /// Returns the implementation of the control.
     pub fn from(&self) -> ControlFrom {
         if self.twin.is_some() { ControlFrom::Twin } else { ControlFrom::Kernel }
     }
 }
 
-/// Chooses controls, and remembers what it chose: the kernel is asked once for each.
+/// Chooser of controls, which remembers its choices: the kernel is asked once for each.
 #[derive(Debug, Default)]
 pub struct Chooser {
     kernel: KernelControls,
@@ -201,7 +201,7 @@ mod tests {
     fn chosen(machine: &Machine, control: &'static str, twin: bool) -> Result<(&'static str, ControlFrom), String> {
         let mut chooser = Chooser::new(machine.controls());
         let found = chooser.choose(&tcp(control, twin)).map_err(|error| error.to_string())?;
-        // The kernel is given what it has not, and nothing else.
+        // The kernel gets only controls that it lacks.
         assert_eq!(chooser.given().len(), usize::from(found.from() == ControlFrom::Twin));
         Ok((found.name, found.from()))
     }

@@ -17,11 +17,11 @@ const LABEL: usize = 5;
 /// An end.
 #[derive(Debug)]
 pub struct DatagramEnd {
-    /// What it sends, and what becomes of what comes.
+    /// Source of the packets that it sends, and sink of those that arrive.
     pub datagrams: Box<dyn Datagrams>,
-    /// Connected to the other end.
+    /// Socket connected to the other end.
     pub socket: socket2::Socket,
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrived: u64,
     /// Packets that the kernel did not take.
     pub refused: u64,
@@ -29,7 +29,7 @@ pub struct DatagramEnd {
 }
 
 impl DatagramEnd {
-    /// From `local` to `peer`, in the namespace of this thread.
+    /// Makes an end from `local` to `peer`, in the namespace of this thread.
     pub fn new(datagrams: Box<dyn Datagrams>, local: SocketAddrV4, peer: SocketAddrV4) -> Result<Self, Error> {
         let made = || -> io::Result<socket2::Socket> {
             let socket = socket2::Socket::new(Domain::IPV4, Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
@@ -44,7 +44,7 @@ impl DatagramEnd {
         Ok(DatagramEnd { datagrams, socket, arrived: 0, refused: 0, buffer: vec![0; 1 << 16] })
     }
 
-    /// Takes what has come, and sends what is due.
+    /// Takes the packets that have arrived, and sends those that are due.
     pub fn attend(&mut self, now: Time) {
         while let Ok(len) = io::Read::read(&mut &self.socket, &mut self.buffer) {
             self.arrived += 1;

@@ -1,4 +1,4 @@
-//! The thread between the hosts: it reads what they send, and hands over what has come to them when its time has come.
+//! Emulator: the thread between the hosts. It reads the packets that they send, and hands over packets that are due.
 //!
 //! It has a core and a real-time priority of its own, and sleeps between looks: a thread that spins is stopped by the kernel for 50 ms of
 //! each second (`sched_rt_runtime_us`).
@@ -26,41 +26,41 @@ pub const IN_MEMORY: &str = "memory has room for the series";
 /// Packets taken from one host before the others have their turn.
 const BATCH: usize = 64;
 
-/// What the threads of a run tell each other.
+/// State that the threads of a run share.
 #[derive(Debug)]
 pub struct Shared {
-    /// When the run ends, in picoseconds; moved forward when its volumes are done.
+    /// End of the run, in picoseconds; moved forward when its volumes are done.
     end: AtomicU64,
     crossings: AtomicU64,
 }
 
 impl Shared {
-    /// A run that ends at `end` at the latest.
+    /// Returns the state of a run that ends at `end` at the latest.
     pub fn new(end: Time) -> Self {
         Shared { end: AtomicU64::new(end.as_ps()), crossings: AtomicU64::new(0) }
     }
-    /// When the run ends.
+    /// Returns the end of the run.
     pub fn end(&self) -> Time {
         Time::from_ps(self.end.load(Ordering::Relaxed))
     }
-    /// The run ends at `time`, unless it ends before.
+    /// Ends the run at `time`, unless it ends before.
     pub fn end_by(&self, time: Time) {
         self.end.fetch_min(time.as_ps(), Ordering::Relaxed);
     }
-    /// Links crossed so far, by all packets.
+    /// Returns the link crossings so far, by all packets.
     pub fn crossings(&self) -> u64 {
         self.crossings.load(Ordering::Relaxed)
     }
 }
 
-/// How exact the emulator was.
+/// Exactness of the emulator.
 #[derive(Debug, Default)]
 pub struct Exactness {
-    /// How much later than its time each packet was handed over, and the greatest of these.
+    /// Lateness of each packet when handed over.
     pub late: Quantiles,
-    /// The greatest.
+    /// Greatest lateness.
     pub late_max: Duration,
-    /// Of each packet, how long before it was read the emulator had last looked: it came to its first link by up to so much late.
+    /// Time since the emulator's last look at which each packet was read: it came to its first link at most this much late.
     pub unseen: Quantiles,
     /// Packets handed over.
     pub handed_over: u64,
@@ -68,29 +68,29 @@ pub struct Exactness {
     pub refused: u64,
 }
 
-/// Everything the thread has.
+/// Emulator thread: everything that it has.
 pub struct Emulator {
     /// Links and queues.
     pub network: Network,
     /// A device for each host.
     pub devices: Vec<File>,
-    /// The time.
+    /// Clock of the run.
     pub clock: Clock,
-    /// What is written down of links.
+    /// Recorder of links.
     pub recorder: Recorder,
-    /// What is run.
+    /// Experiment that is run.
     pub experiment: Experiment,
-    /// What it says of itself.
+    /// Exactness so far.
     pub exactness: Exactness,
 }
 
-/// What the thread leaves.
+/// Results of the emulator's thread.
 pub struct Emulated {
     /// Links and queues.
     pub network: Network,
-    /// Records and samples of links, and of each flow what it lost on them.
+    /// Records and samples of links, and the losses of each flow on them.
     pub trace: Trace,
-    /// How exact it was.
+    /// Exactness of the emulator.
     pub exactness: Exactness,
 }
 
@@ -150,7 +150,7 @@ impl Emulator {
         more
     }
 
-    /// Hands over what has come to its host.
+    /// Hands over packets that have arrived to their hosts.
     fn hand_over(&mut self) {
         for at in 0..self.network.ready.len() {
             let delivery = self.network.ready[at];

@@ -1,4 +1,4 @@
-//! What could spoil a run, read from the kernel before it and after.
+//! Facts that could spoil a run, read from the kernel before and after it.
 
 use std::fs;
 
@@ -9,10 +9,10 @@ use crate::Error;
 use crate::linux::clock::Drift;
 use crate::linux::namespace::Namespace;
 
-/// Places of `/proc/net/dev`: what the device could not take from us, and what it had no room for.
+/// Places in `/proc/net/dev`: packets that the device could not take from us, and packets that it had no room for.
 const RECEIVE_DROPPED: usize = 3;
 const TRANSMIT_DROPPED: usize = 11;
-/// What a connection or a socket had no room for.
+/// Counters of packets that a connection or a socket had no room for.
 const AT_SOCKET: &[&str] = &[
     "TcpExt.TCPBacklogDrop",
     "TcpExt.RcvPruned",
@@ -34,19 +34,19 @@ pub struct Counts {
     stolen_ticks: u64,
 }
 
-/// What there was before a run.
+/// Counters and clock before a run.
 pub struct Before {
     counts: Counts,
     drift: Drift,
 }
 
 impl Before {
-    /// Now.
+    /// Reads the counters now.
     pub fn now(namespaces: &[Namespace]) -> Result<Self, Error> {
         Ok(Before { counts: count(namespaces)?, drift: Drift::start() })
     }
 
-    /// What has become of it.
+    /// Returns the changes since then.
     pub fn since(&self, namespaces: &[Namespace]) -> Result<Spoilt, Error> {
         let (now, before) = (count(namespaces)?, self.counts);
         let drift = self.drift.corrected_ns();
@@ -61,22 +61,22 @@ impl Before {
     }
 }
 
-/// What was lost beside the emulated network, and how time went.
+/// Losses beside the emulated network, and disturbances of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Spoilt {
-    /// Packets.
+    /// Packets lost at devices.
     pub device: u64,
-    /// Packets.
+    /// Packets lost in input queues.
     pub input: u64,
-    /// Packets.
+    /// Packets that sockets or connections had no room for.
     pub socket: u64,
-    /// Of all cores.
+    /// Time stolen from all cores.
     pub stolen: Time,
-    /// Forward or back.
+    /// Correction of the clock, forward or back.
     pub clock_corrected: Time,
 }
 
-/// `real` with what was spoilt.
+/// Returns `real` with the losses and disturbances of `spoilt`.
 pub fn spoilt(spoilt: &Spoilt, real: RealTime) -> RealTime {
     RealTime {
         lost_at_device: real.lost_at_device + spoilt.device,
@@ -91,18 +91,18 @@ pub fn spoilt(spoilt: &Spoilt, real: RealTime) -> RealTime {
 /// Memory of all TCP of the machine, whatever the namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpMemory {
-    /// The most that was seen, in bytes.
+    /// Most memory seen, in bytes.
     pub most: u64,
-    /// From how much on the kernel lets no window grow; none where it does not say.
+    /// Memory in bytes above which the kernel lets no window grow; zero where it does not say.
     pub pressure: u64,
 }
 
 impl TcpMemory {
-    /// Nothing seen yet.
+    /// Returns the memory before the first look.
     pub fn new() -> Self {
         TcpMemory { most: 0, pressure: pressure(&read("/proc/sys/net/ipv4/tcp_mem")).unwrap_or(0) * page() }
     }
-    /// What there is now.
+    /// Takes in the memory in use now.
     pub fn look(&mut self) {
         self.most = self.most.max(held(&read("/proc/net/sockstat")).unwrap_or(0) * page());
     }
@@ -112,12 +112,12 @@ fn page() -> u64 {
     nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().map_or(4096, |bytes| bytes as u64)
 }
 
-/// The second of three values, in pages (tcp(7)).
+/// Returns the second of three values, in pages (tcp(7)).
 fn pressure(tcp_mem: &str) -> Option<u64> {
     tcp_mem.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Of the line of TCP what follows `mem`, in pages (proc(5)).
+/// Returns the number after `mem` in the line of TCP, in pages (proc(5)).
 fn held(sockstat: &str) -> Option<u64> {
     let words = sockstat.lines().find(|line| line.starts_with("TCP:"))?.split_whitespace();
     words.skip_while(|word| *word != "mem").nth(1)?.parse().ok()
@@ -142,12 +142,12 @@ fn dropped_at_input(softnet: &str) -> u64 {
     softnet.lines().filter_map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()).sum()
 }
 
-/// Of the line of all cores, the eighth number (proc(5)).
+/// Returns the eighth number in the line of all cores (proc(5)).
 fn stolen(stat: &str) -> u64 {
     stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse().ok()).unwrap_or(0)
 }
 
-/// How long this thread has waited for a core, as far as the kernel says it.
+/// Returns the time for which this thread has waited for a core, as far as the kernel reports it.
 pub fn waited() -> Time {
     let text = read("/proc/thread-self/schedstat");
     let ns: u64 = text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The two ends of a flow in the kernel, and what is known of them.
+//! Ends of a flow in the kernel, and their state.
 
 use std::net::SocketAddrV4;
 use std::os::fd::AsRawFd;
@@ -20,21 +20,21 @@ use crate::linux::plan::{FlowPlan, Options, Plan};
 use crate::linux::stream::{End, Stream, socket};
 use crate::linux::sys;
 
-/// Unsent bytes that a socket takes beyond what is on its way (`TCP_NOTSENT_LOWAT`): there is always something to send, and no memory is
-/// filled with what cannot be sent yet.
+/// Unsent bytes that a socket takes beyond those in flight (`TCP_NOTSENT_LOWAT`): there is always something to send, and no memory is
+/// filled with data that cannot be sent yet.
 const NOT_SENT: i32 = 1 << 21;
 
 /// The ends of a flow.
 #[derive(Debug)]
 pub enum Ends {
-    /// Of a connection.
+    /// Both ends of a connection.
     Tcp(Box<Connection>),
-    /// Of datagrams: who sends first, and who answers.
+    /// Both ends of datagrams: the end that sends first, and the end that answers.
     Datagrams(Box<[DatagramEnd; 2]>),
 }
 
 impl Ends {
-    /// Counts of the flow now.
+    /// Returns the counts of the flow now.
     pub fn counts(&self) -> FlowCounts {
         let ends = match self {
             Ends::Tcp(tcp) => return tcp.counts(),
@@ -52,7 +52,7 @@ impl Ends {
         }
     }
 
-    /// The flow now, without its number and the time.
+    /// Returns a sample of the flow now, without its number and the time.
     pub fn sample(&self) -> FlowSample {
         let ends = match self {
             Ends::Tcp(tcp) => return tcp.sample(),
@@ -75,7 +75,7 @@ impl Ends {
         }
     }
 
-    /// The record of the flow at the end, without its counts.
+    /// Returns the record of the flow at the end, without its counts.
     pub fn record(&self) -> FlowRecord {
         let ends = match self {
             Ends::Tcp(tcp) => return tcp.at_the_end(),
@@ -93,7 +93,7 @@ impl Ends {
         record.with_round_trips(ends[0].datagrams.round_trips(), Some(sent.rtt.min).filter(|rtt| !rtt.is_zero()))
     }
 
-    /// Packets that its sockets had no room for.
+    /// Returns the packets that its sockets had no room for.
     pub fn refused(&self) -> u64 {
         if let Ends::Datagrams(ends) = self { ends.iter().map(|end| end.refused).sum() } else { 0 }
     }
@@ -102,23 +102,23 @@ impl Ends {
 /// A connection, from both ends.
 #[derive(Debug)]
 pub struct Connection {
-    /// Bound, and not yet connected.
+    /// Socket that is bound, and not yet connected.
     unconnected: Option<socket2::Socket>,
-    /// Who listens, until somebody has come.
+    /// Socket that listens, until a connection has come.
     pub listener: Option<socket2::Socket>,
     peer: SocketAddrV4,
-    /// Who sends.
+    /// Sender.
     pub sender: End,
-    /// Who receives.
+    /// Receiver.
     pub receiver: End,
-    /// When the handshake ended at the sender, and so on: as in the record of a flow.
+    /// Record of the flow so far: when the handshake ended at the sender, and so on.
     pub record: FlowRecord,
     watch: Watch,
-    /// What the sender and the receiver advertise at most.
+    /// Windows that the sender and the receiver advertise at most.
     windows: [Option<i32>; 2],
 }
 
-/// What is seen of a sender by looking now and then.
+/// State of a sender, as seen by looking now and then.
 #[derive(Debug, Default)]
 struct Watch {
     ca_state: u8,
@@ -127,7 +127,7 @@ struct Watch {
     last: Option<Info>,
 }
 
-/// The ends of `flow`, called `name`, as planned; sockets in their namespaces.
+/// Makes the ends of `flow`, called `name`, as planned; sockets in their namespaces.
 pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], seed: u64, name: &str) -> Result<Ends, Error> {
     let start = Time::ZERO + flow.start;
     let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
@@ -141,7 +141,7 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
             let options = [Options::of(&flow.sender, of_sender, &flow.receiver), Options::of(&flow.receiver, of_receiver, &flow.sender)];
             let listener = namespaces[plan.to].within(|| {
                 let socket = socket(&options[1], to)?;
-                // What it accepts has it from here.
+                // Connections that it accepts inherit the codepoint.
                 mark(&socket, flow.dscp)?;
                 socket.listen(16).map_err(|e| Error::system(&format!("nobody can listen at {to}"), e))?;
                 Ok(socket)
@@ -172,7 +172,7 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
     }
 }
 
-/// What the socket sends has this codepoint (ip(7), IP_TOS: the lower two bits stay those of ECN).
+/// Marks all packets of the socket with this codepoint (ip(7), IP_TOS: the lower two bits stay those of ECN).
 fn mark(socket: &impl AsRawFd, dscp: Dscp) -> Result<(), Error> {
     if dscp == Dscp::DEFAULT {
         return Ok(());
@@ -217,13 +217,13 @@ impl Connection {
         }
     }
 
-    /// When a program acts next, whatever happens.
+    /// Returns the time at which a program next acts, whatever happens.
     pub fn alarm(&self) -> Time {
         let reader = if self.receiver.stream.is_some() { self.receiver.program.alarm() } else { Time::MAX };
         self.sender.program.alarm().min(reader)
     }
 
-    /// Whether the kernel has to be asked now and then how far it is, since it does not say.
+    /// True if the kernel has to be asked now and then how far it is, since it gives no event.
     pub fn is_waiting(&self) -> bool {
         let is_shut = self.sender.stream.as_ref().is_some_and(|stream| stream.is_shut);
         self.sender.program.wait().acked || is_shut && self.record.acked_all.is_none() && self.record.gave_up.is_none()
@@ -234,7 +234,7 @@ impl Connection {
         self.receiver.stream.as_ref().map_or(0, |stream| stream.read)
     }
 
-    /// Counts of the flow now. The receiving kernel does not say what arrived behind a gap; the sender's SACKed segments do.
+    /// Returns the counts of the flow now. The receiving kernel does not report data behind a gap; the sender's SACKed segments do.
     fn counts(&self) -> FlowCounts {
         let delivered = self.delivered();
         let unread = self.receiver.stream.as_ref().map_or(0, |stream| sys::unread(&stream.socket));
@@ -264,7 +264,7 @@ impl Connection {
         }
     }
 
-    /// Looks at the sender; tells `note` of what has happened to it.
+    /// Looks at the sender; reports its events to `note`.
     pub fn look(&mut self, now: Time, mut note: impl FnMut(EventKind, u64)) {
         let Some(info) = self.sender.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok()) else { return };
         let watch = &mut self.watch;
@@ -296,13 +296,13 @@ impl Connection {
         {
             self.record.acked_all = Some(now);
         }
-        // What a closed socket says of itself is nothing any more.
+        // The kernel's `tcp_info` of a closed socket is empty.
         if info.state() != state::CLOSE || watch.last.is_none() {
             watch.last = Some(info);
         }
     }
 
-    /// The flow now, without its number and the time.
+    /// Returns a sample of the flow now, without its number and the time.
     fn sample(&self) -> FlowSample {
         let info = |end: &End| end.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
         let mut sample = FlowSample { ssthresh: u64::MAX, bytes_delivered: self.delivered(), ..FlowSample::default() };
@@ -327,7 +327,7 @@ impl Connection {
         sample
     }
 
-    /// What there is to say at the end, without the counts.
+    /// Returns the record of the flow at the end, without the counts.
     fn at_the_end(&self) -> FlowRecord {
         let receiver = self.receiver.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
         let watch = &self.watch;
@@ -351,7 +351,7 @@ fn traffic_close(stream: &mut Stream) {
     longfat_core::traffic::Socket::close(stream);
 }
 
-/// Something that happened to a flow.
+/// Makes an event of a flow.
 pub fn event(time: Time, flow: u32, kind: EventKind, seq: u64) -> Event {
     Event { time, kind, flow, link: None, seq }
 }

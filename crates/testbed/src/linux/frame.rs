@@ -1,4 +1,4 @@
-//! IP packets as a TUN device hands them over: what queues and links want to know of one, and what of that goes back into it.
+//! IP packets as a TUN device hands them over: the fields that queues and links read, and those that they write back.
 
 use longfat_core::packet::{Dscp, Ecn, Segment, flags};
 
@@ -7,12 +7,12 @@ pub const TCP: u8 = 6;
 /// UDP.
 pub const UDP: u8 = 17;
 
-/// Between whom a packet goes: addresses, protocol and ports; no ports of what is not TCP or UDP, and of later fragments.
+/// Ends of a packet: addresses, protocol and ports; no ports for packets that are neither TCP nor UDP, and for later fragments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Tuple {
-    /// Addresses.
+    /// Address from which it comes.
     pub from: u32,
-    /// Where it goes.
+    /// Address to which it goes.
     pub to: u32,
     /// Protocol.
     pub protocol: u8,
@@ -23,28 +23,28 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The same the other way.
+    /// Returns the tuple of the reverse direction.
     pub fn back(self) -> Self {
         Tuple { from: self.to, to: self.from, from_port: self.to_port, to_port: self.from_port, ..self }
     }
 }
 
-/// What is known of a packet.
+/// Header fields of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// Between whom.
+    /// Addresses, protocol and ports.
     pub tuple: Tuple,
     /// Bytes of headers, IP and transport.
     pub header_len: u8,
     /// Bytes of payload.
     pub len: u16,
-    /// The ECN field.
+    /// ECN field.
     pub ecn: Ecn,
-    /// The codepoint.
+    /// DSCP.
     pub dscp: Dscp,
-    /// The first sequence number of a TCP segment, and whether it is a SYN.
+    /// First sequence number of a TCP segment.
     pub seq: u32,
-    /// Whether it is a SYN.
+    /// True if it is a SYN.
     pub syn: bool,
 }
 
@@ -57,7 +57,7 @@ fn long(bytes: &[u8], at: usize) -> u32 {
 }
 
 impl Header {
-    /// Of an IPv4 packet that is all there; `None` of anything else.
+    /// Returns the header of a complete IPv4 packet; `None` for anything else.
     pub fn of(frame: &[u8]) -> Option<Header> {
         // RFC 791 section 3.1: version and length of the header, total length, flags and offset, protocol, addresses.
         if frame.len() < 20 || frame[0] >> 4 != 4 {
@@ -94,8 +94,8 @@ impl Header {
     }
 }
 
-/// What a queue may look at of the packet in `place`: flags, acknowledgment, timestamps and SACK blocks. What is not TCP has no flags, and so has a segment
-/// with other options: what that says is not known here.
+/// Returns the fields of the packet in `place` that a queue may look at: flags, acknowledgment, timestamps and SACK blocks. A packet that
+/// is not TCP has no flags. A segment with other options has none either, since their meaning is not known here.
 pub fn segment(frame: &[u8], header: &Header, place: u32) -> Segment {
     let known = tcp_segment(frame, header).filter(|(_, is_all)| *is_all && !header.syn);
     let mut segment = known.map_or_else(|| Segment::new(0, 0, header.len), |(segment, _)| segment);
@@ -103,7 +103,7 @@ pub fn segment(frame: &[u8], header: &Header, place: u32) -> Segment {
     segment
 }
 
-/// The TCP segment in `frame`, and whether that is all it says: options that are not known are left out. `None`: it is not TCP.
+/// Returns the TCP segment in `frame`, and true if it has no unknown options, which are left out. `None`: it is not TCP.
 pub fn tcp_segment(frame: &[u8], header: &Header) -> Option<(Segment, bool)> {
     let tcp = &frame[4 * usize::from(frame[0] & 0x0f)..usize::from(header.header_len)];
     if header.tuple.protocol != TCP || tcp.len() < 20 {
@@ -155,12 +155,12 @@ fn options(mut left: &[u8], segment: &mut Segment) -> Option<()> {
     Some(())
 }
 
-/// RFC 2474 section 3: the first six bits of what was the type of service.
+/// RFC 2474 section 3: the first six bits of the former type of service octet.
 fn dscp(tos: u8) -> Dscp {
     Dscp::new(tos >> 2).expect("six bits are under 64")
 }
 
-/// RFC 3168 section 5: the last two bits of what was the type of service.
+/// RFC 3168 section 5: the last two bits of the former type of service octet.
 fn ecn(tos: u8) -> Ecn {
     match tos & 3 {
         1 => Ecn::Ect1,
@@ -170,12 +170,14 @@ fn ecn(tos: u8) -> Ecn {
     }
 }
 
-/// What was the type of service, of both.
+/// Returns the former type of service octet, of both.
 pub fn tos(dscp: Dscp, ecn: Ecn) -> u8 {
     dscp.number() << 2 | ecn as u8
 }
 
-/// Sets what was the type of service of an IPv4 packet, and mends the checksum of its header (RFC 1624 equation 3: HC' = ~(~HC + ~m + m')).
+/// Sets the former type of service octet of an IPv4 packet, and corrects the checksum of its header.
+///
+/// RFC 1624 equation 3: HC' = ~(~HC + ~m + m').
 pub fn set_tos(frame: &mut [u8], tos: u8) {
     let before = word(frame, 0);
     frame[1] = tos;
@@ -249,7 +251,7 @@ mod tests {
         assert_eq!(segment(&frame, &Header::of(&frame).unwrap(), 5), Segment::new(5, 0, 100), "a SYN");
     }
 
-    /// What is recorded of a SYN and of an ACK is what was built, to the last option.
+    /// Records of a SYN and of an ACK equal the packets that were built, to the last option.
     #[test]
     fn a_recorded_segment_is_what_was_built() {
         use etherparse::TcpOptionElement::{MaximumSegmentSize, Noop, SelectiveAcknowledgementPermitted, Timestamp, WindowScale};

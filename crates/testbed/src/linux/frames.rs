@@ -7,7 +7,7 @@ pub struct Frames {
     bytes: Vec<Box<[u8]>>,
     lens: Vec<u32>,
     free: Vec<u32>,
-    /// How many more packets than one have the bytes of a place.
+    /// Number of packets beyond one that share the bytes of a place.
     shared: BTreeMap<u32, u32>,
     size: usize,
 }
@@ -16,12 +16,12 @@ pub struct Frames {
 const CHUNK: usize = 256;
 
 impl Frames {
-    /// For packets of up to `size` bytes.
+    /// Returns frames for packets of up to `size` bytes.
     pub fn new(size: usize) -> Self {
         Frames { bytes: Vec::new(), lens: Vec::new(), free: Vec::new(), shared: BTreeMap::new(), size }
     }
 
-    /// Makes room for so many packets, so that none need be made while time runs.
+    /// Makes room for `packets` packets, so that none need be made while time runs.
     pub fn reserve(&mut self, packets: usize) {
         while self.bytes.len() * CHUNK < packets {
             self.grow();
@@ -52,7 +52,7 @@ impl Frames {
         (place, self.whole(place))
     }
 
-    /// So many bytes of the place were filled.
+    /// Sets the length of `place`, of which `len` bytes were filled.
     pub fn filled(&mut self, place: u32, len: usize) {
         self.lens[place as usize] = len as u32;
     }
@@ -63,13 +63,13 @@ impl Frames {
         &self.bytes[chunk][at..at + self.lens[place as usize] as usize]
     }
 
-    /// The same, to be changed.
+    /// Returns the bytes in `place`, to be changed.
     pub fn get_mut(&mut self, place: u32) -> &mut [u8] {
         let len = self.lens[place as usize] as usize;
         &mut self.whole(place)[..len]
     }
 
-    /// One more packet has these bytes: a line carried it twice.
+    /// Adds a packet with these bytes, since a link carried it twice.
     pub fn share(&mut self, place: u32) {
         *self.shared.entry(place).or_default() += 1;
     }

@@ -7,7 +7,7 @@ use longfat_core::time::Duration;
 
 use crate::linux::sys;
 
-/// What the kernel says of a connection: `struct tcp_info` of `linux/tcp.h`, whose fields stay where they are while new ones are added behind.
+/// Kernel's view of a connection: `struct tcp_info` of `linux/tcp.h`, whose fields keep their places while new ones are added at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     bytes: [u8; 256],
@@ -19,9 +19,9 @@ pub struct Info {
 pub mod state {
     /// The end of our stream is acknowledged.
     pub const FIN_WAIT2: u8 = 5;
-    /// Both ends are done.
+    /// TIME-WAIT: both ends are done.
     pub const TIME_WAIT: u8 = 6;
-    /// It is closed.
+    /// CLOSED.
     pub const CLOSE: u8 = 7;
 }
 
@@ -29,7 +29,7 @@ pub mod state {
 pub mod ca_state {
     /// Fast recovery.
     pub const RECOVERY: u8 = 3;
-    /// After a timeout.
+    /// Loss, after a timeout.
     pub const LOSS: u8 = 4;
 }
 
@@ -101,7 +101,7 @@ fields! {
 }
 
 impl Info {
-    /// Of a TCP socket.
+    /// Reads the `tcp_info` of a TCP socket.
     pub fn of(socket: &impl AsRawFd) -> io::Result<Info> {
         let mut bytes = [0; 256];
         let len = sys::option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;

@@ -13,7 +13,8 @@ use nix::unistd::AccessFlags;
 
 use crate::Error;
 
-/// Where a run notes what outlives it if it is killed, so that the next one can put it back: what the system has for that, or the user.
+/// Returns the folder in which a run notes everything that outlives it if it is killed, so that the next run can remove it: the system's
+/// folder for that, or the user's.
 pub fn folder() -> PathBuf {
     let of_user = || match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => PathBuf::from(folder).join("longfat"),
@@ -82,7 +83,7 @@ fn raise(before: &str, lock: &File) -> io::Result<Option<Child>> {
         return Ok(None);
     }
     let mut keeper = Command::new("/bin/sh");
-    // In a group of its own, it outlives what is killed together with this process.
+    // The keeper has a group of its own, so it survives a kill of this process's group.
     keeper.args(["-c", PUT_BACK, "longfat-testbed"]).args([kept.as_os_str(), BACKLOG.as_ref()]).process_group(0);
     let started = keeper.stdin(Stdio::piped()).stdout(lock.try_clone()?).stderr(Stdio::null()).spawn();
     started.inspect_err(|_| restore()).map(Some)
@@ -92,7 +93,7 @@ fn kept() -> PathBuf {
     folder().join("netdev_max_backlog")
 }
 
-/// Puts back what was raised.
+/// Restores the settings that were raised.
 fn restore() {
     if let Ok(before) = fs::read_to_string(kept()) {
         let _ = fs::write(BACKLOG, before.trim());

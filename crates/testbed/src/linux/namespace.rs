@@ -24,7 +24,7 @@ pub struct Namespace(File);
 /// A host's side of a path.
 #[derive(Debug)]
 pub struct Interface {
-    /// Its address.
+    /// Address of the interface.
     pub address: Ipv4Addr,
     /// The largest packet it sends.
     pub mtu: u32,
@@ -34,7 +34,7 @@ pub struct Interface {
     pub routes: Vec<(Ipv4Addr, String)>,
     /// Settings below `/proc/sys/net`.
     pub sysctls: Vec<(&'static str, String)>,
-    /// The core that takes in what comes (a bit for each, in hexadecimal).
+    /// Core that takes in arriving packets (a bit for each, in hexadecimal).
     pub rps_cpus: String,
 }
 
@@ -69,10 +69,11 @@ impl Namespace {
         }
     }
 
-    /// Makes the device and all that belongs to it: what is written to the file comes to the host, and what the host sends is read from it.
+    /// Makes the device and all that belongs to it. Packets written to the file come to the host, and packets that the host sends are read
+    /// from it.
     pub fn connect(&self, interface: &Interface) -> Result<File, Error> {
         self.within(|| {
-            // Before the device is there, so that it speaks of nothing but what it is told.
+            // The settings come before the device, so that it sends only what it is told.
             for setting in ["ipv6/conf/all/disable_ipv6", "ipv6/conf/default/disable_ipv6"] {
                 // A kernel without IPv6 has no such setting.
                 let _ = fs::write(format!("/proc/sys/net/{setting}"), "1");
@@ -125,7 +126,7 @@ impl Namespace {
     }
 }
 
-/// Of pairs of lines, names and values, each after a common prefix.
+/// Adds up the counters `names` in pairs of lines, names and values, each after a common prefix.
 fn sum_of(text: &str, names: &[&str]) -> u64 {
     let lines: Vec<&str> = text.lines().collect();
     let pairs = lines.chunks_exact(2).flat_map(|pair| {
@@ -155,8 +156,9 @@ fn ip(batch: &str) -> Result<(), Error> {
     Err(Error::System { what: "a host's interface could not be set up (`ip -batch -`)".to_owned(), why: said })
 }
 
-/// Has the cores of `mask` take in what comes by the device, so that the one that hands it over does not. The setting is in sysfs, which
-/// shows the devices of the namespace in which it was mounted; so this thread mounts one of its own, which nobody else sees.
+/// Has the cores of `mask` take in packets that arrive by the device, so that the core that hands them over does not. The setting is in
+/// sysfs, which shows the devices of the namespace in which it was mounted. So this thread mounts one of its own, which no other process
+/// sees.
 fn steer(mask: &str) -> Result<(), Error> {
     let failed = |e: nix::Error| Error::system("sysfs could not be mounted for a namespace", e);
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_FS).map_err(failed)?;

@@ -1,5 +1,5 @@
-//! The network between the hosts: the experiment's own links, on a clock that somebody else reads. It is told of packets that come and of
-//! the time; what it does, it does at the picosecond at which it would have happened, however late it is told.
+//! Network between the hosts: the experiment's own links, on a clock that the emulator reads. The emulator tells it the time and the
+//! packets that arrive. Its events happen at the picosecond at which they would have happened, however late it is told.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -20,53 +20,54 @@ use crate::linux::frames::Frames;
 #[cfg(test)]
 mod tests;
 
-/// In place of a link: the packet has come to its host.
+/// Mark in place of a link: the packet has come to its host.
 const END: u32 = u32::MAX;
-/// In place of a flow: a packet of a connection that the experiment does not know.
+/// Mark in place of a flow: a packet of a connection that the experiment does not know.
 pub const UNKNOWN: u32 = u32::MAX;
 
 /// A packet that has come to its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
-    /// When.
+    /// Time of the delivery.
     pub at: Time,
-    /// The number of the host.
+    /// Number of the host.
     pub host: u32,
-    /// Its bytes, in [`Frames`].
+    /// Bytes of the packet, in [`Frames`].
     pub frame: u32,
-    /// What its type of service has become on the way; `None`: it is what it was.
+    /// Type of service octet, if it has changed on the way; `None`: it has not.
     pub tos: Option<u8>,
 }
 
-/// A way through the network that packets of one connection take.
+/// Path through the network that packets of one connection take.
 #[derive(Clone, Copy, Debug)]
 struct Route {
-    /// Of the experiment, or [`UNKNOWN`].
+    /// Flow of the experiment, or [`UNKNOWN`].
     flow: u32,
     way: Way,
-    /// The cursor its packets begin with.
+    /// Cursor with which its packets begin.
     start: u32,
 }
 
-/// Links, queues, and what is in them.
+/// Network of links and queues, with the packets in them.
 pub struct Network {
-    /// The last time at which anything happened.
+    /// Time of the last event.
     now: Time,
-    /// In the order of the experiment.
+    /// Links, in the order of the experiment.
     pub links: Vec<Link>,
     /// Packets in queues and on wires.
     pub packets: Packets,
-    /// Sent by each link, and not yet arrived.
+    /// Packets sent by each link, and not yet arrived.
     wires: Vec<Line>,
-    /// When each link next has something to do, and all of these in order. An entry that is not what its link says is out of date.
+    /// Time at which each link next has something to do, and all of these in order. An entry that differs from its link's time is out of
+    /// date.
     next: Vec<Time>,
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
-    /// For each cursor the link it waits for, or [`END`]; and the number of its route.
+    /// Link for which a packet waits at each cursor, or [`END`]; and the number of its route.
     hops: Vec<u32>,
     route_of: Vec<u32>,
     routes: Vec<Route>,
     known: HashMap<Tuple, u32>,
-    /// Which host has an address; and the links between two hosts.
+    /// Host of each address; and the links between two hosts.
     host_of: BTreeMap<u32, u32>,
     paths: HashMap<(u32, u32), Option<Vec<u32>>>,
     /// Nodes of the experiment that are hosts here.
@@ -75,37 +76,37 @@ pub struct Network {
     moves: Moves,
     /// The group of each flow.
     groups: Vec<Arc<str>>,
-    /// For each link those whose queues share a memory with its own, itself among them; empty where none does.
+    /// Links whose queues share a memory with each link's own, itself among them; empty if none does.
     sharing: Vec<Vec<u32>>,
-    /// What is written down.
+    /// Log of packet events.
     pub log: Log,
-    /// What has arrived and is to be handed over.
+    /// Packets that have arrived and are to be handed over.
     pub ready: Vec<Delivery>,
-    /// Packets that came and were not for any host here.
+    /// Packets that arrived and were not for any host here.
     pub strays: u64,
     /// Links crossed so far.
     pub crossings: u64,
 }
 
-/// What queues and links did to packets.
+/// Log of the actions of queues and links on packets.
 pub struct Log {
-    /// Their bytes.
+    /// Bytes of the packets.
     pub frames: Frames,
-    /// Drops and marks, where they are asked for.
+    /// Drops and marks, if the experiment records events.
     pub events: Vec<Event>,
     records: bool,
-    /// What happened to packets, where it is asked for.
+    /// Events of packets, if the experiment records them.
     pub rows: Option<PacketLog>,
-    /// For each flow.
+    /// Packets dropped of each flow.
     pub dropped: Vec<u64>,
-    /// For each flow and way, where its sequence numbers are.
+    /// Offsets of the sequence numbers of each flow and direction.
     streams: Vec<[Offsets; 2]>,
     flow_of: Vec<(u32, Way)>,
     link: u32,
 }
 
 impl Log {
-    /// Something has happened to the packet `id` at this link, which may be worth an event and a row; the number of its flow.
+    /// Records an event of the packet `id` at this link, and a row, if asked for. Returns the number of its flow.
     fn note(&mut self, now: Time, id: PacketId, packets: &Packets, kind: EventKind) -> u32 {
         let (flow, way) = self.flow_of[packets[id].route as usize];
         if self.records && flow != UNKNOWN {
@@ -118,7 +119,7 @@ impl Log {
         flow
     }
 
-    /// Something has happened to the packet `id`, at `link` or at an end; if it is recorded, there is a row of it.
+    /// Records a row for an event of the packet `id`, at `link` or at an end, if packets are recorded.
     #[inline]
     fn row(&mut self, now: Time, id: PacketId, packets: &Packets, kind: PacketKind, link: Option<u32>) {
         if self.rows.is_some() {
@@ -144,7 +145,7 @@ impl Log {
         rows.push(row);
     }
 
-    /// A TCP segment of `flow` goes `way`: its numbers are now those of its stream.
+    /// Records that a TCP segment of `flow` goes in direction `way`: its numbers are now those of its stream.
     fn sent(&mut self, flow: u32, way: Way, header: &Header) {
         let offsets = &mut self.streams[flow as usize][way as usize];
         if header.syn && offsets.first_byte() != header.seq.wrapping_add(1) {
@@ -154,7 +155,7 @@ impl Log {
         offsets.sent(end);
     }
 
-    /// For each flow the sequence number of its sender's first byte, as seen in its SYN.
+    /// Returns, for each flow, the sequence number of its sender's first byte, as seen in its SYN.
     pub fn first_bytes(&self) -> Vec<u32> {
         self.streams.iter().map(|ways| ways[Way::There as usize].first_byte()).collect()
     }
@@ -218,7 +219,7 @@ impl Network {
         }
     }
 
-    /// Packets between `tuple` and back are those of `flow`, sent by its first end.
+    /// Assigns packets between the ends of `tuple`, in both directions, to `flow`, whose first end sends.
     pub fn expect(&mut self, tuple: Tuple, flow: u32) {
         self.route(tuple, flow, Way::There);
         self.route(tuple.back(), flow, Way::Back);
@@ -237,7 +238,7 @@ impl Network {
         });
         let path = path.as_ref().filter(|path| !path.is_empty())?;
         let (number, start) = (self.routes.len() as u32, self.hops.len() as u32);
-        // Of a connection that the experiment does not know, its hosts are known all the same.
+        // The hosts of a connection are known even if the experiment does not know the connection.
         let group = self.groups.get(flow as usize).map_or("", |group| group);
         let hosts = [ends.0, ends.1].map(|host| topology.nodes[nodes[host as usize]].name.as_str());
         self.moves.tell(&mut self.links, path, start, &Party { group, hosts });
@@ -249,7 +250,7 @@ impl Network {
         Some(number)
     }
 
-    /// A packet that lies in `frame` comes from a host at `now`; everything before has been done ([`Network::advance`]).
+    /// Takes in a packet in `frame` from a host at `now`. Everything before has been done ([`Network::advance`]).
     pub fn enter(&mut self, now: Time, frame: u32) {
         let header = Header::of(self.log.frames.get(frame));
         let Some((header, number)) = header.and_then(|header| Some((header, self.route(header.tuple, UNKNOWN, Way::There)?))) else {
@@ -271,7 +272,7 @@ impl Network {
         self.hop(now, id);
     }
 
-    /// The packet `id` goes to the next link of its way, or has come to its end.
+    /// Moves the packet `id` to the next link of its path, or delivers it at the end.
     #[inline]
     fn hop(&mut self, now: Time, id: PacketId) {
         let cursor = self.packets[id].route as usize;
@@ -288,7 +289,7 @@ impl Network {
         self.settle(link);
     }
 
-    /// Where the queue in front of `link` shares a memory, what has left the other queues by `now` is taken out of it.
+    /// Removes the packets that have left by `now` from the other queues that share a memory with the queue in front of `link`.
     #[inline]
     fn make_room(&mut self, link: u32, now: Time) {
         for at in 0..self.sharing[link as usize].len() {
@@ -354,20 +355,20 @@ impl Network {
             } else {
                 self.log.link = number;
                 self.links[at].advance_before(time, &mut self.packets, &mut self.log);
-                // Where packets take different times, those are sent on that nothing can overtake any more.
+                // Packets with different delays are sent on when nothing can overtake them any more.
                 self.links[at].settle(time, &mut self.packets, &mut self.log);
                 self.settle(number);
             }
         }
     }
 
-    /// When something next happens; [`Time::MAX`]: when a packet comes.
+    /// Returns the time of the next event; [`Time::MAX`]: the next packet's arrival.
     pub fn next(&self) -> Time {
         self.agenda.peek().map_or(Time::MAX, |Reverse((time, _))| *time)
     }
 
-    /// Every link, and what it has lost, up to and including `time`, for looking at it; the time it is then, which is later where something
-    /// has happened since.
+    /// Returns every link, and its losses, up to and including `time`, for looking at it; and the time it is then, which is later where
+    /// something has happened since.
     pub fn catch_up(&mut self, time: Time) -> Time {
         self.advance(time);
         let now = self.now.max(time);

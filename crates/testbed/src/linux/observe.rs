@@ -1,4 +1,4 @@
-//! What the recorder asks of the network between the hosts: samples and records of links, and what each flow lost on them.
+//! Answers of the network between the hosts to the recorder: samples and records of links, and the losses of each flow on them.
 
 use longfat_core::link::Link;
 use longfat_core::time::{Duration, Time};

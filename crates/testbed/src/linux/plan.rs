@@ -1,4 +1,4 @@
-//! What an experiment asks of the kernel: hosts with addresses and settings, and for each flow its ports and the options of its sockets.
+//! Plan of an experiment for the kernel: hosts with addresses and settings, and for each flow its ports and the options of its sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ use crate::linux::controls::{Chooser, Chosen, KernelControls};
 use crate::linux::frame::{TCP, Tuple, UDP};
 use crate::linux::namespace::Interface;
 
-/// The port of the first flow, at both ends; those of the others follow.
+/// Port of the first flow, at both ends; the ports of the others follow.
 const FIRST_PORT: u16 = 1024;
 /// The largest send and receive buffer of a socket; also what stands for "without bound" (`SO_RCVBUF` is doubled, and ends at 2^31 - 1).
 const BUFFER_MAX: u64 = (1 << 30) - 1;
@@ -26,26 +26,26 @@ const OVERHEAD: u64 = 8;
 pub struct Plan {
     /// The nodes that are hosts, in the order of the network.
     pub nodes: Vec<usize>,
-    /// Their sides of the path.
+    /// Interfaces: the hosts' sides of the path.
     pub interfaces: Vec<Interface>,
-    /// For each flow.
+    /// Plan of each flow.
     pub flows: Vec<FlowPlan>,
     /// Congestion controls that the kernel does not have, and is to be given.
     pub controls: Vec<(&'static Twin, Params)>,
 }
 
-/// Where a flow's ends are.
+/// Ends of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowPlan {
-    /// The numbers of the hosts.
+    /// Number of the host that connects.
     pub from: usize,
-    /// The one that listens.
+    /// Number of the host that listens.
     pub to: usize,
-    /// Its port at both ends.
+    /// Port at both ends.
     pub port: u16,
-    /// As its packets say it.
+    /// Addresses and ports, as in its packets.
     pub tuple: Tuple,
-    /// The controls of its sender and of its receiver.
+    /// Congestion controls of its sender and of its receiver.
     pub controls: Option<[Chosen; 2]>,
 }
 
@@ -127,7 +127,7 @@ fn interface(experiment: &Experiment, nodes: &[usize], flows: &[FlowPlan], host:
 fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
     let bit = |on: bool| if on { "1" } else { "0" }.to_owned();
     let mut all = vec![
-        // What one connection has learned of a path is nothing that the next one may know.
+        // No connection may know what an earlier one has learned of a path.
         ("ipv4/tcp_no_metrics_save", "1".to_owned()),
         ("ipv4/tcp_sack", bit(tcp.sack && tcp.recovery.is_selective())),
         ("ipv4/tcp_recovery", bit(tcp.recovery == RecoveryKind::Rack)),
@@ -158,7 +158,7 @@ fn memory(tcp: &TcpConfig, start: &'static str, most: &'static str) -> Option<St
     (tcp.window_sizing.kind == "linux").then(|| format!("4096 {} {}", of(start), of(most)))
 }
 
-/// What goes with the route to the other end.
+/// Returns the metrics of the route to the other end.
 fn metrics(tcp: &TcpConfig) -> String {
     let segments = |bytes: u64| (bytes / u64::from(tcp.mss)).max(1);
     let mut text = format!("initcwnd {} rto_min {}ms", segments(tcp.first_window()), (tcp.timers.rto_min.as_ps() / 1_000_000_000).max(1));
@@ -199,12 +199,13 @@ pub struct Buffers {
 }
 
 impl Options {
-    /// Of the end `tcp` with `control`; what it receives is bounded by what the other end, `peer`, would send at most.
+    /// Returns the options of the end `tcp` with `control`. Its receive buffer is bounded by the most that the other end, `peer`, would
+    /// send.
     pub fn of(tcp: &TcpConfig, control: Chosen, peer: &TcpConfig) -> Self {
         let memory = |bytes: u64| BUFFER_MAX.min(OVERHEAD * bytes + (1 << 16)) as i32;
-        // What may be in flight is the lesser of the two buffers; the window says it to the byte, a buffer of the kernel does not.
+        // The lesser of the two buffers bounds the data in flight. The window sets it to the byte, a buffer of the kernel does not.
         let window = tcp.receive_buffer.min(peer.send_buffer).min(BUFFER_MAX);
-        // Of a buffer without bound, nothing is said: the kernel then finds how much it needs, as far as `tcp_rmem` and `tcp_wmem` let it.
+        // The kernel sizes a buffer without bound by itself, as far as `tcp_rmem` and `tcp_wmem` let it.
         let is_fixed = tcp.window_sizing.kind == "static" && window < BUFFER_MAX;
         Options {
             control: control.name,

@@ -1,4 +1,4 @@
-//! A run: everything is made, the two threads live through it, and what they leave becomes the trace.
+//! Run of an experiment: everything is made, the two threads run, and their results become the trace.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,9 +29,9 @@ use crate::linux::plan::Plan;
 use crate::linux::session::Session;
 use crate::linux::{check, sys};
 
-/// From when everything is made to time zero.
+/// Time from the end of all preparations to time zero.
 const AHEAD: Span = Span::from_millis(20);
-/// Between two looks at whether the caller has had enough.
+/// Time between two checks whether the caller wants to stop.
 const PATIENCE: Span = Span::from_millis(20);
 /// Real-time priorities of the two threads. The emulator's is above that of threaded interrupts (50).
 const EMULATOR: i32 = 60;
@@ -39,10 +39,10 @@ const ENDPOINTS: i32 = 1;
 /// The most memory that is taken for packets before the start.
 const PACKET_MEMORY: u64 = 1 << 29;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Virtual time, which is that of the clock on the wall.
+    /// Virtual time, which is real time.
     pub now: Time,
     /// Links crossed by packets so far.
     pub crossings: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Those that this process may use.
+    /// Returns the cores that this process may use.
     pub fn allowed() -> Self {
         let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
         let cores: Vec<usize> = (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect();
@@ -97,7 +97,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// For `experiment`; with `all`, every host is made, also those without a flow. Time has not begun.
+    /// Prepares `experiment`; with `all`, every host is made, also those without a flow. Time has not begun.
     pub fn new(experiment: &Experiment, all: bool) -> Result<Self, Error> {
         let mut plan = planned(experiment, all)?;
         let lock = Lock::take()?;
@@ -128,10 +128,10 @@ impl Bench {
     }
 }
 
-/// Whether `experiment` can be run here, as far as that can be told without starting it.
+/// Checks that `experiment` can be run here, as far as that is known without starting it.
 ///
 /// # Errors
-/// What it asks for that the testbed, this build or this process cannot do.
+/// Experiments that ask for something that the testbed, this build or this process cannot do.
 pub fn ready(experiment: &Experiment) -> Result<(), Error> {
     let plan = planned(experiment, false)?;
     plan.controls.iter().try_for_each(|(twin, _)| longfat_bpf::ready(twin).map_err(|why| Error::system(twin.kernel_name, why)))
@@ -143,7 +143,7 @@ fn planned(experiment: &Experiment, all: bool) -> Result<Plan, Error> {
     Plan::new(experiment, all, KernelControls::default())
 }
 
-/// Every flow has a way there and back.
+/// Checks that every flow has a path there and back.
 fn routes(experiment: &Experiment) -> Result<(), Error> {
     let network = &experiment.network;
     let routes = longfat_model::route::Routes::new(network);
@@ -170,7 +170,7 @@ fn room(experiment: &Experiment) -> usize {
 /// that says `false`.
 ///
 /// # Errors
-/// What cannot be done, before anything is started; what the system refuses; [`Error::Cancelled`].
+/// Experiments that cannot be run, before anything is started; operations that the system refuses; [`Error::Cancelled`].
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let Bench { plan, namespaces, mut emulator, cores, _controls, _lock } = Bench::new(experiment, false)?;
@@ -245,7 +245,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     Ok(trace)
 }
 
-/// The life of the emulator's thread; what it leaves, and how long it waited for its core.
+/// Runs as the emulator's thread; returns its results, and the time for which it waited for its core.
 pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) -> Result<(Emulated, Time), Error> {
     let settled = settle(cores.last, EMULATOR);
     if settled.is_err() {
@@ -256,12 +256,12 @@ pub(crate) fn as_emulator(cores: &Cores, emulator: Emulator, shared: &Shared) ->
     settled.map(|()| (emulated, since(before)))
 }
 
-/// How long this thread has waited for a core since it had waited so long.
+/// Returns the time for which this thread has waited for a core since it had waited for `before`.
 fn since(before: Time) -> Time {
     Time::ZERO + facts::waited().since(before)
 }
 
-/// What the emulator says of itself.
+/// Returns the disturbances of a run, as the emulator measured them.
 pub(crate) fn of(exactness: &Exactness) -> RealTime {
     let times = |of: Option<[Duration; 3]>| of.unwrap_or_default().map(|time| Time::ZERO + time);
     RealTime {

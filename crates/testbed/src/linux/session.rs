@@ -17,11 +17,11 @@ use crate::linux::clock::Clock;
 use crate::linux::emulator::{IN_MEMORY, Shared};
 use crate::linux::flow::{Ends, event};
 
-/// How often senders are looked at: few of them often, many less so.
+/// Time between two looks at senders: few of them are looked at often, many less so.
 const LOOK: Duration = Duration::from_millis(2);
-/// How often those are that wait for something that the kernel does not say when it comes.
+/// Time between two looks at senders that wait for something that the kernel does not report.
 const ASK: Duration = Duration::from_millis(1);
-/// Whose descriptor is the timer.
+/// Mark of the timer's descriptor.
 const TIMER: u64 = u64::MAX;
 
 /// All flows while they run.
@@ -32,7 +32,7 @@ pub struct Session {
     shared: Arc<Shared>,
     epoll: Epoll,
     timer: TimerFd,
-    /// When each flow has something to do, in order.
+    /// Times at which each flow has something to do, in order.
     alarms: BTreeSet<(Time, usize)>,
     alarm_of: Vec<Time>,
     look_every: Duration,
@@ -40,16 +40,16 @@ pub struct Session {
     recorder: Recorder,
     experiment: Experiment,
     waits_for: Vec<usize>,
-    /// What happened to senders.
+    /// Events at senders.
     events: Vec<Event>,
 }
 
-/// What a session leaves.
+/// Results of a session.
 #[derive(Debug)]
 pub struct Left {
     /// Records and samples of flows.
     pub trace: Trace,
-    /// What happened to senders.
+    /// Events at senders.
     pub events: Vec<Event>,
     /// Packets that a socket had no room for.
     pub refused: u64,
@@ -139,7 +139,7 @@ impl Session {
         self.timer.set(Expiration::OneShot(spec), TimerSetTimeFlags::TFD_TIMER_ABSTIME).map_err(failed)
     }
 
-    /// Writes down what is due.
+    /// Records everything that is due.
     fn note(&mut self, now: Time) {
         let now = now.min(self.shared.end());
         if self.recorder.next_stop() <= now {
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// Does what there is to do for a flow.
+    /// Does everything due for a flow.
     fn attend(&mut self, number: usize) -> Result<(), Error> {
         let now = self.clock.now();
         let next = match &mut self.flows.0[number] {

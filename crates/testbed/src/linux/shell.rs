@@ -23,7 +23,7 @@ use crate::linux::run::{Bench, as_emulator, of};
 /// `nsenter --net=FILE`, by which other programs come to that host.
 ///
 /// # Errors
-/// What cannot be done, before anything is started; what the system refuses.
+/// Experiments that cannot be run, before anything is started; operations that the system refuses.
 pub fn run(experiment: &Experiment, host: Option<&str>, command: &[String]) -> Result<(i32, Trace), Error> {
     let nodes = &experiment.network.nodes;
     let bench = Bench::new(experiment, true)?;

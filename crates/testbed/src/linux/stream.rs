@@ -12,9 +12,9 @@ use crate::Error;
 use crate::linux::plan::Options;
 use crate::linux::sys;
 
-/// What is written at once. Payload means nothing: zeros.
+/// Bytes of one write. The payload is zeros, since it means nothing.
 static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
-/// What is read at once.
+/// Bytes of one read, at most.
 const PIECE: u64 = 1 << 20;
 
 /// A new TCP socket with these options, bound to `local`. In the namespace of this thread.
@@ -45,7 +45,7 @@ pub fn socket(options: &Options, local: SocketAddrV4) -> Result<socket2::Socket,
         let what = format!("{}: this kernel does not have it ({e}; see net.ipv4.tcp_available_congestion_control)", options.control);
         Error::unsupported("flow.congestion_control", &what)
     })?;
-    // A default that nobody asked for would be silent.
+    // The kernel could silently use a default instead.
     let got = socket.tcp_congestion().unwrap_or_default();
     if got.split(|byte| *byte == 0).next() != Some(name) {
         return Err(Error::system("the congestion control of a socket is not the one asked for", String::from_utf8_lossy(&got)));
@@ -53,7 +53,7 @@ pub fn socket(options: &Options, local: SocketAddrV4) -> Result<socket2::Socket,
     Ok(socket)
 }
 
-/// A connected socket, and what is to be done with it.
+/// Connected socket, and the operations that are pending on it.
 #[derive(Debug)]
 pub struct Stream {
     /// The socket; there once it is connected, or connecting.
@@ -79,7 +79,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// On `socket`, with nothing written; it advertises at most `window` bytes.
+    /// Makes a stream on `socket`, with nothing written; it advertises at most `window` bytes.
     ///
     /// It is closed when the run ends, or is killed, and not before. What it has not sent by then is thrown away (`SO_LINGER` of zero, socket(7)): else the kernel
     /// would go on to send it for minutes, to nobody, and the memory that it takes would keep the windows of the next runs small.
@@ -112,7 +112,7 @@ impl Stream {
         }
     }
 
-    /// Whether it would write if the socket took more.
+    /// True if it would write if the socket took more.
     pub fn wants_to_write(&self) -> bool {
         self.pending > 0 && self.failure.is_none()
     }
@@ -123,8 +123,9 @@ impl Stream {
         }
     }
 
-    /// Gives the socket what it takes of what was written. An application that found the buffer full waits until the kernel says that there is
-    /// room (poll(2)): a third of the buffer. One that tried again at once would keep the buffer full, which applications do not.
+    /// Gives the socket as much of the written data as it takes. An application that found the buffer full waits until the kernel says that
+    /// there is room (poll(2)): a third of the buffer. An application that tried again at once would keep the buffer full, which
+    /// applications do not.
     pub fn flush(&mut self) {
         if self.is_full && !sys::is_writable(&self.socket) {
             return;
@@ -150,7 +151,7 @@ impl Stream {
         }
     }
 
-    /// Takes up to `most` bytes that have arrived; how many it got.
+    /// Takes up to `most` bytes that have arrived; returns their number.
     pub fn take(&mut self, most: u64) -> u64 {
         let mut taken = 0;
         while taken < most && !self.has_ended {
@@ -170,7 +171,7 @@ impl Stream {
         taken
     }
 
-    /// Whether all that was written is acknowledged.
+    /// True if all written data is acknowledged.
     pub fn is_acknowledged(&self) -> bool {
         self.pending == 0 && sys::unacknowledged(&self.socket) == 0
     }
@@ -186,7 +187,7 @@ impl traffic::Socket for Stream {
         self.flush();
     }
     fn stop(&mut self) {
-        // What the kernel has taken it sends: it cannot be taken back.
+        // Data that the kernel has taken cannot be taken back: the kernel sends it.
         self.pending = 0;
         self.close();
     }
@@ -201,14 +202,14 @@ impl traffic::Socket for Stream {
 /// A program at one end, with the stream it has once it is connected.
 #[derive(Debug)]
 pub struct End {
-    /// What it does.
+    /// Program of the application.
     pub program: Program,
-    /// There once it is connected, or connecting.
+    /// Stream, once it is connected or connecting.
     pub stream: Option<Stream>,
 }
 
 impl End {
-    /// Lets the program act, if what it waits for has come.
+    /// Lets the program act, if its wait is over.
     pub fn attend(&mut self, now: Time) {
         let Some(stream) = &mut self.stream else { return };
         stream.flush();
@@ -216,7 +217,7 @@ impl End {
         if wait.until <= now || wait.acked && stream.is_acknowledged() || wait.readable && sys::unread(&stream.socket) > 0 {
             self.program.act(now, stream);
         }
-        // Nobody reads but the kernel's buffer: whoever has no reader takes all at once.
+        // An end whose program does not read takes all data at once.
         if !wait.readable {
             stream.take(u64::MAX);
         }

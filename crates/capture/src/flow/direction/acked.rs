@@ -7,7 +7,7 @@ use crate::read::Packet;
 use longfat_core::packet::flags;
 
 impl Direction {
-    /// What the other side acknowledges in `packet`, with its window scaled by `scale`.
+    /// Takes in the acknowledgment in `packet`, with its window scaled by `scale`.
     pub fn acknowledged(&mut self, packet: &Packet, scale: u8) {
         let time = packet.time;
         let ack = self.offset(packet.ack);
@@ -33,7 +33,7 @@ impl Direction {
         if self.receiver.probed.take_if(|probed| *probed <= ack) == Some(ack) {
             self.next = self.next.max(ack);
         }
-        // More than was ever captured: the capture has lost it.
+        // Data beyond all that was captured: the capture has lost it.
         if ack > self.next {
             self.ranges.push(Range { start: self.next, end: ack, first: time, last: time, ..Range::default() });
             self.next = ack;
@@ -56,7 +56,7 @@ impl Direction {
         self.reach_sender(Answer { seen: time, at: time, ack, edge: ack.saturating_add(window), is_bare: packet.len == 0 });
     }
 
-    /// Whether something is missing before what has arrived, once the acknowledgment of `time` reaches the sender.
+    /// Notes a hole before the data that has arrived, if there is one once the acknowledgment of `time` reaches the sender.
     fn hole(&mut self, time: i64) {
         let at = time + self.rtt.near.recent_min();
         if self.evidence.highest_sacked > self.acked || self.evidence.duplicates > 0 {
@@ -101,7 +101,7 @@ impl Direction {
                 None if range.is_sacked || !was_whole => None,
                 answered => Some(answered.unwrap_or(time - range.first).saturating_sub(least).max(0)).filter(|_| least < i64::MAX),
             };
-            // (When what was lost before the capture was sent is not known.)
+            // (The send time of segments lost before the capture is unknown.)
             if range.times > 0 && !range.is_fill {
                 let is_lost = range.times > 1;
                 buckets.add(range.first, range.end, range.end - range.start, is_lost, wait, trip);
@@ -116,7 +116,7 @@ impl Direction {
                     if !range.is_sacked && !range.is_fill && highest > range.end {
                         behind += 1;
                     }
-                    // Karn: what was sent once, and not what waited for a hole before it.
+                    // Karn: segments that were sent once, and did not wait for a hole before them.
                     if !range.is_sacked && !range.is_fill {
                         sample = Some(time - range.first);
                     }
@@ -133,7 +133,7 @@ impl Direction {
         if !self.is_behind() {
             self.rates.bursts.passed(burst);
         }
-        // What waited for a hole says nothing of the bottleneck.
+        // Segments that waited for a hole say nothing about the bottleneck.
         if !is_clean || self.evidence.highest_sacked > self.acked {
             self.rates.ack_trains.cut();
         }
@@ -156,7 +156,7 @@ impl Direction {
         }
     }
 
-    /// SACK blocks (RFC 2018); a first one below the ACK, or within the second, says what came twice (RFC 2883 section 4).
+    /// Takes in SACK blocks (RFC 2018). A first block below the ACK, or within the second, reports duplicate data (RFC 2883 section 4).
     pub(super) fn selected(&mut self, packet: &Packet, ack: u64) {
         let time = packet.time;
         let mut blocks = [(0, 0); 4];
@@ -172,7 +172,7 @@ impl Direction {
         let next = self.next;
         for &(left, right) in &blocks[usize::from(is_duplicate)..] {
             let (mut from, mut until) = (left.max(ack), right.min(next));
-            // Blocks grow: what was gone through once is not gone through again.
+            // Blocks grow: the part that was handled once is not handled again.
             for &(a, b) in &self.evidence.last_blocks {
                 if a <= from && from < b {
                     from = b.min(until);

@@ -1,4 +1,4 @@
-//! Segments sent again: why, and what they belong to.
+//! Retransmissions of a direction: their causes and the recovery episodes to which they belong.
 
 use super::{Direction, MS};
 use crate::flow::ranges::{Range, Waited};
@@ -6,34 +6,34 @@ use crate::read::Packet;
 
 const EPISODES: usize = 4096;
 
-/// How a segment was sent again.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// After duplicate or selective acknowledgments.
     Fast,
-    /// After the retransmission timer, and what follows until all that was sent before is acknowledged.
+    /// After the retransmission timer, until all that was sent before is acknowledged.
     Timeout,
     /// The last segment, before the timer (RFC 8985 section 7).
     Probe,
-    /// There was no reason that the capture shows.
+    /// No cause that the capture shows.
     Unknown,
 }
 
-/// A time in which something was repaired.
+/// Loss recovery: the time in which a sender repaired losses.
 #[derive(Clone, Copy, Debug)]
 pub struct Episode {
     pub is_timeout: bool,
-    /// In flight when it began, as the sender saw it.
+    /// Bytes in flight when it began, as the sender saw it.
     pub flight: u64,
     /// The round trip shortly before, in ns; 0 where it is unknown.
     pub rtt: i64,
-    /// Segments sent again in it, and how many of them at most one behind the other.
+    /// Segments retransmitted in it, and the longest run of consecutive ones.
     pub again: u32,
     pub run: u32,
     pub needless: u32,
-    /// Sent when it began: when that is acknowledged it is over.
+    /// Highest data sent when it began. When that is acknowledged, it is over.
     pub recover: u64,
-    /// When it began, and the last segment was sent again.
+    /// Start, and the time of the last retransmission.
     pub start: i64,
     pub end: i64,
     /// The first and the last segment that was lost: when it was sent first, and where it stands in the stream.
@@ -41,16 +41,16 @@ pub struct Episode {
     pub last_lost: (i64, u64),
     /// Bytes lost.
     pub lost: u64,
-    /// What the first of them found before it.
+    /// Queue that the first of them found before it.
     pub waited: Waited,
 }
 
 impl Direction {
-    /// Whether what fills a hole had been sent before what came earlier.
+    /// True if the segment that fills a hole was sent before segments that arrived earlier.
     ///
-    /// Timestamps do not run backwards (RFC 7323 section 5.4), and first transmissions go in the order of the stream: an older timestamp than
-    /// that of what overtook it proves it, a newer one that it is a retransmission. Else nothing is sent again sooner than the answer to what
-    /// overtook it can come: a round trip, wherever the capture was taken.
+    /// Timestamps do not run backwards (RFC 7323 section 5.4), and first transmissions go in the order of the stream. An older timestamp
+    /// than that of the overtaking segment proves it, a newer one proves a retransmission. Otherwise, no retransmission comes sooner than
+    /// the answer to the overtaking segment can: a round trip, wherever the capture was taken.
     pub(super) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
         // (Half of it, since the least round trip that was seen may not be the least there is.)
         let soonest = match (self.rtt.near.is_known(), self.quickest()) {
@@ -69,7 +69,7 @@ impl Direction {
         self.evidence.highest_sacked >= range.end || (self.evidence.duplicates > 0 && range.start <= self.acked)
     }
 
-    /// A segment sent again: why, and what it belongs to.
+    /// Classifies a retransmission: its cause, and the recovery to which it belongs.
     pub(super) fn again(&mut self, packet: &Packet, start: u64, end: u64, before: &Range) -> Again {
         let time = packet.time;
         self.counts.bytes_again += end - start;
@@ -129,7 +129,7 @@ impl Direction {
         kind
     }
 
-    /// Why a segment that found `before` is sent again.
+    /// Returns the cause of the retransmission of a segment that found `before`.
     ///
     /// A sender repairs what an acknowledgment calls for within a round trip: RACK waits no longer (RFC 8985 section 6.2), and its first hole
     /// comes before all others (RFC 6675 section 4, RFC 6582 section 3.2). What nothing has called for, or not for so long, a timer sends.
@@ -140,7 +140,7 @@ impl Direction {
         let rtt = self.trips().smoothed;
         let is_soon = |asked: i64| time - asked <= rtt.max(5 * MS);
         let by_order = self.has_evidence(before);
-        // Something sent later than the newest transmission of it has arrived.
+        // A segment sent later than the newest transmission of it has arrived.
         let overtaken = self.evidence.delivered.learned((before.last, end));
         let is_front = start <= self.acked || self.ranges.front().is_some_and(|front| start <= front.start);
         let is_repair = self.losses.episodes.last().is_some_and(|episode| episode.recover > self.acked);
@@ -154,7 +154,7 @@ impl Direction {
             return if is_called || is_repair { Again::Fast } else { Again::Unknown };
         }
         if before.times > 1 {
-            // (Only the answer to what was sent later tells that a retransmission is lost.)
+            // (Only the answer to later data tells that a retransmission is lost.)
             return if overtaken.is_some_and(is_soon) { Again::Fast } else { Again::Timeout };
         }
         // A hole this old was filled before by a repair that was lost, too.

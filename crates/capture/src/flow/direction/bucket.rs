@@ -1,23 +1,24 @@
-//! Whether one token bucket explains which segments were lost and which were not.
+//! Token bucket behind the losses: whether one explains which segments were lost and which were not.
 //!
-//! A bucket of B bytes that fills at a rate r takes what comes while it lacks tokens; what it lacks is the length of a queue that empties at
-//! r, which need not exist (Cruz, IEEE Transactions on Information Theory 37, 1991). In front of a droptail queue it is that queue. So with
-//! the right r every segment lost found more in it than those that passed; chance does not ask for it. Many rates are tried at once.
+//! A bucket of B bytes that fills at a rate r accepts packets while it lacks fewer than B tokens. The tokens that it lacks are the length
+//! of a queue that empties at r, which need not exist (Cruz, IEEE Transactions on Information Theory 37, 1991). In front of a droptail
+//! queue it is that queue. With the right r, every segment lost therefore found a longer queue than those that passed. Random losses do not
+//! depend on the queue. Many rates are tried at once.
 
 /// Rates tried: three to each doubling, twelve doublings.
 const RATES: usize = 36;
 /// Classes of lengths: eight to each doubling, from 256 bytes on.
 const CLASSES: usize = 16 * 8;
-/// Of those that passed, one in so many is noted.
+/// Segments that passed per one that is noted.
 const ONE_IN: u32 = 8;
-/// Before the first loss so many times are kept, one in so many segments.
+/// Times kept before the first loss, each for the same number of segments.
 const TIMES: usize = 512;
 
-/// Queues that need not exist, one for each rate, and what segments found in them.
+/// Queues that need not exist, one for each rate, and their lengths as found by segments.
 #[derive(Clone, Debug, Default)]
 pub struct Buckets {
     queues: Option<Box<Queues>>,
-    /// When what had been sent, up to the first loss, and each how many segments that is kept.
+    /// Time and stream offset of segments sent up to the first loss, and the number of segments per entry.
     before: Vec<(i64, u64)>,
     each: u32,
     count: u32,
@@ -25,40 +26,41 @@ pub struct Buckets {
 
 #[derive(Clone, Debug)]
 struct Queues {
-    /// In bytes a nanosecond.
+    /// Rates, in bytes per nanosecond.
     rates: [f32; RATES],
-    /// In bytes.
+    /// Lengths of the queues, in bytes.
     length: [f32; RATES],
     last: i64,
-    /// Times in which something was lost, and when the last of them began; the first, which ends slow start, left out.
+    /// Round trips with losses, and the start of the last of them; the first, which ends slow start, is left out.
     losses: u32,
     last_loss: i64,
-    /// By rate and class.
+    /// Segments lost, by rate and class.
     lost: Vec<u16>,
     passed: Vec<u16>,
-    /// Of those that passed, of how many is known how long they waited, and how many waited at least half as long as it would take.
+    /// Segments that passed with a known wait, and those of them that waited at least half as long as such a queue would take.
     waits: Vec<(u16, u16)>,
 }
 
 /// The bucket that explains losses best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bucket {
-    /// The share of pairs of a segment that was lost and one that passed in which the one lost found more: 0.5 by chance, 1 where a bucket
+    /// Share of pairs of a lost segment and one that passed in which the lost one found a longer queue: 0.5 by chance, 1 if a bucket
     /// decides.
     pub explains: f64,
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     pub rate: f64,
-    /// What half of the segments lost found, in bytes.
+    /// Median queue that lost segments found, in bytes.
     pub depth: f64,
-    /// Round trips in which something was lost.
+    /// Round trips with losses.
     pub losses: u32,
-    /// Of those that passed and found about as much, how many waited half as long as a queue of that rate would take, or longer.
+    /// Share of segments that waited at least half as long as a queue of that rate would take, among those that passed and found about as
+    /// long a queue as the lost ones.
     pub waited: Option<f64>,
 }
 
 impl Buckets {
-    /// A segment of `len` bytes that ends at `end` was sent first at `time`, and waited for `wait` ns, if that is known; those before it in the
-    /// stream have been added. Of what is lost within a round trip of `trip` ns the first counts.
+    /// Adds a segment of `len` bytes that ends at `end`, was sent first at `time`, and waited for `wait` ns, if that is known. Segments
+    /// before it in the stream have been added. The first of the losses within a round trip of `trip` ns counts.
     pub fn add(&mut self, time: i64, end: u64, len: u64, is_lost: bool, wait: Option<i64>, trip: i64) {
         self.count = self.count.wrapping_add(1);
         if self.queues.is_none() {
@@ -75,7 +77,7 @@ impl Buckets {
                 self.each *= 2;
             }
             let Some(&(began, from)) = self.before.first().filter(|(began, from)| is_lost && time >= *began && end > *from) else { return };
-            // What passed so far may have been a full bucket of a lower rate, or a few segments of a flow that grows.
+            // Segments so far may have passed a full bucket of a lower rate, or are a few segments of a flow that grows.
             let rate = (end - from) as f32 / (time - began).max(trip).max(1) as f32 / 32.0;
             let rates = std::array::from_fn(|place| rate * 2_f32.powf(place as f32 / 3.0));
             let mut length = [0.0; RATES];
@@ -100,7 +102,7 @@ impl Buckets {
         let gap = (time - queues.last).max(0) as f32;
         queues.last = queues.last.max(time);
         let more = if is_lost { 0.0 } else { len as f32 };
-        // (Not each eighth: what is sent may have a rhythm.)
+        // (Not each eighth: sending may have a rhythm.)
         let is_next = is_lost && time - queues.last_loss > trip;
         if is_lost {
             queues.last_loss = time;
@@ -133,7 +135,7 @@ impl Buckets {
         queues.length.iter_mut().for_each(|length| *length += more);
     }
 
-    /// The rate at which losses and what passed are apart the most.
+    /// Returns the rate at which lost segments and those that passed differ most.
     pub fn best(&self) -> Option<Bucket> {
         let queues = self.queues.as_ref()?;
         let all = (0..RATES).filter_map(|place| {

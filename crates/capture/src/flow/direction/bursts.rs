@@ -1,6 +1,6 @@
-//! How far a sender ran ahead of the bottleneck, and how far it was when something was lost.
+//! Lead of a sender over the bottleneck, and its size at losses.
 //!
-//! What is sent faster than the bottleneck lets go must wait in front of it. How much that is follows from the times of sending and the
+//! Data sent faster than the bottleneck's rate must wait in front of it. How much waits follows from the times of sending and the
 //! bottleneck's rate: a queue of its own, without a limit. A burst at line speed is all in it.
 
 use super::ranks::Ranks;
@@ -9,17 +9,17 @@ use super::ranks::Ranks;
 #[derive(Clone, Debug, Default)]
 pub struct Bursts {
     ahead: f64,
-    /// How far ahead each segment was.
+    /// Ranks of the lead of each segment.
     pub ranks: Ranks,
-    /// The most that passed whole before anything was lost.
+    /// Longest burst that passed whole before any loss.
     pub passed: u64,
-    /// Before the first segment that was lost.
+    /// Bytes ahead of the first segment that was lost.
     pub at_first_loss: Option<u64>,
 }
 
 impl Bursts {
-    /// A segment of `len` bytes is sent `gap` ns behind the one before it, by a bottleneck of `rate` bytes a second, 0 if that is unknown:
-    /// what has not left before it, of at most `flight` bytes.
+    /// Records a segment of `len` bytes sent `gap` ns behind the one before it, with a bottleneck of `rate` bytes per second, 0 if unknown.
+    /// Returns the bytes that have not left before it, at most `flight`.
     pub fn sent(&mut self, gap: i64, len: u64, rate: f64, flight: u64) -> u32 {
         self.ahead = if rate > 0.0 { (self.ahead - rate * gap as f64 / 1e9).clamp(0.0, flight as f64) } else { 0.0 };
         let before = self.ahead as u32;
@@ -30,15 +30,15 @@ impl Bursts {
         before
     }
 
-    /// Of a segment that arrived, so much had not left before its last byte.
+    /// Records a segment that arrived, with `ahead` bytes that had not left before its last byte.
     pub fn passed(&mut self, ahead: u64) {
-        // What is lost does not wait any more: from then on this is too much.
+        // Lost segments no longer wait. After a loss the count is therefore too high.
         if self.at_first_loss.is_none() {
             self.passed = self.passed.max(ahead);
         }
     }
 
-    /// A segment was lost with so much before it.
+    /// Records a lost segment, with `ahead` bytes before it.
     pub fn lost(&mut self, ahead: u64) {
         self.at_first_loss.get_or_insert(ahead);
     }

@@ -6,21 +6,21 @@ pub struct Counts {
     pub packets: u64,
     pub segments: u64,
     pub bytes: u64,
-    /// Of the IP packets of segments with data.
+    /// IP bytes of segments with data.
     pub ip_bytes: u64,
-    /// By [`Again`](super::Again).
+    /// Retransmissions by [`Again`](super::Again).
     pub again: [u64; 4],
     pub bytes_again: u64,
-    /// FINs without data that were sent before.
+    /// Retransmitted FINs without data.
     pub fins_again: u64,
-    /// Of those sent again by the timer, before anything behind them had arrived.
+    /// Retransmissions by the timer before any data behind them had arrived.
     pub blind: u64,
-    /// Of those sent again, what had arrived before (DSACK, the timestamp echoed, or an answer sooner than any).
+    /// Spurious retransmissions, whose data had arrived before (DSACK, the timestamp echoed, or an answer sooner than any).
     pub needless: u64,
     /// Segments that were overtaken before the point of capture, and behind it.
     pub reordered_before: u64,
     pub reordered_behind: u64,
-    /// Segments sent again whose first transmission was lost before the point of capture.
+    /// Retransmissions of segments whose first transmission was lost before the point of capture.
     pub lost_before: u64,
     /// Bytes that were acknowledged and never captured.
     pub unseen: u64,

@@ -1,4 +1,4 @@
-//! When a sender learns that what it sent at some time has arrived (RFC 8985 section 6.2: `RACK.xmit_ts`).
+//! Times at which a sender learns that data it sent at some time has arrived (RFC 8985 section 6.2: `RACK.xmit_ts`).
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,13 @@ const SHARE: i64 = 32;
 /// The newest transmission that is known to have arrived, over time.
 #[derive(Clone, Debug, Default)]
 pub struct Delivered {
-    /// When something was sent and where it ended in the stream, and when its sender learned that it had arrived. Both grow.
+    /// Send time and end in the stream of data, and the time at which its sender learned of its arrival. Both grow.
     list: VecDeque<((i64, u64), i64)>,
 }
 
 impl Delivered {
-    /// At `learned` the sender learns that what it sent at `sent.0`, up to `sent.1` of the stream, has arrived, on a path of `rtt` ns.
+    /// Records that the sender learns at `learned` that data sent at `sent.0`, up to `sent.1` of the stream, has arrived, on a path of
+    /// `rtt` ns.
     pub fn note(&mut self, sent: (i64, u64), learned: i64, rtt: i64) {
         match self.list.back_mut() {
             Some((newest, _)) if sent <= *newest => {}
@@ -29,7 +30,7 @@ impl Delivered {
         }
     }
 
-    /// When the sender learned that something sent behind `sent` had arrived: later, or at the same time and further in the stream.
+    /// Returns when the sender learned that data sent behind `sent` had arrived: later, or at the same time and further in the stream.
     pub fn learned(&self, sent: (i64, u64)) -> Option<i64> {
         let place = self.list.partition_point(|(newest, _)| *newest <= sent);
         self.list.get(place).map(|(_, learned)| *learned)

@@ -1,37 +1,37 @@
-//! How much later than others a segment came, by the clock of its sender: what it waited in queues on its way here.
+//! Lateness of segments by the clock of their sender: the time that they waited in queues on the way here.
 
 use super::ranks::Ranks;
 
-/// What a tick of TSval may be, in ns: RFC 7323 section 5.4 has them between 1 ms and 1 s; Linux also has microseconds.
+/// Possible ticks of TSval, in ns: RFC 7323 section 5.4 has them between 1 ms and 1 s; Linux also has microseconds.
 const TICKS: [f64; 5] = [1e3, 1e6, 2e6, 4e6, 1e7];
 /// Time after which the tick is known, in ns.
 const LONG: i64 = 1_000_000_000;
-/// Clocks differ by this at most.
+/// Largest difference between clocks: one part in this many.
 const SKEW: i64 = 10_000;
 
 /// Delays from the sender to here, less the least.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
-    /// How late each segment was, in microseconds.
+    /// Lateness of each segment, in microseconds.
     pub ranks: Ranks,
     first: Option<(i64, u32)>,
-    /// In ns; 0 as long as it is not known.
+    /// Tick in ns; 0 as long as it is unknown.
     tick: f64,
-    /// As it looks so far.
+    /// Tick as it looks so far.
     longest: f64,
     last: i64,
     least: Option<i64>,
 }
 
 impl Lateness {
-    /// What a tick of the sender's clock is, in ns, at most: a queue that grows makes it look longer. None without a tick.
+    /// Returns the tick of the sender's clock, in ns, at most: a growing queue makes it look longer. None without a tick.
     pub fn tick(&self) -> Option<f64> {
         let tick = if self.tick > 0.0 { self.tick } else { self.longest };
         (tick > 0.0).then_some(tick)
     }
 
-    /// A segment sent at `stamp` of its sender's clock comes at `time`: by how many microseconds it is later than the quickest. None before
-    /// the clock is known.
+    /// Takes in a segment that arrives at `time`, sent at `stamp` of its sender's clock. Returns by how many microseconds it is later than
+    /// the quickest; none before the clock is known.
     pub fn came(&mut self, time: i64, stamp: u32) -> Option<u32> {
         let (began, zero) = *self.first.get_or_insert((time, stamp));
         let (elapsed, ticks) = (time - began, f64::from(stamp.wrapping_sub(zero) as i32));

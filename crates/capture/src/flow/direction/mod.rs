@@ -1,4 +1,4 @@
-//! One direction of a connection: what one side sent, and what the other said of it, as seen at the point of capture.
+//! One direction of a connection: the packets that one side sent, and the answers of the other, as seen at the point of capture.
 //!
 //! The capture may be taken anywhere. What lies between the sender and the point is its *near* part, the rest the *far* part; a round
 //! trip of the connection is one of both. An acknowledgment that passes the point reaches the sender a near round trip before what it
@@ -31,10 +31,10 @@ use longfat_core::packet::flags;
 use needless::{Needless, is_older};
 use parts::{Closing, Evidence, Handshake, Losses, Rates, Receiver, RoundTrips, Sender};
 
-/// Where streams begin: what turns out to stand before the first segment seen is still a positive number.
+/// Offset at which streams begin, so that bytes before the first segment seen still have a positive offset.
 pub const ORIGIN: u64 = 1 << 40;
 const MS: i64 = 1_000_000;
-/// Timestamps in each segment take so much of the mss (RFC 7323 appendix A).
+/// Bytes of the mss that timestamps take in each segment (RFC 7323 appendix A).
 pub const STAMPS: u32 = 12;
 
 /// One direction of a connection.
@@ -72,7 +72,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// The place in the stream of the wire's `seq`, nearest to what was sent last (RFC 9293 section 3.4).
+    /// Returns the place in the stream of the wire's `seq`, nearest to the data sent last (RFC 9293 section 3.4).
     pub fn offset(&mut self, seq: u32) -> u64 {
         let origin = *self.origin.get_or_insert(seq);
         if self.next == 0 {
@@ -112,7 +112,7 @@ impl Direction {
             self.counts.fins_again += u64::from(packet.len == 0 && self.closing.stream_end == Some(end));
             self.closing.fin = true;
             self.closing.stream_end = Some(end);
-            // It takes a number of its own, behind the last byte.
+            // The FIN takes a number of its own, behind the last byte.
             if self.next == end {
                 self.next = end + 1;
             }
@@ -132,7 +132,8 @@ impl Direction {
             (one, n) => (one, n - 1),
         };
         let counts = &mut self.counts;
-        // A byte before what is acknowledged, or into a closed window, asks whether the other side is there (RFC 9293 section 3.8.6.1).
+        // A probe of one byte, before the acknowledged data or into a closed window, asks whether the other side is there (RFC 9293 section
+        // 3.8.6.1).
         if len == 1 && (end <= self.acked || self.receiver.window == Some(0)) {
             counts.window_probes += 1;
             self.receiver.probed = Some(end).filter(|_| start == self.next);
@@ -162,9 +163,9 @@ impl Direction {
         let stamp = packet.options.timestamps.map(|(value, _)| value);
         if start > self.next {
             self.rates.data_trains.cut();
-            // What should stand before it comes later, or has been lost before the point of capture.
+            // Missing data comes later, or was lost before the point of capture.
             self.losses.rtt_at_hole = self.trips().last;
-            // (It was lost, if it was, behind the one that came last.)
+            // (It would have been lost behind the segment that came last.)
             let waited = self.rates.last_waited;
             self.ranges.push(Range {
                 start: self.next,
@@ -210,7 +211,8 @@ impl Direction {
         self.sender.last_new = Some(time);
     }
 
-    /// Whether it was captured behind the bottleneck, as far as one can tell: there segments show its rate, and before it how far the sender runs ahead.
+    /// True if it was captured behind the bottleneck, as far as one can tell. There segments show the bottleneck's rate. Before it they
+    /// show how far the sender runs ahead.
     pub fn is_behind(&self) -> bool {
         self.rtt.near.is_known() && self.rtt.near.min > self.rtt.far.min
     }
@@ -245,7 +247,7 @@ impl Direction {
             found
         };
         match before {
-            // A hole: what fills it was overtaken, or is sent again since it was lost on its way here.
+            // The segment that fills a hole was overtaken, or is retransmitted since it was lost on its way here.
             Some(hole) if hole.times == 0 => {
                 if self.is_late(&hole, time, stamp) {
                     self.counts.reordered_before += 1;
@@ -255,7 +257,7 @@ impl Direction {
                     self.filled(start, end, kind, stamp);
                 }
             }
-            // (What was sent before what came in its place.)
+            // (The segment was sent before the one that came in its place.)
             Some(range) if is_older(stamp, range.stamps[0]) => {
                 self.was_replaced(start);
                 return;
@@ -263,7 +265,7 @@ impl Direction {
             Some(range) => {
                 self.again(packet, start, end, &range);
             }
-            // All of it is acknowledged: needless, if it is not late.
+            // The whole segment is acknowledged: its retransmission is spurious, if it is not late.
             None => {
                 if self.was_late(start, stamp) {
                     return;
@@ -312,7 +314,7 @@ impl Direction {
         if self.rtt.whole.is_known() { &self.rtt.whole } else { &self.rtt.far }
     }
 
-    /// Nothing more comes.
+    /// Ends the direction: no packets follow.
     pub fn finish(&mut self, time: i64) {
         self.judge_soon();
         if let Some(since) = self.receiver.zero_since.take() {

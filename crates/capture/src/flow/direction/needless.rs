@@ -1,9 +1,9 @@
-//! Segments that were sent again for nothing, each counted once, however many ways there are to know it.
+//! Spurious retransmissions, each counted once, however many ways there are to know it.
 
 use super::{Again, Direction};
 use std::collections::VecDeque;
 
-/// How many are remembered until a DSACK tells of them, too.
+/// Entries kept until a DSACK covers them, too.
 const MOST: usize = 256;
 
 /// A hole that was filled, as it seemed by a retransmission.
@@ -23,22 +23,22 @@ struct Soon {
     delay: i64,
 }
 
-/// Round trips that the least of them is known by.
+/// Round trips needed to know the least of them.
 const SAMPLES: u64 = 8;
 
-/// What was sent again for nothing, and what may have been.
+/// Spurious retransmissions, and candidates for them.
 #[derive(Clone, Debug, Default)]
 pub struct Needless {
-    /// Where segments begin that the capture itself shows; a DSACK of one says nothing new.
+    /// Starts of segments that the capture itself shows as spurious; a DSACK of one says nothing new.
     known: VecDeque<u64>,
-    /// The numbers of their retransmissions: an acknowledgment may take one of these in pieces.
+    /// Numbers of their retransmissions: an acknowledgment may take one of these in pieces.
     numbers: VecDeque<u64>,
     fills: VecDeque<Fill>,
     /// Answers sooner than any before. The end of the flow tells whether a round trip can be so short.
     soon: VecDeque<Soon>,
 }
 
-/// Was `one` sent before `other`, by their timestamps?
+/// True if `one` was sent before `other`, by their timestamps.
 pub fn is_older(one: Option<u32>, other: Option<u32>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if (one.wrapping_sub(other) as i32) < 0)
 }
@@ -51,13 +51,13 @@ fn keep<T>(list: &mut VecDeque<T>, one: T) {
 }
 
 impl Direction {
-    /// The capture shows that what begins at `start` had arrived when it was sent again.
+    /// Counts the retransmission at `start` as spurious: the capture shows that its data had arrived before.
     pub(super) fn is_needless(&mut self, start: u64) {
         keep(&mut self.needless.known, start);
         self.count_needless(start);
     }
 
-    /// The first transmission of retransmission `number`, which begins at `start`, is the one that was acknowledged.
+    /// Counts retransmission `number`, which begins at `start`, as spurious: its first transmission was acknowledged.
     pub(super) fn arrived(&mut self, start: u64, number: u64) {
         if !self.needless.numbers.contains(&number) {
             keep(&mut self.needless.numbers, number);
@@ -65,19 +65,19 @@ impl Direction {
         }
     }
 
-    /// Retransmission `number`, which begins at `start`, was acknowledged after `delay` ns.
+    /// Records that retransmission `number`, which begins at `start`, was acknowledged after `delay` ns.
     pub(super) fn answered(&mut self, start: u64, number: u64, delay: i64) {
         if is_sooner(delay, self.rtt.far.min) && self.needless.soon.back().is_none_or(|last| last.number != number) {
             keep(&mut self.needless.soon, Soon { start, number, delay });
         }
     }
 
-    /// The least round trip of the far part, once there were some.
+    /// Returns the least round trip of the far part, once there were some.
     pub(super) fn quickest(&self) -> Option<i64> {
         (self.rtt.far.count >= SAMPLES).then_some(self.rtt.far.min)
     }
 
-    /// Which answers came sooner than a round trip of the whole flow.
+    /// Judges the soon answers: those sooner than a round trip of the whole flow are spurious retransmissions.
     pub(super) fn judge_soon(&mut self) {
         let least = self.quickest().unwrap_or(0);
         for soon in std::mem::take(&mut self.needless.soon).into_iter().filter(|soon| is_sooner(soon.delay, least)) {
@@ -85,7 +85,7 @@ impl Direction {
         }
     }
 
-    /// A DSACK says that this came twice (RFC 2883).
+    /// Handles a DSACK, which says that this data arrived twice (RFC 2883).
     pub(super) fn came_twice(&mut self, left: u64, right: u64) {
         let before = self.needless.known.len();
         self.needless.known.retain(|start| !(left..right).contains(start));
@@ -106,12 +106,12 @@ impl Direction {
         }
     }
 
-    /// A hole was filled, and nothing says that what filled it was late.
+    /// Records a hole that was filled, where nothing says that the segment was late.
     pub(super) fn filled(&mut self, start: u64, end: u64, kind: Again, stamp: Option<u32>) {
         keep(&mut self.needless.fills, Fill { start, bytes: end - start, kind, stamp });
     }
 
-    /// The segment at `start` was overtaken by its own retransmission.
+    /// Records that the segment at `start` was overtaken by its own retransmission.
     pub(super) fn was_replaced(&mut self, start: u64) {
         self.counts.reordered_before += 1;
         self.counts.lost_before = self.counts.lost_before.saturating_sub(1);
@@ -144,7 +144,7 @@ impl Direction {
     }
 }
 
-/// Is an answer after `delay` ns too soon, where the least round trip is `least` ns?
+/// True if an answer after `delay` ns is too soon, where the least round trip is `least` ns.
 fn is_sooner(delay: i64, least: i64) -> bool {
     least < i64::MAX && delay < least / 10 * 9
 }

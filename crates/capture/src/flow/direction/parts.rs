@@ -12,7 +12,7 @@ use crate::flow::rtt::Rtt;
 use crate::read::Packet;
 use std::collections::VecDeque;
 
-/// The SYN of a direction, and what it offers.
+/// SYN of a direction, and the options that it offers.
 #[derive(Debug, Default)]
 pub struct Handshake {
     pub isn: Option<u32>,
@@ -43,7 +43,7 @@ impl Handshake {
 #[derive(Debug, Default)]
 pub struct Closing {
     pub fin: bool,
-    /// Behind its last byte, once its FIN was seen: the FIN takes a number of its own.
+    /// Offset behind its last byte, once its FIN was seen: the FIN takes a number of its own.
     pub stream_end: Option<u64>,
     pub reset: bool,
 }
@@ -76,7 +76,7 @@ pub struct Sender {
     pub was_closing: bool,
     pub window_max: u64,
     pub flight_recent: u64,
-    /// Since when something is missing before what has arrived; how long it was so since the newest segment.
+    /// Time since which there is a hole before the data that has arrived, and its duration since the newest segment.
     pub hole_since: Option<i64>,
     pub hole_time: i64,
 }

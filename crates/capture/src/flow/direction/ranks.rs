@@ -1,14 +1,14 @@
-//! Where one value stands among many, in memory that does not grow.
+//! Ranks of values among many, in memory that does not grow.
 
-/// 8 classes of each doubling up to 2^32, and one of nothing.
+/// Classes: 8 per doubling up to 2^32, and one for zero.
 const CLASSES: usize = 1 + 32 * 8;
 
-/// How many values were in which class.
+/// Number of values in each class.
 #[derive(Clone, Debug, Default)]
 pub struct Ranks(Vec<u32>);
 
 impl Ranks {
-    /// One more value.
+    /// Adds a value.
     pub fn note(&mut self, value: u32) {
         if self.0.is_empty() {
             self.0 = vec![0; CLASSES];
@@ -16,7 +16,7 @@ impl Ranks {
         self.0[class(value)] += 1;
     }
 
-    /// The share of the values that are less, and half of those that are alike; none without any.
+    /// Returns the share of smaller values, and half the share of equal ones; none without values.
     pub fn of(&self, value: u32) -> Option<f64> {
         let total: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
         let less: u64 = self.0.iter().take(class(value)).map(|count| u64::from(*count)).sum();

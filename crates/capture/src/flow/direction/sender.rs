@@ -1,11 +1,12 @@
-//! What the sender knew, and when: acknowledgments on their way to it, and what it waited for.
+//! Knowledge of the sender over time: acknowledgments on their way to it, and the causes of its waits.
 
 use super::{Direction, MS};
 
 const PENDING: usize = 1 << 16;
-/// Away from the sender, when an acknowledgment reaches it is known by timestamps: to two of their ticks, most of which are milliseconds.
+/// Uncertainty, away from the sender, of when an acknowledgment reaches it, known by timestamps: two of their ticks, most of which are
+/// milliseconds.
 pub const TICK: i64 = 2 * MS;
-/// An acknowledgment that comes so much later than a round trip was delayed: half of Linux's least timer. RFC 1122 has up to 500 ms.
+/// Time beyond a round trip at which an acknowledgment counts as delayed: half of Linux's least timer. RFC 1122 has up to 500 ms.
 const DELAYED: i64 = 20 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
 const ECHOES: usize = 4096;
@@ -13,29 +14,29 @@ const ECHOES: usize = 4096;
 /// An acknowledgment on its way to the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answer {
-    /// When it is seen here, and when it reaches the sender, as seen here, by the round trips of late.
+    /// Time at which it is seen here, and time at which it reaches the sender, as seen here, by the recent round trips.
     pub seen: i64,
     pub at: i64,
     pub ack: u64,
-    /// Where the window ends.
+    /// End of the window.
     pub edge: u64,
-    /// Without data: no application hears of it.
+    /// True without data: no application hears of it.
     pub is_bare: bool,
 }
 
-/// Where time went, in ns, by what a new segment had waited for.
+/// Time, in ns, by the cause for which a new segment had waited.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waits {
-    /// For room in the receiver's window; of that, in one that had shrunk.
+    /// Time for room in the receiver's window, and the part of it in a window that had shrunk.
     pub receiver: i64,
     pub closing: i64,
     pub recovery: i64,
-    /// For a delayed acknowledgment, with a short segment (RFC 896); how many times.
+    /// Time for a delayed acknowledgment, with a short segment (RFC 896), and the number of such waits.
     pub nagle: i64,
     pub nagles: u32,
-    /// The longest time between new segments, whatever it was for.
+    /// Longest time between new segments, whatever the cause.
     pub longest: i64,
-    /// For what was overtaken, and came without being sent again.
+    /// Time for data that was overtaken, and came without a retransmission.
     pub order: i64,
     pub acks: i64,
     pub idle: i64,
@@ -43,14 +44,14 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// All of it.
+    /// Returns the sum of all waits.
     pub fn total(&self) -> i64 {
         self.receiver + self.recovery + self.nagle + self.order + self.acks + self.idle + self.unprompted
     }
 }
 
 impl Direction {
-    /// An acknowledgment with TSval `value` passes on its way to the sender; it will come back as an echo.
+    /// Records an acknowledgment with TSval `value` on its way to the sender. It will come back as an echo.
     pub fn acked_with(&mut self, time: i64, value: u32) {
         if self.rtt.echo.back().is_none_or(|(last, _)| *last != value) {
             if self.rtt.echo.len() == ECHOES {
@@ -60,7 +61,7 @@ impl Direction {
         }
     }
 
-    /// The near round trip: from the first acknowledgment with a TSval to the first segment that echoes it.
+    /// Measures the near round trip: from the first acknowledgment with a TSval to the first segment that echoes it.
     pub(super) fn echoed(&mut self, time: i64, value: u32, is_data: bool) {
         // (Most segments echo what the one before them did.)
         if self.rtt.last_echo.replace(value) == Some(value) {
@@ -74,18 +75,19 @@ impl Direction {
         }
     }
 
-    /// What the time before a new segment went by with.
+    /// Adds the time before a new segment to its cause.
     pub(super) fn wait(&mut self, time: i64, gap: i64, before: u64) {
         let rtt = self.trips().smoothed.max(MS / 10);
-        // What was sent again in between was repaired then, whoever has more to send behind it: until the last of it could be acknowledged.
+        // Retransmissions in between were repair, whatever else was sent: until the last of them could be acknowledged.
         let repaired = self.losses.episodes.last().map_or(0, |episode| (episode.end + rtt - (time - gap)).clamp(0, gap));
-        // Who waits for an application sends when that writes; who waits for what is missing sends as soon as it has come.
+        // A sender that waits for its application sends when that writes. A sender that waits for missing data sends as soon as that has
+        // come.
         let limit = (rtt / 20).max(if self.rtt.near.is_known() && self.rtt.near.min > rtt / 10 { TICK } else { MS / 5 });
-        // (How near the sender is may be known from the handshake alone, in which its host took its time.)
+        // (The distance to the sender may be known from the handshake alone, in which its host took its time.)
         let soon = self.sender.pending.front().filter(|answer| answer.at <= time + limit);
         let is_prompt = time - self.sender.ack_time <= limit || soon.is_some();
-        // Who sends one buffer at a time waits for its acknowledgment, in which an application has no part. (After a pause of that the echoes of
-        // late say nothing of how near the sender is.)
+        // A sender of one buffer at a time waits for its acknowledgment, in which an application has no part. (After such a pause the
+        // recent echoes say nothing about how near the sender is.)
         let near = if self.rtt.near.is_known() { self.rtt.near.min } else { 0 };
         let calls = |answer: &Answer| answer.is_bare && (time - answer.seen - near).abs() <= limit;
         let is_called = calls(&self.sender.answer) || self.sender.pending.iter().take(8).any(calls);
@@ -125,7 +127,7 @@ impl Direction {
         }
     }
 
-    /// When an acknowledgment counts for what the sender has in flight.
+    /// Applies an acknowledgment to the data that the sender has in flight, when it reaches the sender.
     pub(super) fn reach_sender(&mut self, answer: Answer) {
         let at = answer.seen + self.rtt.near.recent_min();
         if self.sender.pending.len() >= PENDING {

@@ -5,12 +5,12 @@
 
 /// Intervals in a train.
 const LENGTH: usize = 4;
-/// Classes of rates: 16 of each doubling, from a byte to 2^44 bytes a second.
+/// Classes of rates: 16 of each doubling, from 1 byte/s to 2^44 byte/s.
 const CLASSES: usize = 44 * 16;
 /// Fewer trains than this say nothing.
 const LEAST: u64 = 12;
 
-/// A rate, and between what bounds most trains about it lie; payload bytes a second.
+/// Rate with the bounds between which most trains about it lie, in payload bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     pub value: f64,
@@ -18,7 +18,7 @@ pub struct Rate {
     pub high: f64,
 }
 
-/// How many trains had which rate.
+/// Number of trains with each rate.
 #[derive(Clone, Debug, Default)]
 pub struct Trains {
     last: [(i64, u64); LENGTH],
@@ -61,7 +61,7 @@ impl Trains {
         }
     }
 
-    /// A train may not go across a time in which something was repaired: what is acknowledged then comes in leaps.
+    /// Ends a train: it may not span a recovery, in which acknowledgments jump.
     pub fn cut(&mut self) {
         self.seen = 0;
     }
@@ -97,13 +97,13 @@ impl Trains {
         Some(Rate { value, low: at(0.16).min(value / (1.0 + wrong)), high: at(0.84).max(value / (1.0 - wrong).max(0.5)) })
     }
 
-    /// Whether no class within a quarter of a doubling has more.
+    /// True if no class within a quarter of a doubling has more.
     fn is_peak(&self, class: usize, about: &dyn Fn(usize) -> u64) -> bool {
         (class.saturating_sub(4)..(class + 5).min(CLASSES)).all(|other| about(other) <= about(class))
     }
 }
 
-/// Exponent and the first four bits behind the point, of a rate of one byte a second and more.
+/// Exponent and the first four bits behind the point, of a rate of 1 byte/s and more.
 fn class(rate: f32) -> usize {
     ((rate.max(1.0).to_bits() - 1.0_f32.to_bits()) >> 19).min(CLASSES as u32 - 1) as usize
 }
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(trains.estimate(0), None);
     }
 
-    /// One train in a hundred was compressed on its way; the rate is that of the others.
+    /// One train in a hundred was compressed on its way; the others show the rate.
     #[test]
     fn what_was_compressed_is_not_the_rate() {
         let mut trains = Trains::default();

@@ -27,7 +27,7 @@ fn identified() -> Vec<Packet> {
     transfer.packets
 }
 
-/// Each packet again, `delay` ns later, as `copy` makes it.
+/// Adds each packet again, `delay` ns later, as `copy` makes it.
 fn mirrored(packets: &[Packet], delay: i64, copy: impl Fn(Packet) -> Packet) -> Vec<Packet> {
     let copies = packets.iter().map(|packet| copy(Packet { time: packet.time + delay, ..*packet }));
     let mut all: Vec<Packet> = packets.iter().copied().chain(copies).collect();

@@ -25,7 +25,7 @@ fn newreno_repairs_a_hole_at_each_partial_acknowledgment() {
     assert_eq!((&found["data"]["episodes"], &found["data"]["timeouts"]), (&1.into(), &0.into()));
 }
 
-/// RFC 6582 section 3.2, the impatient variant: the timer goes off while partial acknowledgments come, and repairs the front again.
+/// RFC 6582 section 3.2, the impatient variant: the timer expires while partial acknowledgments come, and the front is retransmitted again.
 #[test]
 fn a_timer_within_newreno_s_recovery() {
     let found = window(&[1, 4, 7]).data(41, 1000).ack(61, 4000, &[]).data(61, 4000).data(66, 4000).ack(86, 7000, &[]).data(86, 7000);
@@ -79,7 +79,7 @@ fn syns_and_fins_have_numbers_of_their_own() {
     assert_eq!((&found["data"]["segments"], kinds(&found)), (&1.into(), [0; 4]));
 }
 
-/// On a path of 100 us, a capture at the sender has a segment 48 us behind the one after it: nothing is sent again so soon.
+/// A capture at the sender, on a path of 100 us, has a segment 48 us behind the one after it: no retransmission comes so soon.
 #[test]
 fn what_is_late_by_less_than_half_a_round_trip_is_no_retransmission() {
     let mut packets = Transfer::new().packets;

@@ -1,4 +1,4 @@
-//! What a sender waits for, what was overtaken, and what a small bucket takes.
+//! Tests of the causes of a sender's waits, of overtaken segments, and of losses at a small bucket.
 
 use super::*;
 

@@ -24,7 +24,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Its word in reports.
+    /// Returns its word in reports.
     pub fn word(self) -> &'static str {
         match self {
             Cause::ReceiveWindow => "receive window",

@@ -95,7 +95,7 @@ fn path(connection: &Connection, main: usize, real: &[&Episode], features: &mut 
     }
 }
 
-/// How many segments were lost, and how many at a time. `judged` are the episodes without the end of slow start.
+/// Measures how many segments were lost, and how many at a time. `judged` are the episodes without the end of slow start.
 fn losses(direction: &Direction, real: &[&Episode], judged: &[&Episode], features: &mut Features) {
     let lost = |episode: &&Episode| u64::from(episode.again - episode.needless.min(episode.again));
     let is_long = |episode: &&&Episode| episode.run >= 8;
@@ -116,7 +116,7 @@ fn losses(direction: &Direction, real: &[&Episode], judged: &[&Episode], feature
     ]);
 }
 
-/// How long the queue was when something was lost, by the round trip before it.
+/// Measures the length of the queue at losses, by the round trip before them.
 fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], features: &mut Features) {
     let direction = &connection.directions[main];
     let (base, means) = (base(direction), means(direction));
@@ -174,7 +174,7 @@ fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&E
         features.set([(Feature::LateMedian, median), (Feature::LateLow, low)]);
     }
     if let Some(bucket) = direction.rates.buckets.best() {
-        // By chance that share would be a half, with a standard error that goes with the losses (Mann and Whitney 1947).
+        // Chance would give a share of a half, with a standard error that goes with the losses (Mann and Whitney 1947).
         let error = (12.0 * f64::from(bucket.losses)).sqrt().recip();
         features.set([
             (Feature::BucketExplains, bucket.explains),
@@ -186,7 +186,7 @@ fn buckets(connection: &Connection, main: usize, real: &[&Episode], judged: &[&E
     }
 }
 
-/// Payload that the bottleneck passes, in bytes a second.
+/// Returns the payload that the bottleneck passes, in bytes per second.
 fn rate(connection: &Connection, main: usize) -> Option<f64> {
     bottleneck(connection, main).map(|found| found.rate.value)
 }
@@ -227,7 +227,7 @@ fn held_by_order(direction: &Direction, full: u32) -> f64 {
     held as f64 / (ends - direction.first_data.unwrap_or(ends)).max(1) as f64
 }
 
-/// Bytes a second that passed between the first and the last loss of episodes, where these are apart.
+/// Returns the bytes per second that passed between the first and the last loss of episodes, where these are apart.
 fn between(episodes: &[&Episode], base: f64, full: u32) -> Option<f64> {
     let (mut passed, mut took, mut losses) = (0.0, 0.0, 0);
     for episode in episodes {

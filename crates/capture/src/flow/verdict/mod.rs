@@ -1,4 +1,4 @@
-//! What limited a flow, and how sure that is.
+//! Verdicts: the cause that limited a flow, and the confidence in it.
 //!
 //! Each cause is a rule over what the capture shows, with a strength between 0 and 1. The strongest wins. Where that is one of the losses on the
 //! path, a fitted model says which. The confidence is how often verdicts of this cause were right on captures whose cause was known, times the
@@ -66,7 +66,7 @@ pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Ver
         fitted(&mut found, features);
     }
     let (cause, strength, why) = found.remove(0);
-    // Losses that are alike may be so by chance: so many with even odds.
+    // Few losses may all be alike by chance, at even odds.
     let losses = if cause.is_of_losses() { features.count(Feature::Episodes) } else { u32::MAX };
     let surprise = if losses < 32 { no_chance(losses, losses) } else { 1.0 };
     if surprise < 0.95 {

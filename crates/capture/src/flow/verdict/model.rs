@@ -33,7 +33,7 @@ impl Term {
     }
 }
 
-/// How likely each cause is, if it is one of these.
+/// Returns the probability of each cause, if it is one of these.
 pub fn probabilities(features: &Features) -> [(Cause, f64); CAUSES.len()] {
     static TERMS: OnceLock<Vec<(Term, Weights)>> = OnceLock::new();
     let terms = TERMS.get_or_init(|| parsed(include_str!("weights.csv")).expect("the fitted weights are a table"));

@@ -1,11 +1,11 @@
-//! Whether the path became another: its least round trip steps, and no queue explains that.
+//! Change of the path: its least round trip steps, and no queue explains that.
 
 use crate::flow::direction::Direction;
 
 /// A step of the least round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
-    /// From the first packet, in s.
+    /// Time from the first packet, in s.
     pub time: f64,
     /// Least round trip before and after, in s.
     pub from: f64,
@@ -56,7 +56,7 @@ pub fn change(direction: &Direction) -> Option<Change> {
             first.max(second) < 1.2 * first.min(second)
         });
         let is_quiet = before.3 + after.3 == 0 && before.4.min(after.4) >= 16;
-        // On one side of it the queue is empty, as at the least of all.
+        // The queue is empty on one side of the step, as at the least of all.
         let is_least = before.0.min(after.0) < 1.1 * trips.min as f64 / 1e9;
         let size = |change: &Change| (change.to / change.from).ln().abs();
         let one = Change { time: bins[at].0 as f64 * width, from: before.0, to: after.0 };

@@ -1,4 +1,4 @@
-//! How often the rules are right, and what they cannot tell apart.
+//! Reliability of the rules, and the causes that they cannot tell apart.
 
 use super::cause::Cause;
 use super::features::{Feature, Features};
@@ -21,30 +21,31 @@ const COUNTED: &[(Cause, u32, u32)] = &[
     (Cause::PathChange, 40, 40),
 ];
 
-/// How likely a verdict of this cause is right, whatever else is known; 1 for what was not counted. By Laplace's rule of succession.
+/// Returns the probability that a verdict of this cause is right, whatever else is known; 1 if it was not counted. By Laplace's rule of
+/// succession.
 pub fn reliability(cause: Cause) -> f64 {
     let counted = COUNTED.iter().find(|(counted, ..)| *counted == cause);
     counted.map_or(1.0, |&(_, right, all)| f64::from(right + 1) / f64::from(all + 2))
 }
 
-/// Causes that nothing in this capture tells from `cause`.
+/// Returns the causes that nothing in this capture tells from `cause`.
 pub fn alike(cause: Cause, features: &Features) -> Vec<Cause> {
     // A buffer of a few segments is smaller than a burst; where the path holds as few, it is a whole buffer too.
     let is_both = features[Feature::Held] < 10.0 && features[Feature::Stretch] > 0.1 * features[Feature::Base];
     // Behind the path, to some milliseconds: whether an ACK called for a segment cannot be seen on a short one.
     let is_behind = features.is(Feature::AtReceiver);
     let is_blurred = is_behind && features[Feature::Plateau] > 0.3 && (0.3..0.65).contains(&features[Feature::Silent]);
-    // Of a few segments in flight trains do not show what the path can carry.
+    // Trains of a few segments in flight do not show what the path can carry.
     let is_few = features[Feature::Used] > 0.8 && features[Feature::LevelSegments] < 8.0;
-    // Whether what passed had to wait for what was before it is not known, or some had and some not.
+    // Segments that passed have unknown waits, or some had to wait for the segments before them and some had not.
     let (told, waited) = bucketed(features);
     let is_hidden = told > 0.5 && (0.2..0.8).contains(&waited);
-    // Behind the loss nobody knows when what was lost was sent; only a queue that was full before it is seen there.
+    // A capture behind the loss does not show when lost segments were sent. Only a queue that was full before it is seen there.
     let is_blind = is_behind && features.known(Feature::BucketExplains).is_none() && full_behind(features).is_none_or(|full| full < 0.5);
     match cause {
         Cause::CongestionLoss if is_both => vec![Cause::ReceiverRing, Cause::SmallBuffer],
         Cause::CongestionLoss => vec![Cause::ReceiverRing],
-        // Of two queues in a row that slow start fills, the shorter one loses later, and always at its own length.
+        // The shorter of two queues in a row that slow start fills loses later, and always at its own length.
         Cause::ActiveQueue if features[Feature::AlikeShare] > 0.5 => vec![Cause::ReceiverRing],
         // Losses that find a queue, and no longer one than others: chance on a path that is full.
         Cause::ActiveQueue if features[Feature::InLongerSure] < 0.95 => {
@@ -62,7 +63,7 @@ pub fn alike(cause: Cause, features: &Features) -> Vec<Cause> {
     }
 }
 
-/// What looks the same in a capture, and where it can be seen instead.
+/// Returns what looks the same in a capture, and where it can be told apart.
 pub fn double(cause: Cause) -> Option<&'static str> {
     match cause {
         Cause::CongestionLoss => Some(
@@ -91,7 +92,7 @@ mod tests {
     fn how_sure_a_verdict_is_follows_how_often_it_was_right() {
         assert_eq!(reliability(Cause::CongestionLoss), 109.0 / 218.0);
         assert_eq!(reliability(Cause::Growing), 1.0);
-        // What is often wrong says what it may be instead.
+        // Causes that are often wrong name an alternative.
         for &(cause, right, all) in COUNTED {
             assert!(right <= all);
             assert!(double(cause).is_some() || reliability(cause) >= 0.85, "{cause:?}");

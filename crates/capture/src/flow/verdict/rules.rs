@@ -16,19 +16,19 @@ fn ms(seconds: f64) -> String {
     format!("{:.3} ms", 1e3 * seconds)
 }
 
-/// Every cause that anything speaks for.
+/// Returns every cause for which there is evidence.
 pub fn causes(connection: &Connection, main: usize, features: &Features, full: u32) -> Vec<Found> {
     let counts = &connection.directions[main].counts;
     let mut found = Vec::new();
     let again = counts.retransmitted();
     let moved = counts.reordered_before + counts.reordered_behind;
-    // Now and then a retransmission is needless on any path, and who learns of it takes the reduction back. A timer that is too short, before
-    // anything behind the segment had arrived, says nothing of the order.
-    // (A control that halves nothing, and grows soon, is held all the same by what comes time and again.)
+    // Some retransmissions are spurious on any path, and a sender that learns of it takes the reduction back. A timer that is too short,
+    // before any data behind the segment had arrived, says nothing about the order.
+    // (Scalable controls are limited by frequent losses too.)
     let held = ramps::HELD.of(features).max(ramps::OFTEN.of(features));
     let reduced = ramps::NEEDLESS.of(features) * (1.0 - features[Feature::Blind]) * held;
     let waited = ramps::OVERTAKEN.of(features);
-    // What is overtaken does no harm where something else leaves the sender nothing to send, or nothing to gain.
+    // Reordering does no harm where something else leaves the sender nothing to send, or nothing to gain.
     let harmed = (1.0 - standing(features)) * (1.0 - ramps::SILENT.of(features)) * (1.0 - ramps::WINDOW_FULL.of(features));
     let reordering = reduced.max(waited) * harmed;
     let why = if waited > reduced {
@@ -63,7 +63,7 @@ pub fn causes(connection: &Connection, main: usize, features: &Features, full: u
     found
 }
 
-/// What the ends do, and a path that becomes another; and what is left for the network.
+/// Returns the causes at the ends and a path that changes, and the share left for the network.
 fn ends(connection: &Connection, main: usize, features: &Features, reordering: f64) -> (Vec<Found>, f64) {
     let direction = &connection.directions[main];
     let counts = &direction.counts;
@@ -92,10 +92,10 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
             ms(features[Feature::NagleEach])
         ),
     ));
-    // Who has more to send fills its segments; the end of what an application wrote is a short one. (So is what is left of a full buffer.)
+    // A sender with more to send fills its segments. The end of an application's write is a short one. (So is the rest of a full buffer.)
     let is_lossless = features[Feature::Episodes] == 0.0;
     let pieces = if is_lossless { ramps::SHORT.of(features) * (1.0 - ramps::SHORT_FOR_ACKS.of(features)) } else { 0.0 };
-    // In front of a queue that is never empty, and behind it, nobody waited for an application: the capture shows the queue's rate.
+    // No wait in front of a queue that is never empty, or behind it, is for an application: the capture shows the queue's rate.
     let standing = standing(features);
     let application = ramps::SILENT.of(features).max(0.9 * pieces)
         * (1.0 - closing)
@@ -114,7 +114,7 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
     ));
     let mut free = (1.0 - closing) * (1.0 - nagle) * (1.0 - application);
     if features.known(Feature::Step).is_some() {
-        // Who loses segments is limited by that, and so is who is told of marks.
+        // Losses limit a sender that has them, and so do marks.
         let other = (1.0 - ramps::STEP_LOSES.of(features)) * (1.0 - ramps::STEP_MARKED.of(features));
         let path = 0.95 * ramps::STEPS.of(features) * free * other;
         found.push((
@@ -139,7 +139,7 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
     (found, free * (1.0 - window))
 }
 
-/// Without a loss: the path is full, or a buffer, or neither yet.
+/// Returns the causes without a loss: a full path, a full buffer, or neither yet.
 fn lossless(features: &Features, free: f64) -> Vec<Found> {
     let full = ramps::USED.of(features) * ramps::QUEUE_SEEN.of(features) * ramps::RATE_KNOWN.of(features);
     let flat = ramps::LEVEL_STANDS.of(features) * ramps::WAITS_FOR_ACKS.of(features) * if features.is(Feature::Grows) { 0.3 } else { 1.0 };
@@ -170,7 +170,7 @@ fn lossless(features: &Features, free: f64) -> Vec<Found> {
     found
 }
 
-/// Which losses they are: what the queue did before them, how many came together, and what passed between them.
+/// Returns the causes of losses, by the queue before them, how many came together, and what passed between them.
 fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let deep = ramps::QUEUE_LONG.of(features) * ramps::QUEUE_FULL.of(features) * ramps::RTT_LONG.of(features);
     let queue =
@@ -178,11 +178,11 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let times = features.count(Feature::Episodes);
     // A queue that is full lets one pass for each that leaves it.
     let blocks = ramps::IN_RUNS.of(features) * ramps::BLOCKS.of(features);
-    // A queue that drops early has let others pass that found twice as much, and yet it is no chance: what is lost finds a queue, and more than
-    // most, or one that is never empty.
+    // A queue that drops early has let other segments pass that found twice as much, and yet its drops are not random: lost segments find a
+    // queue, and a longer one than most, or one that is never empty.
     let in_queue = features[Feature::InQueueSure];
     let early = features[Feature::EarlySure] * features[Feature::InLongerSure].max(in_queue * ramps::PATH_USED.of(features));
-    // Where the path is full all the time, and what is lost finds no full queue, losses take nothing from the flow.
+    // Losses take nothing from the flow where the path is full all the time, and lost segments find no full queue.
     let harmless = standing(features) * ramps::USED_UP.of(features) * (1.0 - deep) * (1.0 - early) * (1.0 - blocks);
     let deep = deep * (1.0 - 0.5 * blocks);
     let deep = deep * (1.0 - early);
@@ -193,7 +193,7 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let ring = blocks * (1.0 - 0.8 * deep) * (1.0 - bucket);
     let (full_before, full_behind) = (full_before(features), full_behind(features));
     let late = ramps::RTT_LONGEST.of(features);
-    // A full queue is in front of what is lost; before a token bucket the sender may be as far ahead, but no round trip grows.
+    // A full queue is in front of the lost segments. Before a token bucket the sender may be as far ahead, but no round trip grows.
     let queued = full_behind.unwrap_or(0.0).max(full_before.unwrap_or(0.0) * late);
     let policer = (1.0 - deep) * ((1.0 - ring) * (1.0 - queued) * (1.0 - in_queue) * policed(features)).max(bucket);
     let other = free * (1.0 - ring) * (1.0 - policer) * (1.0 - deep) * (1.0 - early);
@@ -310,12 +310,13 @@ fn full_before(features: &Features) -> Option<f64> {
     features.known(Feature::AheadMedian).map(|_| ramps::AHEAD.of(features) * ramps::AHEAD_MOST.of(features))
 }
 
-/// Evidence of a full queue as seen behind it, by the ranks of how late segments came.
+/// Returns the evidence of a full queue as seen behind it, by the ranks of how late segments came.
 pub fn full_behind(features: &Features) -> Option<f64> {
     features.known(Feature::LateMedian).map(|_| ramps::LATE.of(features) * ramps::LATE_MOST.of(features))
 }
 
-/// Whether a token bucket explains the losses: it lets as much pass between them as it was filled with, and within them at the same rate.
+/// Returns how well a token bucket explains the losses: it lets as much pass between them as it was filled with, and within them at the
+/// same rate.
 fn policed(features: &Features) -> f64 {
     let is_known = features.known(Feature::TokenMisfit).is_some();
     let slow = 1.0 - ramps::TOKENS_FAST.of(features);
@@ -327,10 +328,10 @@ fn policed(features: &Features) -> f64 {
     let by_tokens = ramps::TOKENS_OFTEN.of(features) * alike * ramps::SOME_EACH.of(features).max(empty);
     // (A bucket that was full in between lets more pass.)
     let by_rates = alike * ramps::MORE_EACH.of(features) * (1.0 - ramps::RATE_RTT.of(features));
-    // Where many are lost and no queue is seen, less passes than the path could carry.
+    // Less passes than the path could carry where many are lost and no queue is seen.
     let many = ramps::MANY_EACH.of(features) * (1.0 - ramps::WITHIN_RTT.of(features));
     let by_within = if is_known { (1.0 - ramps::WITHIN_FAST.of(features)) * many } else { 0.0 };
-    // Who sends at the rate of the bucket whatever is lost (BBR) shows no other.
+    // A sender at the rate of the bucket whatever is lost (BBR) shows no other.
     let by_sender = ramps::SENDER_USES.of(features) * ramps::SENDER_LOSES.of(features) * (1.0 - ramps::SENDER_RTT.of(features));
     (slow * by_tokens.max(by_rates)).max(by_within).max(by_sender * (1.0 - ramps::ALONE.of(features)))
 }

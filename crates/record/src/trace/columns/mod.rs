@@ -1,4 +1,4 @@
-//! The columns of results: what each value of a [`Trace`] is called, its unit, what it means, and how it is stored.
+//! Columns of results: the name of each value of a [`Trace`], its unit, its meaning, and how it is stored.
 //!
 //! This is the only list of them. Results folders are written from it and read back by it, and the documentation is made
 //! from it. A cell is 64 bits, whatever it holds; its [`Form`] says what they mean. So a trace that was stored and read back is
@@ -13,10 +13,10 @@ use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 use longfat_tcp::LimitedBy;
 
-/// The cell of what has no value, in columns that may have none.
+/// Cell without a value, in columns that may have none.
 pub const NONE: u64 = u64::MAX;
 
-/// What the 64 bits of a cell mean.
+/// Meaning of the 64 bits of a cell.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
     /// A whole number.
@@ -33,22 +33,22 @@ pub enum Form {
 
 /// One column of a table whose rows are of type `R`.
 pub struct Column<R> {
-    /// As shown. Ends with the unit where there is one.
+    /// Name as shown, which ends with the unit where there is one.
     pub name: &'static str,
-    /// `s`, `byte`, `packet`, `cell`; `1` for a share or a plain count.
+    /// Unit: `s`, `byte`, `packet`, `cell`; `1` for a share or a plain count.
     pub unit: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub doc: &'static str,
-    /// What its values are, and how to read one.
+    /// Form of its values: how to read one.
     pub form: Form,
-    /// Whether it is a column of the tables that users see; the others only serve to rebuild the trace.
+    /// True if it is a column of the tables that users see. The others only serve to rebuild the trace.
     pub is_shown: bool,
-    /// Whether it is shown only where some row has a value.
+    /// True if it is shown only where some row has a value.
     pub is_rare: bool,
-    /// Whether it is zero in every run that was stored before there was this column: what it counts could not happen then.
+    /// True if it is zero in every run stored before this column existed, because the event that it counts could not happen then.
     pub was_zero: bool,
     get: Box<dyn Fn(&R) -> u64 + Send + Sync>,
-    /// `None`: made from other columns, and not stored.
+    /// Setter of the value in a row; `None` if the column is made from other columns, and not stored.
     put: Option<Put<R>>,
 }
 
@@ -62,7 +62,7 @@ impl<R: 'static> Column<R> {
         self.put = Some(Box::new(put));
         self
     }
-    /// Whether `cell` is no value: [`NONE`]; the first of several words.
+    /// True if `cell` is no value: [`NONE`], or the first of several words.
     pub fn is_nothing(&self, cell: u64) -> bool {
         cell == if matches!(self.form, Form::Word(_)) { 0 } else { NONE }
     }
@@ -76,7 +76,7 @@ impl<R: 'static> Column<R> {
         self.was_zero = true;
         self
     }
-    /// Only stored.
+    /// Marks the column as only stored.
     fn hidden(mut self) -> Self {
         self.is_shown = false;
         self
@@ -91,11 +91,11 @@ impl<R: 'static> Column<R> {
         let put = self.put.as_ref().unwrap_or_else(|| panic!("{} is not stored", self.name));
         put(row, cell);
     }
-    /// Whether it is a column of the run's folder.
+    /// True if it is a column of the run's folder.
     pub fn is_stored(&self) -> bool {
         self.put.is_some()
     }
-    /// What it is called in the run's folder: a time is kept in whole picoseconds there.
+    /// Name in the run's folder, where a time is kept in whole picoseconds.
     pub fn stored_name(&self) -> String {
         match (self.form, self.name.strip_suffix("_s")) {
             (Form::Time, Some(stem)) => format!("{stem}_ps"),
@@ -166,12 +166,12 @@ pub use packets::{acks, packets};
 pub use series::{events, flow_series, link_series};
 
 table! {
-    /// What there is once for a run.
+    /// Columns with one value per run.
     run: Trace = run_columns()
 }
 
 table! {
-    /// What only a run in real time has of these.
+    /// Columns with one value per run in real time.
     real_time: Trace = real_time_columns()
 }
 
@@ -192,7 +192,7 @@ fn run_columns() -> Vec<Column<Trace>> {
     columns
 }
 
-/// What only a run in real time has; all zero of the others.
+/// Returns the columns of a run in real time, which are zero for all other runs.
 fn real_time_columns() -> Vec<Column<Trace>> {
     fn time(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut Time) -> Column<Trace> {
         let get = move |row: &Trace| row.real_time.map_or(0, |mut real| at(&mut real).as_ps());
@@ -331,7 +331,7 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
     ];
     columns.extend(DropReason::ALL.iter().map(|&reason| {
         let count = move |row: &LinkRecord| row.drops.iter().filter(|(which, _)| *which == reason).map(|(_, n)| n).sum();
-        // What never happened is left out of the record.
+        // Reasons that never occurred are left out of the record.
         let put = move |row: &mut LinkRecord, n| {
             if n > 0 {
                 row.drops.push((reason, n));
@@ -352,9 +352,9 @@ fn link_columns() -> Vec<Column<LinkRecord>> {
     columns
 }
 
-/// What the output port of a switch counted: each over the whole run, and with `_in_span` over the measured span.
+/// Returns the counts of a switch's output port: each over the whole run, and with `_in_span` over the measured span.
 fn cell_columns() -> Vec<Column<LinkRecord>> {
-    /// A count of both, from an expression of a [`Count`]; with a place to put it, it is stored.
+    /// Makes both columns of a count, from an expression of a [`Count`]; with a place to put it, the count is stored.
     macro_rules! both {
         ($name:literal, $unit:literal, $doc:literal, $get:expr) => {{
             let get: fn(&Count) -> u64 = $get;

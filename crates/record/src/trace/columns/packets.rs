@@ -1,4 +1,4 @@
-//! The columns of what is recorded packet by packet: what happened to each, and the sender as each ACK finds it.
+//! Columns of records per packet: the events of each packet, and the sender as each ACK finds it.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! The columns of what is recorded over time: flows and links at instants, and events.
+//! Columns of records over time: flows and links at instants, and events.
 
 use std::sync::LazyLock;
 

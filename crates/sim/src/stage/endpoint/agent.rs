@@ -1,4 +1,4 @@
-//! What runs at one end of a flow: TCP, or what sends datagrams. The world treats both alike.
+//! Agents at the ends of flows: TCP, or senders of datagrams. The world treats both alike.
 
 use longfat_core::packet::{Ecn, Segment};
 use longfat_core::quantiles::Quantiles;
@@ -36,7 +36,7 @@ impl Socket for Stream<'_> {
 }
 
 impl Agent {
-    /// The connection.
+    /// Returns the connection.
     ///
     /// # Panics
     /// It sends datagrams.
@@ -45,7 +45,7 @@ impl Agent {
         tcp
     }
 
-    /// A packet arrived.
+    /// Handles a packet that arrived.
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         // TCP first, here and below: nearly every packet is its, and a branch costs less than a table of jumps.
@@ -63,20 +63,20 @@ impl Agent {
         }
     }
 
-    /// The time asked for has come.
+    /// Handles a timer that has expired.
     pub fn handle_timeout(&mut self, now: Time) {
         if let Agent::Tcp(tcp) = self {
             tcp.handle_timeout(now);
         }
     }
 
-    /// Whether it has nothing to send for now: then [`Agent::poll_transmit`] need not be asked.
+    /// True if it has nothing to send for now: then [`Agent::poll_transmit`] need not be asked.
     #[inline]
     pub fn is_silent(&mut self, now: Time) -> bool {
         if let Agent::Tcp(tcp) = self { tcp.is_silent(now) } else { false }
     }
 
-    /// The next packet to send, if any: written to `segment`, and its ECN field.
+    /// Writes the next packet to `segment`, if there is one, and returns its ECN field.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
         if let Agent::Tcp(tcp) = self {
@@ -91,7 +91,7 @@ impl Agent {
         if let Agent::Datagrams(datagrams) = self { datagrams.poll_transmit(now).map(Segment::from) } else { None }
     }
 
-    /// When it wants to be woken: a timer, or pacing.
+    /// Returns the time of its next wake-up, by a timer or by pacing.
     #[inline]
     pub fn wake_at(&self, now: Time) -> Time {
         if let Agent::Tcp(tcp) = self {
@@ -105,17 +105,17 @@ impl Agent {
         if let Agent::Datagrams(datagrams) = self { datagrams.poll_timeout().unwrap_or(Time::MAX) } else { Time::MAX }
     }
 
-    /// Whether a timer of it is due.
+    /// True if one of its timers is due.
     pub fn is_due(&self, now: Time) -> bool {
         matches!(self, Agent::Tcp(tcp) if tcp.poll_timeout().is_some_and(|timeout| timeout <= now))
     }
 
-    /// Whether it has given its connection up, since nothing answered.
+    /// True if it has given its connection up, since nothing answered.
     pub fn gave_up(&self) -> bool {
         matches!(self, Agent::Tcp(tcp) if tcp.aborted() == Some(Abort::TimedOut))
     }
 
-    /// Totals so far. Datagrams count as segments, and replies to them as ACKs.
+    /// Returns the totals so far. Datagrams count as segments, and replies to them as ACKs.
     pub fn stats(&self) -> Stats {
         match self {
             Agent::Tcp(tcp) => tcp.stats(),
@@ -150,7 +150,7 @@ impl Agent {
         }
     }
 
-    /// How long each limit has held it back until `until`; `None` of datagrams.
+    /// Returns the time for which each limit has held it back until `until`; `None` for datagrams.
     pub fn limited(&self, until: Time) -> Option<[Duration; LimitedBy::ALL.len()]> {
         if let Agent::Tcp(tcp) = self { Some(tcp.limited(until)) } else { None }
     }

@@ -14,13 +14,14 @@ pub struct Alone {
     pub endpoint: Endpoint,
     /// The input by which packets come to it.
     input: InputId,
-    /// Its link, if nobody else sends by that. Thousands of endpoints may send by one link: they have no room for one of their own.
+    /// Link of the endpoint, if no other endpoint sends by it. Thousands of endpoints may send by one link: they have no room for one of
+    /// their own.
     pub carrier: Option<Box<Carrier>>,
-    /// If others do, the inputs of the stage of its link: one per [`Cause`], since each is in order of time then.
+    /// Inputs of the stage of its link, if others send by it: one per [`Cause`], since each is in order of time then.
     outlets: Option<[InputId; 2]>,
 }
 
-/// Trigger of what an endpoint does.
+/// Cause of an endpoint's actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     /// A packet came.
@@ -30,7 +31,7 @@ enum Cause {
 }
 
 impl Alone {
-    /// An endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
+    /// Makes a stage of an endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
     pub fn new(endpoint: Endpoint, input: InputId, carrier: Option<Box<Carrier>>, outlets: Option<[InputId; 2]>) -> Self {
         Alone { endpoint, input, carrier, outlets }
     }
@@ -79,7 +80,7 @@ impl Alone {
         self.attend(Cause::Arrival, context);
     }
 
-    /// After anything that happened: notes it, sends what there is to send, sets the timer.
+    /// Attends to the endpoint after any event: notes it, sends what there is to send, sets the timer.
     #[inline]
     fn attend(&mut self, cause: Cause, context: &mut Context) {
         self.endpoint.read(context.now);

@@ -1,4 +1,4 @@
-//! A host made of what an experiment says of it.
+//! Hosts made from the description in an experiment.
 
 use longfat_core::rng::Rng;
 use longfat_model::{Experiment, OnFull};
@@ -14,7 +14,7 @@ pub struct Parts {
     pub endpoints: Vec<Endpoint>,
     /// The links by which they send, in order.
     pub carriers: Vec<Carrier>,
-    /// For each endpoint the number of its link.
+    /// Number of each endpoint's link.
     pub exits: Vec<usize>,
     /// Inputs by which packets come, in the order of the links.
     pub inputs: Vec<InputId>,

@@ -1,5 +1,5 @@
-//! The receiving interface of a host without a processor: what comes waits there until it interrupts, and then comes to TCP at once. With
-//! receive offload, segments that follow one upon the other come as one: they are answered by one ACK.
+//! Receiving interface of a host without a processor. Packets wait there until it interrupts, and then come to TCP at once. With receive
+//! offload, consecutive segments come to TCP as one, and are answered by one ACK.
 
 use std::collections::VecDeque;
 
@@ -7,12 +7,12 @@ use longfat_core::packet::{Ecn, Packet, PacketId, Segment, flags};
 use longfat_core::time::Time;
 use longfat_model::Interrupts;
 
-/// What waits at one interface.
+/// Packets that wait at one interface, until it interrupts.
 #[derive(Debug)]
 pub struct Interface {
     how: Interrupts,
     ring: VecDeque<PacketId>,
-    /// When it interrupts; [`Time::MAX`]: nothing waits.
+    /// Time of the next interrupt; [`Time::MAX`]: nothing waits.
     at: Time,
 }
 
@@ -21,7 +21,7 @@ impl Interface {
         Interface { how, ring: VecDeque::new(), at: Time::MAX }
     }
 
-    /// A packet has come: whether there is room for it.
+    /// Takes in a packet; returns false if there is no room for it.
     pub fn arrived(&mut self, now: Time, id: PacketId) -> bool {
         if self.how.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
             return false;
@@ -32,50 +32,50 @@ impl Interface {
         true
     }
 
-    /// When it interrupts.
+    /// Returns the time of the next interrupt.
     pub fn next(&self) -> Time {
         self.at
     }
 
-    /// It interrupts: all that waits, to be given back empty.
+    /// Returns all packets that wait, at an interrupt. The caller gives the queue back, empty, to [`Self::give_back`].
     pub fn take(&mut self) -> VecDeque<PacketId> {
         self.at = Time::MAX;
         std::mem::take(&mut self.ring)
     }
 
-    /// The room is used again.
+    /// Takes back an empty queue, to reuse its memory.
     pub fn give_back(&mut self, ring: VecDeque<PacketId>) {
         debug_assert!(ring.is_empty() && self.ring.is_empty());
         self.ring = ring;
     }
 
-    /// What a clump may have, where there are any.
+    /// Returns the most bytes of a clump, if there are clumps.
     pub fn gro_max_size(&self) -> Option<u64> {
         self.how.gro_max_size
     }
 
-    /// Every packet it holds.
+    /// Returns every packet it holds.
     pub fn holds(&self) -> impl Iterator<Item = PacketId> {
         self.ring.iter().copied()
     }
 }
 
-/// Segments of one flow that follow one upon the other, so far. They differ in their numbers alone, but for a last one that is shorter or
-/// pushes: what segmentation offload would make of one large segment (Linux Documentation/networking/segmentation-offloads, on GRO).
+/// Consecutive segments of one flow. They differ in their sequence numbers alone, but for a last one that is shorter or pushes:
+/// segmentation offload would make them of one large segment (Linux Documentation/networking/segmentation-offloads, on GRO).
 #[derive(Debug)]
 pub struct Clump {
     pub member: usize,
     first: Segment,
     ecn: Ecn,
-    /// The sequence number that would follow.
+    /// Sequence number of a segment that would follow.
     next: u32,
     bytes: u64,
-    /// Nothing follows the last one.
+    /// True if no segment can follow.
     is_closed: bool,
 }
 
 impl Clump {
-    /// Of one packet.
+    /// Returns a clump of one packet.
     pub fn new(member: usize, packet: &Packet, segment: &Segment) -> Self {
         let is_data = segment.len > 0 && segment.flags & !flags::PSH == flags::ACK;
         Clump {
@@ -88,7 +88,8 @@ impl Clump {
         }
     }
 
-    /// The next packet of the flow: whether it is one of the clump, which is of `most` payload bytes at most.
+    /// Adds the next packet of the flow, unless the clump would then have more than `most` payload bytes or the packet differs. Returns
+    /// true if it was added.
     pub fn takes(&mut self, packet: &Packet, segment: &Segment, most: u64) -> bool {
         let (first, len) = (&self.first, u64::from(segment.len));
         let is_alike = segment.flags & !flags::PSH == first.flags
@@ -121,7 +122,7 @@ mod tests {
         Packet::new(Time::ZERO, 0, ecn, segment)
     }
 
-    /// How many of these make up each clump, where one is of 4000 bytes at most.
+    /// Returns the number of segments in each clump, where one is of 4000 bytes at most.
     fn clumps(segments: &[(Segment, Ecn)]) -> Vec<usize> {
         let (mut sizes, mut open): (Vec<usize>, Option<Clump>) = (Vec::new(), None);
         for (segment, ecn) in segments {

@@ -16,26 +16,26 @@ use longfat_record::recorder::MemoryTotals;
 use longfat_tcp::Connection;
 use longfat_tcp::window_sizing::MemoryUse;
 
-/// From one look at all connections to the next: the fair share is worked out anew, and what is wasted is sampled. Between two looks
-/// a buffer grows only as far as memory is free, at once.
+/// Time between two looks at all connections. Each look computes the fair share anew, and samples the wasted memory. Between two looks a
+/// buffer grows only as far as memory is free, at once.
 pub const PERIOD: Duration = Duration::from_millis(100);
 /// The least time from now to a look that was not due yet.
 pub const SOONEST: Duration = Duration::from_millis(10);
 
-/// What is set aside for one end of a connection, and what it has of that.
+/// Memory set aside for one end of a connection, and the part of it in use.
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// The number of the endpoint among those of the host.
+    /// Number of the endpoint among those of the host.
     member: usize,
-    /// Whether its window is one that is set aside.
+    /// True if its advertised window is memory set aside.
     keeps: bool,
     send: u64,
     receive: u64,
-    /// The least of either.
+    /// Lower bound of `send` and of `receive`.
     least: u64,
     /// Bytes acknowledged when `send` was set.
     acked: u64,
-    /// As counted in the pool's gauges.
+    /// Bytes as counted in the pool's gauges.
     buffered: u64,
     promised: u64,
 }
@@ -44,18 +44,18 @@ struct Share {
 #[derive(Debug)]
 pub struct Pool {
     size: u64,
-    /// Neither set aside nor taken.
+    /// Bytes neither set aside nor taken.
     free: u64,
-    /// The fair share; `u64::MAX` while all can have what they ask for.
+    /// Fair share; `u64::MAX` while all can have what they ask for.
     level: u64,
-    /// Whether there is too little to give windows what they ask for before anything has come by them.
+    /// True if windows that have received no data do not get what they ask for, since memory is scarce.
     is_tight: bool,
-    /// What all windows ask for at the start, and the least of the send buffers.
+    /// Bytes that all windows ask for at the start, and the least of the send buffers.
     asked: u64,
     shares: Vec<Share>,
-    /// Somebody has asked for more than was free since the last look.
+    /// True if a connection has asked for more than was free since the last look.
     is_short: bool,
-    /// When it next looks at all connections.
+    /// Time of the next look at all connections.
     next_look: Time,
     pub promised: Gauge,
     pub buffered: Gauge,
@@ -81,14 +81,14 @@ impl Gauge {
         self.peak = self.peak.max(value);
     }
 
-    /// Over time, up to `now`, in byte picoseconds.
+    /// Returns the integral over time, up to `now`, in byte picoseconds.
     fn integral(&self, now: Time) -> u128 {
         self.sum + u128::from(self.value) * u128::from(now.since(self.since).as_ps())
     }
 }
 
 impl Pool {
-    /// So many bytes for nobody yet.
+    /// Returns a pool of `size` bytes without connections.
     pub fn new(size: u64) -> Self {
         let none = Gauge::default();
         Pool {
@@ -107,7 +107,8 @@ impl Pool {
         }
     }
 
-    /// One more connection ends here, at the endpoint `member` of the host, with at least `least` bytes each way. The number of its share.
+    /// Adds a connection that ends at the endpoint `member` of the host, with at least `least` bytes in each direction. Returns the number
+    /// of its share.
     pub fn join(&mut self, member: usize, tcp: &mut Connection, least: u64) -> usize {
         let keeps = tcp.keeps_to_memory();
         let receive = if keeps { least } else { 0 };
@@ -115,15 +116,15 @@ impl Pool {
             self.free.checked_sub(least + receive).expect("the experiment was checked: a pool has the least of all its connections");
         self.shares.push(Share { member, keeps, send: least, receive, least, acked: tcp.memory().acked, buffered: 0, promised: 0 });
         tcp.set_memory_limit(least, least);
-        // Until the first look, as if all asked for more than there is.
+        // The share until the first look assumes that all ask for more than there is.
         self.asked = self.asked.saturating_add(least + tcp.memory().receive_wanted.max(least));
         self.is_tight = self.asked > self.size;
         self.level = self.size / (2 * self.shares.len() as u64);
         self.shares.len() - 1
     }
 
-    /// Whether there is memory for what `segment` would have `tcp`, of share `number`, hold, when the application is ready to read so many
-    /// bytes. If not, it is counted as dropped.
+    /// True if there is memory for the data that `tcp`, of share `number`, would hold after `segment`, when the application is ready to
+    /// read `reads` bytes. If not, the segment is counted as dropped.
     pub fn has_room_for(&mut self, number: usize, tcp: &Connection, segment: &Segment, reads: u64) -> bool {
         let needs = tcp.would_hold(segment, reads);
         let has_room = needs == 0 || needs <= self.free + self.shares[number].receive.saturating_sub(tcp.memory().receive_buffered);
@@ -132,14 +133,14 @@ impl Pool {
         has_room
     }
 
-    /// Something has happened at `tcp`, of share `number`: sets aside for it what it asks for, as far as there is memory. Whether that
-    /// is more than it had.
+    /// Sets aside the memory that `tcp`, of share `number`, asks for after an event, as far as there is memory. Returns true if that is
+    /// more than it had.
     pub fn provide(&mut self, number: usize, tcp: &mut Connection) -> bool {
         let has = tcp.memory();
         let before = self.shares[number];
         let mut share = before;
         let (send, receive) = asks(&share, tcp, &has, self.is_tight);
-        // What is written stays until it is acknowledged.
+        // Written data stays until it is acknowledged.
         let written = has.send_buffered.min(share.send.saturating_sub(has.acked - share.acked));
         share.acked = has.acked;
         share.send = self.resize(share.send, self.fair(send, &share).max(written));
@@ -161,7 +162,7 @@ impl Pool {
         ask.min(self.level).max(share.least)
     }
 
-    /// What was `from` becomes `to`, or as much of it as is free.
+    /// Resizes a part from `from` to `to`, as far as memory is free; returns its new size.
     fn resize(&mut self, from: u64, to: u64) -> u64 {
         if to <= from {
             self.free += from - to;
@@ -185,37 +186,37 @@ impl Pool {
             self.promised.set(now, self.promised.value - share.promised + promised);
             share.promised = promised;
         }
-        // Somebody could not have what it asked for, and by the fair share could have.
+        // A connection could not have what it asked for, and by the fair share could have.
         if self.is_short && self.level == u64::MAX {
             self.next_look = self.next_look.min(now + SOONEST);
         }
     }
 
-    /// What has been promised, buffered and wasted up to `now`, and what was lost.
+    /// Returns the bytes promised, buffered and wasted up to `now`, and the packets lost.
     pub fn totals(&self, now: Time) -> MemoryTotals {
         let gauges = [&self.promised, &self.buffered, &self.wasted];
         MemoryTotals { integrals: gauges.map(|of| of.integral(now)), peaks: gauges.map(|of| of.peak), drops: self.drops }
     }
 
-    /// When it next looks at all connections.
+    /// Time of the next look at all connections.
     pub fn next_look(&self) -> Time {
         self.next_look
     }
 
-    /// The endpoint of each share.
+    /// Returns the endpoint of each share.
     pub fn members(&self) -> impl Iterator<Item = usize> {
         self.shares.iter().map(|share| share.member)
     }
 
-    /// Looks at all connections, which `tcp` gives by the number of their endpoint: works out the fair share, and samples what is
-    /// wasted. `outstanding` says for each share how many bytes the other end has sent that are not acknowledged. The endpoints that may now
-    /// have more than before.
+    /// Looks at all connections, which `tcp` gives by the number of their endpoint: computes the fair share, and samples the wasted memory.
+    /// `outstanding` is, for each share, the bytes that the other end has sent and that are not acknowledged. Returns the endpoints that
+    /// may now have more than before.
     pub fn look<'a>(&mut self, now: Time, tcp: impl Fn(usize) -> &'a Connection, outstanding: &[u64]) -> Vec<usize> {
         self.next_look = now + PERIOD;
         self.is_short = false;
         let wasted = self.shares.iter().zip(outstanding).map(|(share, coming)| {
             let has = tcp(share.member).memory();
-            // Written and not sent; promised, and nothing on its way to it.
+            // Bytes written and not sent, and bytes promised with nothing on its way to them.
             has.send_buffered.saturating_sub(has.outstanding) + has.promised.saturating_sub(*coming)
         });
         let wasted = wasted.sum();
@@ -230,7 +231,7 @@ impl Pool {
         if self.level == u64::MAX && before == u64::MAX { Vec::new() } else { self.members().collect() }
     }
 
-    /// What all the buffers ask for.
+    /// Returns the bytes that all the buffers ask for.
     fn wishes<'a>(&self, tcp: &impl Fn(usize) -> &'a Connection) -> Vec<u64> {
         let of = |share: &Share| {
             let end = tcp(share.member);
@@ -240,8 +241,7 @@ impl Pool {
         self.shares.iter().flat_map(of).collect()
     }
 
-    /// At the end of a run: what is set aside and what is free is all there is, all that is held fits, and what was counted is
-    /// what there is.
+    /// Checks the memory at the end of a run: memory set aside and free memory add up to all, all held data fits, and the counts are right.
     pub fn audit<'a>(&self, tcp: impl Fn(usize) -> &'a Connection) {
         let set_aside: u64 = self.shares.iter().map(|share| share.send + share.receive).sum();
         assert_eq!(set_aside + self.free, self.size, "memory set aside + free = all");
@@ -252,18 +252,18 @@ impl Pool {
     }
 }
 
-/// What a connection asks for, to send and to receive.
+/// Returns the bytes that a connection asks for, to send and to receive.
 fn asks(share: &Share, tcp: &Connection, has: &MemoryUse, is_tight: bool) -> (u64, u64) {
     // An application that does not fill its buffer has no use for a larger one.
     let send = if has.send_buffered < has.send_buffer && !has.writer_waits { has.send_buffered } else { has.send_wanted };
-    // Where memory is scarce, a window that nothing has ever come by is left its least: much of what is promised on a server is promised
-    // to those that only listen.
+    // A window that has never received data gets its least where memory is scarce: on a server, much memory is promised to connections that
+    // only listen.
     let is_used = tcp.bytes_delivered() > 0 || has.receive_buffered > 0;
     (send, if is_used || !is_tight { has.receive_wanted } else { share.least })
 }
 
-/// The max-min fair share of `size` among `wishes`: the least of each wish and it add up to `size`. `u64::MAX` where all wishes can be
-/// met.
+/// Returns the max-min fair share of `size` among `wishes`: the least of each wish and the share add up to `size`. `u64::MAX` if all wishes
+/// can be met.
 fn level(size: u64, wishes: &mut [u64]) -> u64 {
     wishes.sort_unstable();
     let (mut left, mut n) = (size, wishes.len() as u64);
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_fair_share_is_max_min() {
-        // 2 and 6 are met; what they leave of 30 is two times 11.
+        // Wishes of 2 and 6 are met. The rest of 30 is two times 11.
         assert_eq!(level(30, &mut [20, 2, 40, 6]), 11);
         assert_eq!(level(68, &mut [20, 2, 40, 6]), u64::MAX);
         assert_eq!(level(67, &mut [20, 2, 40, 6]), 39);

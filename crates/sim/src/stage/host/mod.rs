@@ -1,6 +1,6 @@
-//! Hosts of which something is said, as stages: what their endpoints send has to find room in the transmit queue, what they send and receive
-//! takes the processor's time, or what they send is held for a while; what they hold takes memory. Within a host, what happens is done event
-//! by event.
+//! Hosts that an experiment describes, as stages. Packets that their endpoints send need room in the transmit queue. Packets sent and
+//! received take the processor's time, or packets sent are held for a while. Data that is held takes memory. Within a host, events are
+//! handled one by one.
 
 pub mod build;
 mod interface;
@@ -32,7 +32,7 @@ pub struct Host {
     pub members: Vec<Member>,
     /// The links by which they send, in order.
     pub carriers: Vec<Carrier>,
-    /// For each link the transmit queue before it, if TCP waits there.
+    /// Transmit queue before each link, if TCP waits there.
     nics: Vec<Option<Nic>>,
     pub processor: Option<Processor>,
     overhead: Option<Overhead>,
@@ -42,8 +42,8 @@ pub struct Host {
     offload: Option<Offload>,
     /// Inputs by which packets come, in the order of the links.
     inputs: Vec<InputId>,
-    /// When each of what can happen is due, in the order of what happens at one time: packets come, by each input in turn; endpoints wake; then
-    /// what they share acts (the transmit queues, the processor, the overhead, the interface).
+    /// Times of the events that are due, in the order of events at one time: packets arrive, by each input in turn; endpoints wake; then
+    /// the shared parts act (the transmit queues, the processor, the overhead, the interface).
     agenda: Due,
 }
 
@@ -143,12 +143,12 @@ impl Host {
         self.agenda.set(self.place_of(event), time);
     }
 
-    /// Packets come by the input of this number from `time` on.
+    /// Records that packets arrive by the input of this number from `time` on.
     pub fn expect(&mut self, input: usize, time: Time) {
         self.agenda.lower(input, time);
     }
 
-    /// When something is first due.
+    /// Returns the time at which something is first due.
     pub fn first_due(&self) -> Time {
         self.agenda.first()
     }
@@ -159,7 +159,7 @@ impl Host {
         input.delivered += 1;
         let next = input.line.first().map_or(Time::MAX, |id| context.packets[id].stamp);
         self.agenda.set(number, next);
-        // If it is damaged, the checksum fails.
+        // The checksum fails if the packet is damaged.
         if context.packets[id].corrupted {
             return context.lose(id, DropReason::Corrupted);
         }
@@ -178,7 +178,7 @@ impl Host {
         assert!(wake > context.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
     }
 
-    /// After anything that happened at an endpoint: notes it, sends what there is to send, sets the timer.
+    /// Attends to an endpoint after any event: notes it, sends what there is to send, sets the timer.
     fn attend(&mut self, number: usize, context: &mut Context) {
         let endpoint = &mut self.members[number].endpoint;
         endpoint.read(context.now);
@@ -204,7 +204,7 @@ impl Host {
         self.note_wake(number);
     }
 
-    /// When the endpoint wakes may have changed.
+    /// Updates the wake-up time of the endpoint, which may have changed.
     fn note_wake(&mut self, number: usize) {
         self.set(Event::Wake(number), self.members[number].endpoint.wake);
     }
@@ -239,13 +239,13 @@ impl Host {
         has_room
     }
 
-    /// When the memory is next looked at: every stage has to have come there.
+    /// Returns the time of the next look at the memory, to which every stage has to have come.
     #[inline]
     pub fn next_look(&self) -> Time {
         self.memory.as_ref().map_or(Time::MAX, Pool::next_look)
     }
 
-    /// For each share of the memory the number of the endpoint at the other end of its connection.
+    /// Returns, for each share of the memory, the number of the endpoint at the other end of its connection.
     pub fn peers(&self) -> Vec<usize> {
         let shares = self.memory.iter().flat_map(Pool::members);
         shares.map(|member| self.members[member].endpoint.number ^ 1).collect()
@@ -258,7 +258,7 @@ impl Host {
         let pool = self.memory.as_mut().expect("the host has a memory");
         let changed = pool.look(context.now, |member| members[member].endpoint.agent.tcp(), outstanding);
         let had_more: Vec<bool> = changed.iter().map(|number| self.provide(*number)).collect();
-        // Once more: by now those have given up what they will that come later.
+        // A second round: by now, connections that come later have given up what they will.
         for (number, had_more) in changed.into_iter().zip(had_more) {
             let has_more = self.provide(number) || had_more;
             if has_more && !self.members[number].endpoint.is_yet_to_start() {
@@ -275,7 +275,7 @@ impl Host {
         self.processor.as_ref().map(|processor| processor.busy(now))
     }
 
-    /// Every packet that it holds.
+    /// Returns every packet that it holds.
     pub fn holds(&self) -> Vec<PacketId> {
         let processor = self.processor.iter().flat_map(Processor::holds);
         let held = self.overhead.iter().flat_map(Overhead::holds).chain(self.interface.iter().flat_map(Interface::holds));

@@ -1,4 +1,4 @@
-//! The overhead of a host: what it sends is held for a random time, so that flows do not fall into step with each other.
+//! Overhead of a host: it holds each packet that it sends for a random time, so that flows do not fall into step with each other.
 //!
 //! Floyd and Jacobson 1992 (*On Traffic Phase Effects in Packet-Switched Gateways*) show that in a network in which everything
 //! takes the same time each time, who loses packets is decided by phases; a random time for each packet, about as long as the
@@ -15,13 +15,13 @@ use longfat_core::time::{Duration, Time};
 pub struct Overhead {
     most: Duration,
     rng: Rng,
-    /// When each leaves, and the number of its link.
+    /// Packets held, each with its departure and the number of its link.
     held: VecDeque<(Time, PacketId, usize)>,
     last: Time,
 }
 
 impl Overhead {
-    /// Up to `most` for each packet.
+    /// Returns an overhead of up to `most` per packet.
     pub fn new(most: Duration, rng: Rng) -> Self {
         Overhead { most, rng, held: VecDeque::new(), last: Time::ZERO }
     }
@@ -33,7 +33,7 @@ impl Overhead {
         self.held.push_back((self.last, id, link));
     }
 
-    /// When the next one leaves; [`Time::MAX`] when it holds none.
+    /// Returns the departure of the next packet; [`Time::MAX`] when it holds none.
     pub fn next(&self) -> Time {
         self.held.front().map_or(Time::MAX, |held| held.0)
     }
@@ -46,7 +46,7 @@ impl Overhead {
         self.held.pop_front().map(|(_, id, link)| (id, link))
     }
 
-    /// Every packet it holds.
+    /// Returns every packet it holds.
     pub fn holds(&self) -> impl Iterator<Item = PacketId> {
         self.held.iter().map(|held| held.1)
     }

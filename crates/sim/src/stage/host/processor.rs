@@ -1,7 +1,7 @@
 //! A host's processor: it serves the packets of all its flows one after the other, each for its cycles.
 //!
-//! What a packet causes is done before the next packet is looked at, as in a soft interrupt: first whatever endpoints have to
-//! send, in turn, one packet each; then the next of the packets that have arrived.
+//! The processor completes the effects of a packet before it looks at the next packet, as in a soft interrupt. First endpoints send, in
+//! turn, one packet each; then the next arrived packet is received.
 //!
 //! A packet that arrives waits in the ring of the interface, which interrupts the processor at once or after a while. Then the processor
 //! takes packets from the ring until it is empty (NAPI: Salim, Olsson and Kuznetsov, *Beyond Softnet*, 2001); or, as kernels did before, the interrupt
@@ -16,7 +16,7 @@ use longfat_model::{Cycles, Intake};
 
 use crate::context::Context;
 
-/// What a packet costs.
+/// Cost of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     packet: Duration,
@@ -35,16 +35,16 @@ impl Cost {
     }
 }
 
-/// What it works on, until when.
+/// Job that the processor works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// This packet goes to the interface of this link when it is done.
+    /// Sends this packet to the interface of this link when done.
     Send(PacketId, usize),
-    /// This packet comes to its endpoint then.
+    /// Delivers this packet to its endpoint when done.
     Receive(PacketId),
 }
 
-/// What it could do next.
+/// Next step of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Ask this endpoint for a packet to send.
@@ -63,21 +63,21 @@ pub struct Processor {
     /// Endpoints that may have something to send.
     asking: VecDeque<usize>,
     intake: Intake,
-    /// What has come, and waits at the interface.
+    /// Packets that have arrived, and wait at the interface.
     ring: VecDeque<PacketId>,
-    /// When the interface interrupts; [`Time::MAX`]: not for what has come so far.
+    /// Time of the interface's interrupt; [`Time::MAX`]: not for the packets that have arrived so far.
     interrupt: Time,
-    /// Without a backlog: there was an interrupt, and the ring has not been empty since.
+    /// True between an interrupt and an empty ring, if there is no backlog.
     polls: bool,
-    /// What interrupts have moved here.
+    /// Packets that interrupts have moved from the ring.
     backlog: VecDeque<PacketId>,
-    /// It was full, and takes nothing until it is empty.
+    /// True after the backlog was full: it takes no packets until it is empty.
     is_throttled: bool,
     busy: Duration,
 }
 
 impl Processor {
-    /// An idle one.
+    /// Returns an idle processor.
     pub fn new(cpu: &longfat_model::Cpu) -> Self {
         Processor {
             send: Cost::new(cpu.send, cpu.mhz),
@@ -95,12 +95,12 @@ impl Processor {
         }
     }
 
-    /// `endpoint`, which does not ask yet, may have something to send.
+    /// Queues `endpoint`, which does not ask yet and may have something to send.
     pub fn ask(&mut self, endpoint: usize) {
         self.asking.push_back(endpoint);
     }
 
-    /// The packet `id` has come to the interface. What finds no room is lost.
+    /// Puts the packet `id` into the interface's ring. Without room it is lost.
     pub fn arrived(&mut self, id: PacketId, context: &mut Context) {
         if self.intake.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
             return context.lose(id, DropReason::Overrun);
@@ -115,7 +115,7 @@ impl Processor {
         self.heed_interrupt(context);
     }
 
-    /// The interface interrupts, if it is time.
+    /// Handles the interface's interrupt, if it is due.
     fn heed_interrupt(&mut self, context: &mut Context) {
         if self.interrupt > context.now {
             return;
@@ -135,7 +135,7 @@ impl Processor {
         }
     }
 
-    /// The packet that has waited longest.
+    /// Takes the packet that has waited longest.
     fn take(&mut self) -> Option<PacketId> {
         if self.intake.backlog.is_none() {
             let id = if self.polls { self.ring.pop_front() } else { None };
@@ -147,7 +147,7 @@ impl Processor {
         id
     }
 
-    /// What to do next, if it is idle and there is something to do.
+    /// Returns the next step, if the processor is idle and there is something to do.
     pub fn next(&mut self) -> Option<Next> {
         if self.job.is_some() {
             return None;
@@ -155,7 +155,7 @@ impl Processor {
         self.asking.pop_front().map(Next::Ask).or_else(|| self.take().map(Next::Receive))
     }
 
-    /// It works on `job`, a packet of `bytes`, from now on.
+    /// Begins `job`, with a packet of `bytes`.
     pub fn begin(&mut self, now: Time, job: Job, bytes: u32) {
         let cost = if matches!(job, Job::Send(..)) { self.send } else { self.receive }.of(bytes);
         self.job = Some(job);
@@ -163,12 +163,12 @@ impl Processor {
         self.busy += cost;
     }
 
-    /// When it will be done with its job, or is interrupted; [`Time::MAX`]: never.
+    /// Returns the time at which it completes its job, or is interrupted; [`Time::MAX`]: never.
     pub fn wakes(&self) -> Time {
         self.done.min(self.interrupt)
     }
 
-    /// It is interrupted, or done with its job, which is then what comes back.
+    /// Handles an interrupt, or the end of its job, which is then returned.
     pub fn wake(&mut self, context: &mut Context) -> Option<Job> {
         self.heed_interrupt(context);
         if self.done > context.now {
@@ -184,7 +184,7 @@ impl Processor {
         self.busy.saturating_sub(ahead)
     }
 
-    /// Every packet it holds.
+    /// Returns every packet it holds.
     pub fn holds(&self) -> impl Iterator<Item = PacketId> {
         let at_work = self.job.map(|job| match job {
             Job::Send(id, _) | Job::Receive(id) => id,

@@ -1,4 +1,4 @@
-//! Receiving at a host: by the processor, by an interface that hands over at once what has come in a while, or straight to the protocol.
+//! Receiving at a host: by the processor, by an interface that delivers packets in batches, or straight to the protocol.
 
 use longfat_core::packet::PacketId;
 use longfat_core::queue::DropReason;
@@ -107,7 +107,7 @@ impl Host {
     fn answer(&mut self, number: usize, context: &mut Context) -> Option<PacketId> {
         let member = &mut self.members[number];
         member.is_asking = false;
-        // Its timers may have gone off while it waited.
+        // Timers of the endpoint may have expired while the packet waited.
         member.endpoint.handle_time(context.now);
         member.endpoint.set_alarm();
         self.provide(number);

@@ -40,7 +40,7 @@ impl Host {
         }
         let polled = tcp.poll_transmit_into(context.now, context.packets.segment_mut(id));
         if tcp.wants_room() && has_room {
-            // It is its own part of the queue that must become smaller.
+            // The endpoint's own part of the queue must become smaller.
             nic.wait_for_own += usize::from(!std::mem::replace(&mut member.waits_for_own, true));
             self.set_nic(exit, context.now);
         } else if tcp.wants_room() {
@@ -145,7 +145,7 @@ impl Host {
         }
     }
 
-    /// Sets when somebody who waits for the transmit queue is to have a turn.
+    /// Sets when an endpoint that waits for the transmit queue has its turn.
     fn set_nic(&mut self, exit: usize, now: Time) {
         let Some(nic) = &self.nics[exit] else { return };
         let at = match (nic.ready.is_empty(), nic.is_awaited()) {

@@ -16,7 +16,7 @@ fn network(bottleneck: &str) -> Network {
     ))
 }
 
-/// That of an experiment with the hosts a, b (and c), whose first flow goes from a to b.
+/// Returns the network of an experiment with the hosts a, b (and c), whose first flow goes from a to b.
 fn network_of(text: &str) -> Network {
     let document = Document::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
     let experiment = document.run(0).unwrap_or_else(|e| panic!("{e}")).experiment;
@@ -146,17 +146,17 @@ fn queues_that_share_a_memory_take_of_it_what_the_other_leaves() {
     );
     let mut network = network_of(&text);
     let overflow = |network: &Network| network.links.iter().map(|link| link.count.drops[DropReason::Overflow as usize]).collect::<Vec<_>>();
-    // Each port has one in transmission. Of what waits, five are for c, and five for b: the memory is full.
+    // Each port has one packet in transmission. Five of the waiting packets are for c, and five for b: the memory is full.
     (0..6).for_each(|_| send_to(&mut network, us(0), (0, 2), 1000, 0));
     (0..6).for_each(|_| send_to(&mut network, us(10), (0, 1), 1000, 0));
     send_to(&mut network, us(20), (0, 2), 1000, 0);
     network.advance(us(1500));
     assert_eq!(overflow(&network).iter().sum::<u64>(), 1);
-    // Until these come, three of b have left (one each ms) and none of c (one each 8 ms): there is room for three, whoever asks.
+    // Before these come, three packets to b have left (one each ms) and none to c (one each 8 ms): there is room for three, whoever asks.
     (0..6).for_each(|_| send_to(&mut network, us(4_000), (0, 2), 1000, 0));
     network.advance(us(5_009));
     assert_eq!(overflow(&network).iter().sum::<u64>(), 1 + 3);
-    // This one comes at the very instant at which the fourth of b leaves. Departures are first.
+    // This packet comes at the very instant at which the fourth to b leaves. Departures are first.
     send_to(&mut network, us(4_010), (0, 2), 1000, 0);
     network.advance(us(7_000));
     assert_eq!(overflow(&network).iter().sum::<u64>(), 1 + 3);
@@ -199,7 +199,7 @@ fn classes_know_groups_by_their_ports_and_hosts_by_their_addresses() {
             // Both are between the same hosts.
             network.known.clear();
         }
-        // Two of UDP, which nobody knows, and one of the flow: the first is on the line when the others come.
+        // Two UDP packets of no known flow, and one of the flow: the first is on the link when the others come.
         let udp = |network: &mut Network| {
             let (place, bytes) = network.log.frames.vacant();
             bytes[..40].fill(0);
@@ -248,7 +248,8 @@ fn send_segment(network: &mut Network, at: Time, from: usize, (flags, seq, ack):
     network.enter(at, place);
 }
 
-/// Of each packet a row where it is sent, at each link, and where it is lost or comes; numbers are offsets, also once 32 bits have wrapped.
+/// Each packet has a row where it is sent, at each link, and where it is lost or arrives. Numbers are offsets, also once 32 bits have
+/// wrapped.
 #[test]
 fn a_record_of_packets_tells_of_each_what_became_of_it() {
     let text = "[path]\npreset = \"explicit\"\nhosts = [\"a\", \"b\"]\n\
@@ -300,8 +301,7 @@ fn a_record_of_packets_tells_of_each_what_became_of_it() {
     assert_eq!(network.log.first_bytes(), [iss.wrapping_add(1)]);
 }
 
-/// What takes different times on its way comes when it should, in the order in which it should, and nobody waits for ever: the line knows
-/// only later which packet is the next.
+/// Packets with different delays arrive in time and in order, and none waits for ever: the link learns only later which packet is the next.
 #[test]
 fn links_that_change_hand_over_what_they_have() {
     for (what, link, sent, expected) in [
