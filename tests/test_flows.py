@@ -63,3 +63,21 @@ def test_the_answer_is_about_completion_times(results: Results) -> None:
     assert titles[0] == "Slowdown of the slowest hundredth against load"
     assert "Median slowdown, by the size of the flow" in titles
     assert "How the flows share" not in titles
+
+
+@pytest.mark.slow
+def test_a_shared_link_is_a_queue_with_processor_sharing() -> None:
+    """Mean completion time S / (1 - rho), whatever the sizes (Kleinrock, Queueing Systems II, section 4.4)."""
+    text = (
+        ONE.replace('rtt = "1 ms"', 'rtt = "200 us"\npairs = 20').replace("1 Gbit/s", "100 Mbit/s").replace("250 packets", "10000 packets")
+    )
+    text = text.replace('sizes = "web-search", load = { sweep = [0.2, 0.6] }', 'sizes = "exponential", size = "1 MB", load = 0.5')
+    text = text.replace('stop = "4 s"', 'stop = "200 s"').replace('duration = "20 s"', 'duration = "300 s"').replace('"1 s"', '"20 s"')
+    flows = longfat.Experiment("repeats = 5\n" + text).sweep().flows
+    flows = flows[flows["slowdown"].notna()]
+    rate, headers, span = 100e6 / 8, 1500 / 1448, 5 * 180
+    rho = flows["bytes_delivered"].sum() * headers / span / rate
+    mean = flows["completion_s"].mean() / (flows["bytes_delivered"].mean() / rate)
+    # Four standard errors of 20 seeds twice as long are 5 %.
+    assert mean == pytest.approx(headers / (1 - rho), rel=0.12)
+    assert 0.45 < rho < 0.6
