@@ -74,9 +74,10 @@ wasm: ## Build the crates that know no system for WebAssembly (needs rustup)
 torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
 	$(BIN)/python tests/torture --time $(or $(TIME),60) $(if $(SEED),--seed $(SEED)) --only "$(ONLY)"
 
-lint: .venv/requirements ## Check formatting, lints and types; changes nothing
+lint: .venv/requirements ## Check formatting, lints, types and links of the documentation; changes nothing
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet $(BPF_OF_WORKSPACE) -- -D warnings
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --quiet $(BPF_OF_WORKSPACE)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright

@@ -1,4 +1,4 @@
-//! Captures: pcapng [out](write) of a run's records, and [in](trace) of captures of any source.
+//! Captures: pcapng [out](fn@write) of a run's records, and [in](trace) of captures of any source.
 
 mod error;
 mod flow;

@@ -1,5 +1,4 @@
-//! Experiments: as a person writes one (TOML, [`Document`]) and as a backend runs it ([`Experiment`]), the records of a run ([`trace`]),
-//! and the [metrics](metric) and [warnings](warning) computed from them.
+//! Experiments as a person writes them (TOML, [`Document`]), resolved to what a backend runs ([`longfat_model::Experiment`]).
 
 mod adaptive;
 pub mod backend;

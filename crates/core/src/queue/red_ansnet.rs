@@ -1,7 +1,7 @@
 //! `red_ansnet`: the variation of RED of ANSNET's builds r60 and r200 (Villamizar and Song 1994, sections 4.2, 5.4 and
 //! 5.5), over the buffers of a card.
 //!
-//! Its own description (their reference [29]) was never published. Their paper says: RED watches the average use of the transmit side
+//! Its own description (their reference 29) was never published. Their paper says: RED watches the average use of the transmit side
 //! alone, begins to drop when the transmit side approaches full, and aims at link utilization rather than delay. Each point that is left
 //! open has a parameter: `docs/queues/red_ansnet.md`.
 

@@ -23,7 +23,7 @@ impl Kernel {
     }
 }
 
-/// ip-sysctl, `tcp_rmem`: the most is 6 MiB; 32 MiB since the change "tcp: increase tcp_rmem[2] to 32 MB" (May 2025, released with 6.16), and as
+/// ip-sysctl, `tcp_rmem`: the most is 6 MiB; 32 MiB since the change `tcp: increase tcp_rmem[2] to 32 MB` (May 2025, released with 6.16), and as
 /// `sysctl net.ipv4.tcp_rmem` says on 6.18.
 const RMEM_BEFORE_6_16: (&str, Value) = ("rmem_max", Value::Bytes(6 << 20));
 const RMEM_SINCE_6_16: (&str, Value) = ("rmem_max", Value::Bytes(32 << 20));
