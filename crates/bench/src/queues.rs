@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::io;
 
-use longfat_core::packet::{Ecn, Packet, PacketId, Packets, Segment, Way};
+use longfat_core::packet::{Direction, Ecn, Packet, PacketId, Packets, Segment};
 use longfat_core::params::Value;
 use longfat_core::queue::{self, DropReason, Queue, QueueContext, QueueLog};
 use longfat_core::rng::Rng;
@@ -73,7 +73,7 @@ fn alone(name: &str, flows: u32, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Re
     let (mut packets, mut log, step) = (Packets::new(), Silent, rate.transmit_time(1500));
     let arrive = |queue: &mut dyn Queue, packets: &mut Packets, now: Time, flow: u32| {
         let segment = Segment::new(0, 0, 1460);
-        let id = packets.insert(Way::There, Packet::new(now, 2 * flow, Ecn::NotEct, &segment), segment);
+        let id = packets.insert(Direction::There, Packet::new(now, 2 * flow, Ecn::NotEct, &segment), segment);
         queue.enqueue(now, id, packets, &mut Silent);
     };
     for flow in (0..flows).chain(0..flows) {

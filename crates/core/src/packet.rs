@@ -7,7 +7,7 @@ mod dscp;
 mod pool;
 
 pub use dscp::{Dscp, Dscps};
-pub use pool::{Line, PacketId, Packets, Way};
+pub use pool::{Direction, Line, PacketId, Packets};
 
 use crate::time::Time;
 

@@ -121,7 +121,7 @@ pub struct PauseAt {
 
 /// PAUSE frame that the switch sends to the links that feed a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct PauseChange {
     /// Time of the frame.
     pub at: Time,
     /// True to stop, false to go on.
@@ -134,12 +134,12 @@ pub(super) struct Watch {
     config: PauseAt,
     /// Time at which to stop the links anew; [`Time::MAX`] while they may send.
     pub refresh: Time,
-    told: VecDeque<Told>,
+    changes: VecDeque<PauseChange>,
 }
 
 impl Watch {
     pub fn new(config: PauseAt) -> Self {
-        Watch { config, refresh: Time::MAX, told: VecDeque::new() }
+        Watch { config, refresh: Time::MAX, changes: VecDeque::new() }
     }
 
     /// Takes note that the queue holds `backlog` bytes since `now`.
@@ -149,17 +149,17 @@ impl Watch {
             self.stop(now);
         } else if is_stopped && backlog <= self.config.off {
             self.refresh = Time::MAX;
-            self.told.push_back(Told { at: now, stop: false });
+            self.changes.push_back(PauseChange { at: now, stop: false });
         }
     }
 
     /// Stops the links at `now`, for the first time or anew.
     pub fn stop(&mut self, now: Time) {
         self.refresh = now + self.config.refresh;
-        self.told.push_back(Told { at: now, stop: true });
+        self.changes.push_back(PauseChange { at: now, stop: true });
     }
 
-    pub fn take_told(&mut self) -> Option<Told> {
-        self.told.pop_front()
+    pub fn take_change(&mut self) -> Option<PauseChange> {
+        self.changes.pop_front()
     }
 }

@@ -19,7 +19,7 @@ mod travel;
 mod unsteady;
 
 pub use count::Count;
-pub use gate::{PauseAt, Shaper, Told};
+pub use gate::{PauseAt, PauseChange, Shaper};
 pub use grants::RequestGrant;
 pub use jitter::{Jitter, Spread};
 pub use one_way::{Link, LinkConfig};

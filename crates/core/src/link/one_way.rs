@@ -13,7 +13,7 @@ mod waits;
 mod wire;
 
 use super::count::{Count, Counted};
-use super::gate::{Gate, PauseAt, Shaper, Told, Watch};
+use super::gate::{Gate, PauseAt, PauseChange, Shaper, Watch};
 use super::loss::Loss;
 use super::service::Transmitter;
 use super::travel::Travel;
@@ -160,8 +160,8 @@ impl Link {
     }
 
     /// Returns the next PAUSE frame for the links that fill its queue, in order of time.
-    pub fn take_told(&mut self) -> Option<Told> {
-        self.watch.as_mut()?.take_told()
+    pub fn take_change(&mut self) -> Option<PauseChange> {
+        self.watch.as_mut()?.take_change()
     }
 
     /// Adds the packet `id` to the queue. `log` is told of drops and marks.

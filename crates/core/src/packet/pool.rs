@@ -39,13 +39,13 @@ pub struct Packets {
     /// Free slots: a bit for each, 64 to a page.
     free: Vec<u64>,
     /// Round of each page, and the next page of that round.
-    places: Vec<(Way, u32)>,
+    places: Vec<(Direction, u32)>,
     rounds: [Round; 2],
 }
 
 /// Direction of a packet: from the first end of a flow, or from the one that answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum Direction {
     /// From the end that connects.
     There,
     /// From the end that listens.
@@ -75,7 +75,7 @@ impl Packets {
 
     /// Keeps `packet`, which carries `segment`.
     #[inline]
-    pub fn insert(&mut self, way: Way, packet: Packet, segment: Segment) -> PacketId {
+    pub fn insert(&mut self, way: Direction, packet: Packet, segment: Segment) -> PacketId {
         let id = self.vacant(way);
         (self[id], *self.segment_mut(id)) = (packet, segment);
         self.keep(id);
@@ -90,7 +90,7 @@ impl Packets {
 
     /// Returns the slot of the next packet, which may be written there before it is kept. Its content until then means nothing.
     #[inline]
-    pub fn vacant(&mut self, way: Way) -> PacketId {
+    pub fn vacant(&mut self, way: Direction) -> PacketId {
         let round = &self.rounds[way as usize];
         // Enough slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
         if round.len + round.len / 128 >= round.slots {
@@ -126,7 +126,7 @@ impl Packets {
 
     /// Adds a page to a round, to be used next.
     #[cold]
-    fn grow(&mut self, way: Way) {
+    fn grow(&mut self, way: Direction) {
         let slots = self.slots.len() + PAGE;
         assert!(u32::try_from(slots).is_ok(), "more packets in a network than 32 bits can number");
         if slots > self.slots.capacity() {
@@ -294,7 +294,7 @@ mod tests {
     use crate::packet::{Ecn, Segment};
     use crate::time::Time;
 
-    fn add(packets: &mut Packets, seq: u32, way: Way) -> PacketId {
+    fn add(packets: &mut Packets, seq: u32, way: Direction) -> PacketId {
         let segment = Segment::new(seq, 0, 0);
         packets.insert(way, Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment)
     }
@@ -302,12 +302,12 @@ mod tests {
     #[test]
     fn slots_are_taken_in_order_and_used_again() {
         let mut packets = Packets::new();
-        let first: Vec<_> = (0..1000).map(|seq| add(&mut packets, seq, Way::There).0).collect();
+        let first: Vec<_> = (0..1000).map(|seq| add(&mut packets, seq, Direction::There).0).collect();
         assert!(first.is_sorted());
         assert_eq!(packets.slots.len(), 1024, "1/128 more, in whole pages");
         // Every third packet leaves; in any order, arrivals take their slots in order, but for the current page.
         (0..1000).rev().filter(|i| i % 3 == 0).for_each(|i| packets.remove(PacketId(first[i])));
-        let again: Vec<_> = (0..300).map(|seq| add(&mut packets, seq, Way::There).0).collect();
+        let again: Vec<_> = (0..300).map(|seq| add(&mut packets, seq, Direction::There).0).collect();
         let start = again.iter().position(|&id| id == 0).unwrap();
         assert!(again[..start].is_sorted() && again[start..].is_sorted());
         assert_eq!((packets.len(), packets.slots.len()), (966, 1024));
@@ -321,7 +321,7 @@ mod tests {
         let mut kept = [VecDeque::new(), VecDeque::new()];
         let mut apart = 0;
         for seq in 0..100_000 {
-            let (way, of) = if seq % 3 == 2 { (1, Way::Back) } else { (0, Way::There) };
+            let (way, of) = if seq % 3 == 2 { (1, Direction::Back) } else { (0, Direction::There) };
             let id = add(&mut packets, seq, of);
             if seq > 50_000 {
                 apart += u32::from(kept[way].back().is_some_and(|last: &PacketId| last.0 + 1 != id.0));
@@ -339,7 +339,7 @@ mod tests {
     fn a_packet_is_taken_out_of_a_line_wherever_it_stands() {
         let mut packets = Packets::new();
         let mut line = Line::new();
-        let ids: Vec<PacketId> = (0..5).map(|seq| add(&mut packets, seq, Way::There)).collect();
+        let ids: Vec<PacketId> = (0..5).map(|seq| add(&mut packets, seq, Direction::There)).collect();
         ids.iter().for_each(|&id| line.push(id, &mut packets));
         let seqs = |line: &Line, packets: &Packets| line.iter(packets).map(|id| packets.segment(id).seq).collect::<Vec<_>>();
         assert_eq!(line.take_after(Some(ids[1]), &mut packets), Some(ids[2]));
@@ -354,7 +354,7 @@ mod tests {
     #[should_panic(expected = "let go of twice")]
     fn a_packet_leaves_once() {
         let mut packets = Packets::new();
-        let id = add(&mut packets, 0, Way::There);
+        let id = add(&mut packets, 0, Direction::There);
         packets.remove(id);
         packets.remove(id);
     }
@@ -378,7 +378,7 @@ mod tests {
                     continue;
                 }
                 // A packet comes to the end of a line; or the first of a line goes to another, or leaves from line 0.
-                let moved = if new { Some(add(&mut packets, seq as u32, if seq % 3 == 0 { Way::Back } else { Way::There })) } else { lines[from].pop(&packets) };
+                let moved = if new { Some(add(&mut packets, seq as u32, if seq % 3 == 0 { Direction::Back } else { Direction::There })) } else { lines[from].pop(&packets) };
                 let expected = if new { Some(seq as u32) } else { plain[from].pop_front() };
                 prop_assert_eq!(moved.map(|id| packets.segment(id).seq), expected);
                 match moved {

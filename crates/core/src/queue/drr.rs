@@ -120,7 +120,7 @@ impl Queue for Drr {
 mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::*;
-    use crate::packet::Way;
+    use crate::packet::Direction;
     use crate::params::{Params, Value};
     use crate::units::Capacity;
 
@@ -142,7 +142,7 @@ mod tests {
             for n in numbers {
                 let (mut packet, segment) = packet(100 * flow + n, size - 40, 0);
                 packet.route = flow;
-                let id = self.packets.insert(Way::There, packet, segment);
+                let id = self.packets.insert(Direction::There, packet, segment);
                 self.queue.enqueue(Time::ZERO, id, &mut self.packets, &mut self.log);
             }
         }

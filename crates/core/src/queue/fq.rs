@@ -109,7 +109,7 @@ impl Queue for Fq {
 mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::*;
-    use crate::packet::Way;
+    use crate::packet::Direction;
     use crate::time::Duration;
 
     /// Returns when each packet leaves, in microseconds. All come at zero, `(flow, packets, size)`, to a link of 120 Mb/s. The number of a
@@ -125,7 +125,7 @@ mod tests {
             for n in 0..count {
                 let (mut packet, segment) = packet(100 * flow + n, size - 40, 0);
                 packet.route = flow;
-                let id = packets.insert(Way::There, packet, segment);
+                let id = packets.insert(Direction::There, packet, segment);
                 queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
             }
         }
@@ -177,7 +177,7 @@ mod tests {
         let arrive = |queue: &mut dyn Queue, packets: &mut Packets, us, seq, flow| {
             let (mut packet, segment) = packet(seq, 1460, 0);
             packet.route = flow;
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(at(us), id, packets, &mut Ledger::default());
         };
         (0..3).for_each(|seq| arrive(&mut *queue, &mut packets, 0, seq, 1));

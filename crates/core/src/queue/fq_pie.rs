@@ -83,7 +83,7 @@ impl Queue for FqPie {
 mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::*;
-    use crate::packet::Way;
+    use crate::packet::Direction;
     use crate::params::Value;
     use crate::time::Duration;
     use crate::units::Capacity;
@@ -102,7 +102,7 @@ mod tests {
             let mut arrive = |flow: u32| {
                 let (mut packet, segment) = packet(flow, 1460, 0);
                 packet.route = flow;
-                let id = packets.insert(Way::There, packet, segment);
+                let id = packets.insert(Direction::There, packet, segment);
                 queue.enqueue(now, id, &mut packets, &mut log);
             };
             let sparse = ms % 20 == 7;
@@ -127,7 +127,7 @@ mod tests {
         for seq in 0..5 {
             let (mut packet, segment) = packet(seq, 1460, 0);
             packet.route = seq;
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
         }
         assert_eq!(log.dropped.iter().map(|d| (d.0, d.2)).collect::<Vec<_>>(), [(3, DropReason::Overflow), (4, DropReason::Overflow)]);

@@ -44,7 +44,7 @@ impl Queue for HeadDrop {
 mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::*;
-    use crate::packet::Way;
+    use crate::packet::Direction;
     use crate::params::{Params, Value};
     use crate::units::Capacity;
 
@@ -57,7 +57,7 @@ mod tests {
         let (mut packets, mut log) = (Packets::new(), Ledger::default());
         for (n, size) in [500, 1500, 500, 1500, 1500, 500].into_iter().enumerate() {
             let (packet, segment) = packet(n as u32, size - 40, 0);
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
         }
         // The fifth needs 1500: 500 of the first and 1500 of the second; 3500 are held, and the sixth fits.

@@ -85,7 +85,7 @@ impl Queue for Policer {
 mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::*;
-    use crate::packet::Way;
+    use crate::packet::Direction;
     use crate::time::Duration;
 
     fn policer(rate_bps: u64, burst: Capacity) -> Box<dyn Queue + Send> {
@@ -103,7 +103,7 @@ mod tests {
         for n in 0..count {
             let now = start + Duration::from_micros(us * u64::from(n));
             let (packet, segment) = packet(n, 1460, 0);
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(now, id, &mut packets, &mut log);
             if let Some(id) = queue.dequeue(now, &mut packets, &mut log) {
                 packets.remove(id);
@@ -137,7 +137,7 @@ mod tests {
         let (mut packets, mut log) = (Packets::new(), Ledger::default());
         while at < 12_000_000 {
             let (packet, segment) = packet(at, 1460, 0);
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO + Duration::from_micros(at.into()), id, &mut packets, &mut log);
             at += 997;
         }

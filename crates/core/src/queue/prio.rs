@@ -105,7 +105,7 @@ impl Queue for Prio {
 mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::*;
-    use crate::packet::{Dscp, Way};
+    use crate::packet::{Direction, Dscp};
     use crate::params::{Choice, Kept};
     use crate::time::Duration;
     use crate::units::Rate;
@@ -126,7 +126,7 @@ mod tests {
         fn arrive(&mut self, us: u64, seq: u32, dscp: &str) {
             let (mut packet, segment) = packet(seq, 1460, 0);
             packet.dscp = Dscp::parse(dscp).unwrap();
-            let id = self.packets.insert(Way::There, packet, segment);
+            let id = self.packets.insert(Direction::There, packet, segment);
             self.queue.enqueue(at(us), id, &mut self.packets, &mut self.log);
         }
         fn depart(&mut self, us: u64) -> Option<u32> {

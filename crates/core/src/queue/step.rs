@@ -101,7 +101,7 @@ impl Queue for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Ecn, Packet, Segment, Way, flags};
+    use crate::packet::{Direction, Ecn, Packet, Segment, flags};
     use crate::rng::Rng;
     use crate::units::Rate;
 
@@ -132,7 +132,7 @@ mod tests {
         for seq in 0..10 {
             let ecn = if matches!(seq, 1 | 4) { Ecn::NotEct } else { [Ecn::Ect0, Ecn::Ect1][seq as usize % 2] };
             let segment = Segment::new(seq, flags::ACK, 1460);
-            let id = packets.insert(Way::There, Packet::new(Time::ZERO, 0, ecn, &segment), segment);
+            let id = packets.insert(Direction::There, Packet::new(Time::ZERO, 0, ecn, &segment), segment);
             queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
         }
         for n in 0..10 {

@@ -135,7 +135,7 @@ impl Queue for Tbf {
 mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::*;
-    use crate::packet::Way;
+    use crate::packet::Direction;
     use crate::time::Duration;
     use crate::units::Rate;
 
@@ -150,7 +150,7 @@ mod tests {
         let (mut packets, mut log) = (Packets::new(), Ledger::default());
         for n in 0..count {
             let (packet, segment) = packet(n, 1460, 0);
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
         }
         let mut free = Time::ZERO;

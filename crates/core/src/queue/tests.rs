@@ -9,7 +9,7 @@ use proptest::sample::select;
 
 use super::fifo::{Limit, Measure};
 use super::*;
-use crate::packet::{Dscp, Ecn, Packet, Segment, Way, flags};
+use crate::packet::{Direction, Dscp, Ecn, Packet, Segment, flags};
 use crate::params::testing::any_params;
 use crate::params::{Kind, Value};
 use crate::rng::Rng;
@@ -121,7 +121,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                 arrived.push((packet, now));
                 packets += 1;
                 bytes += u64::from(packet.ip_len());
-                let id = kept.insert(Way::There, packet, segment);
+                let id = kept.insert(Direction::There, packet, segment);
                 let passes = packets == 1 && packet.ip_len() <= queue.passes();
                 queue.enqueue(now, id, &mut kept, &mut seen.ledger);
                 assert!(

@@ -190,7 +190,7 @@ mod tests {
     use super::super::tests::{Ledger, context, packet};
     use super::super::{build, check, choice};
     use super::*;
-    use crate::packet::{Dscp, Ecn, Way};
+    use crate::packet::{Direction, Dscp, Ecn};
     use crate::params::Kept;
 
     /// Returns what happens to packets of 1500 bytes with these codepoints that all come at zero.
@@ -202,7 +202,7 @@ mod tests {
         for (seq, dscp) in arrivals.enumerate() {
             let (mut packet, segment) = packet(seq as u32, 1460, 0);
             (packet.dscp, packet.ecn) = (Dscp::parse(dscp).unwrap(), Ecn::Ect0);
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
         }
         log
@@ -231,7 +231,7 @@ mod tests {
         for seq in 0..30 {
             let (mut packet, segment) = packet(seq, 1460, 0);
             packet.route = seq % 3;
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
         }
         let dropped = |of: u32| log.dropped.iter().filter(|(seq, ..)| seq % 3 == of).count();

@@ -22,11 +22,11 @@ pub struct Asked<'a> {
     /// Runs of it, which differ in their seeds alone.
     pub repeats: u64,
     names: OnceCell<Vec<String>>,
-    ways: OnceCell<BTreeMap<(usize, usize), Way>>,
+    round_trips: OnceCell<BTreeMap<(usize, usize), RoundTrip>>,
 }
 
 /// Path there and back.
-pub struct Way {
+pub struct RoundTrip {
     /// The links there, in order.
     pub there: Vec<usize>,
     /// The links back.
@@ -40,7 +40,7 @@ pub struct Way {
 impl<'a> Asked<'a> {
     /// Looks at `experiment`, which is run `repeats` times.
     pub fn new(experiment: &'a Experiment, repeats: u64) -> Self {
-        Asked { experiment, repeats, names: OnceCell::new(), ways: OnceCell::new() }
+        Asked { experiment, repeats, names: OnceCell::new(), round_trips: OnceCell::new() }
     }
 
     /// Returns its one-way links.
@@ -54,22 +54,22 @@ impl<'a> Asked<'a> {
     }
 
     /// The way of `flow`, where there is one that takes any time.
-    pub fn way(&self, flow: &Flow) -> Option<&Way> {
-        let ways = self.ways.get_or_init(|| {
+    pub fn round_trip(&self, flow: &Flow) -> Option<&RoundTrip> {
+        let round_trips = self.round_trips.get_or_init(|| {
             let routes = Routes::new(&self.experiment.network);
             let mut ends: Vec<(usize, usize)> = self.experiment.flows.iter().map(|flow| (flow.from, flow.to)).collect();
             ends.sort_unstable();
             ends.dedup();
             ends.into_iter().filter_map(|(from, to)| Some(((from, to), self.find(&routes, from, to)?))).collect()
         });
-        ways.get(&(flow.from, flow.to))
+        round_trips.get(&(flow.from, flow.to))
     }
 
-    fn find(&self, routes: &Routes<'_>, from: usize, to: usize) -> Option<Way> {
+    fn find(&self, routes: &Routes<'_>, from: usize, to: usize) -> Option<RoundTrip> {
         let (there, back) = (routes.path(from, to)?, routes.path(to, from)?);
         let slowest = there.iter().copied().min_by_key(|&link| (self.links()[link].rate, !self.is_bottleneck(link)))?;
         let rtt = there.iter().chain(&back).fold(Duration::ZERO, |sum, &link| sum + self.links()[link].delay);
-        (!rtt.is_zero()).then_some(Way { there, back, slowest, rtt })
+        (!rtt.is_zero()).then_some(RoundTrip { there, back, slowest, rtt })
     }
 
     /// True if `link`, in either direction, is a bottleneck's. The two directions of a link stand side by side.

@@ -22,7 +22,7 @@ struct Ends {
 fn check(asked: &Asked<'_>) -> Vec<String> {
     let mut found: BTreeMap<usize, Ends> = BTreeMap::new();
     for (i, flow) in asked.experiment.flows.iter().enumerate().filter(|(_, flow)| sends_more_than(flow, 0.0)) {
-        let Some(way) = asked.way(flow) else { continue };
+        let Some(way) = asked.round_trip(flow) else { continue };
         let (first, last) = (way.there[0], way.there[way.there.len() - 1]);
         for &link in way.there.iter().filter(|link| asked.is_bottleneck(**link)) {
             let ends = found.entry(link).or_insert_with(|| Ends { flow: i, leaving: BTreeSet::new(), coming: BTreeSet::new() });

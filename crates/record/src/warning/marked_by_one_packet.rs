@@ -22,7 +22,7 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
         if congestion::ecn_use(&flow.sender).ect != Ecn::Ect1 {
             continue;
         }
-        let there = asked.way(flow).map_or(&[][..], |way| &way.there);
+        let there = asked.round_trip(flow).map_or(&[][..], |way| &way.there);
         there.iter().filter(|link| asked.is_bottleneck(**link)).for_each(|link| *flows.entry(*link).or_default() += 1);
     }
     let told = |(i, count): (usize, usize)| {

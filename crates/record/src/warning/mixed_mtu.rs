@@ -18,7 +18,7 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
         if !seen.insert((flow.from, flow.to, flow.sender.mss)) {
             continue;
         }
-        let Some(way) = asked.way(flow) else { continue };
+        let Some(way) = asked.round_trip(flow) else { continue };
         let links = || way.there.iter().chain(&way.back).map(|&link| &asked.links()[link]);
         let (Some(least), Some(most)) = (links().min_by_key(|link| link.mtu), links().rev().max_by_key(|link| link.mtu)) else { continue };
         let headers = if flow.sender.timestamps { 52 } else { 40 };

@@ -17,7 +17,7 @@ pub const WARNING: Warning = Warning {
 const NETEM: u64 = 1000;
 
 fn check(asked: &Asked<'_>) -> Vec<String> {
-    let sending = asked.experiment.flows.iter().filter(|flow| sends_more_than(flow, 0.0)).filter_map(|flow| asked.way(flow));
+    let sending = asked.experiment.flows.iter().filter(|flow| sends_more_than(flow, 0.0)).filter_map(|flow| asked.round_trip(flow));
     let crossed: BTreeSet<usize> = sending.flat_map(|way| way.there.iter().copied()).filter(|link| asked.is_bottleneck(*link)).collect();
     let told = |i: usize| {
         let link = &asked.links()[i];

@@ -31,7 +31,9 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
     let mut shares: BTreeMap<usize, Share> = BTreeMap::new();
     for (i, flow) in asked.experiment.flows.iter().enumerate() {
         // A window that the user bounds is no surprise.
-        let Some(way) = asked.way(flow).filter(|_| sends_more_than(flow, LARGEST as f64) && window(flow) >= LARGEST) else { continue };
+        let Some(way) = asked.round_trip(flow).filter(|_| sends_more_than(flow, LARGEST as f64) && window(flow) >= LARGEST) else {
+            continue;
+        };
         let share = shares.entry(way.slowest).or_insert(Share { first: i, flows: 0, bps: 0.0 });
         share.flows += 1;
         share.bps += LARGEST as f64 * 8.0 / way.rtt.as_secs_f64();
@@ -41,7 +43,7 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
 
 fn told(asked: &Asked<'_>, link: usize, share: &Share) -> Option<String> {
     let flow = &asked.experiment.flows[share.first];
-    let (payload, rtt) = (asked.payload_bps(link, flow), asked.way(flow)?.rtt);
+    let (payload, rtt) = (asked.payload_bps(link, flow), asked.round_trip(flow)?.rtt);
     if share.bps >= payload {
         return None;
     }

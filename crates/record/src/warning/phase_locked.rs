@@ -28,7 +28,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     for streams in flows.chunk_by(|a, b| a.stream_of == b.stream_of) {
         let (first, flow) = (next, &streams[0]);
         next += streams.len();
-        let Some(way) = asked.way(flow).filter(|_| sends_more_than(flow, 0.0)) else { continue };
+        let Some(way) = asked.round_trip(flow).filter(|_| sends_more_than(flow, 0.0)) else { continue };
         let all: Vec<usize> = (first..next).collect();
         let got = goodput::of_flows(asked.experiment, trace, &all);
         let kind = (flow.sender.congestion_control.kind, flow.traffic.kind().name);

@@ -19,7 +19,7 @@ const PACKETS: f64 = 10.0;
 
 fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     let sending = asked.experiment.flows.iter().filter(|flow| sends_more_than(flow, 0.0));
-    let rtts = sending.filter_map(|flow| asked.way(flow)).map(|way| way.rtt.as_secs_f64());
+    let rtts = sending.filter_map(|flow| asked.round_trip(flow)).map(|way| way.rtt.as_secs_f64());
     let Some(shortest) = rtts.min_by(f64::total_cmp) else { return Vec::new() };
     let overflow = |link: &LinkRecord| link.drops.iter().filter(|drop| drop.0 == DropReason::Overflow).map(|drop| drop.1).sum::<u64>();
     let wait = |i: usize| trace.links[i].queue_mean_bytes * 8.0 / asked.links()[i].rate.as_bps() as f64;

@@ -55,6 +55,6 @@ fn is_held(flow: &Flow, record: &FlowRecord) -> bool {
 /// True if the transmit queue of its host filled, and kept the flow waiting.
 fn holds_back(asked: &Asked<'_>, trace: &Trace, flow: &Flow) -> bool {
     let host = asked.experiment.hosts.iter().find(|host| host.node == flow.from);
-    let (Some(nic), Some(way)) = (host.and_then(|host| host.nic), asked.way(flow)) else { return false };
+    let (Some(nic), Some(way)) = (host.and_then(|host| host.nic), asked.round_trip(flow)) else { return false };
     nic.on_full == OnFull::Wait && trace.links.get(way.there[0]).is_some_and(|link| link.queue_max_packets >= nic.txqueuelen)
 }

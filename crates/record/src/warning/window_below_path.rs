@@ -21,7 +21,7 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
     // bounds.
     let mut shares: BTreeMap<usize, (Option<usize>, usize, f64)> = BTreeMap::new();
     for (i, flow) in asked.experiment.flows.iter().enumerate() {
-        let Some(way) = asked.way(flow) else { continue };
+        let Some(way) = asked.round_trip(flow) else { continue };
         let window = window(flow);
         if !sends_more_than(flow, window as f64) {
             continue;
@@ -35,7 +35,7 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
     }
     let told = |(link, (first, count, bps)): (usize, (Option<usize>, usize, f64))| {
         let flow = &asked.experiment.flows[first?];
-        let (payload, rtt) = (asked.payload_bps(link, flow), asked.way(flow)?.rtt);
+        let (payload, rtt) = (asked.payload_bps(link, flow), asked.round_trip(flow)?.rtt);
         (bps < ALL * payload).then(|| {
             format!(
                 "{}: a window of {} over {} is {}, and {} carries {} of payload; that takes {} in flight",

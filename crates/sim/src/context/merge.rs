@@ -82,7 +82,7 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longfat_core::packet::{Ecn, Packet, Packets, Segment, Way};
+    use longfat_core::packet::{Direction, Ecn, Packet, Packets, Segment};
     use proptest::prelude::*;
 
     proptest! {
@@ -93,7 +93,7 @@ mod tests {
                 times.sort_unstable();
                 for time in times.into_iter().map(|time| Time::from_ps(unit * time)) {
                     let segment = Segment::new(0, 0, 0);
-                    let id = packets.insert(Way::There, Packet::new(time, 0, Ecn::NotEct, &segment), segment);
+                    let id = packets.insert(Direction::There, Packet::new(time, 0, Ecn::NotEct, &segment), segment);
                     batch.push(Arrival { time, rank, id });
                     plain.push((time, rank, id));
                 }

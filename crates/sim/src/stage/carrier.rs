@@ -98,7 +98,7 @@ impl Carrier {
     /// Tells those who fill the queue what its flow control says.
     #[cold]
     fn tell(&mut self, context: &mut Context) {
-        while let Some(told) = self.link.take_told() {
+        while let Some(told) = self.link.take_change() {
             let frame = |&Feeder { link, sender, lag, time }: &Feeder| {
                 let time = if told.stop { time } else { Duration::ZERO };
                 Message::Pause { link, sender, at: told.at + lag, time }

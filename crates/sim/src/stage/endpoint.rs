@@ -3,7 +3,7 @@
 mod agent;
 pub mod alone;
 
-use longfat_core::packet::{Dscp, Ecn, Packet, PacketId, Way};
+use longfat_core::packet::{Direction, Dscp, Ecn, Packet, PacketId};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
@@ -153,7 +153,7 @@ impl Endpoint {
         self.delivered.add(packet.ip_len());
         // A packet that opens a connection is no ACK of data.
         if ledger.keeps_acks()
-            && self.way() == Way::There
+            && self.way() == Direction::There
             && let Agent::Tcp(tcp) = &self.agent
             && tcp.is_established()
         {
@@ -232,8 +232,8 @@ impl Endpoint {
 
     /// Returns the direction of the packets that it sends.
     #[inline]
-    pub const fn way(&self) -> Way {
-        if self.number.is_multiple_of(2) { Way::There } else { Way::Back }
+    pub const fn way(&self) -> Direction {
+        if self.number.is_multiple_of(2) { Direction::There } else { Direction::Back }
     }
 
     /// Notes a milestone that has been reached since the last call.

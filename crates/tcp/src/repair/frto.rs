@@ -40,7 +40,7 @@ pub(crate) enum Finding {
 
 /// An ACK, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
+pub(crate) struct AckReport {
     pub ack: u64,
     /// The left edge moves.
     pub moves: bool,
@@ -119,8 +119,8 @@ impl Frto {
     ///
     /// Beyond the RFC: if timestamps tell that the receiver missed the segment sent again, the timeout was not spurious, whatever comes
     /// late after it. A segment that was sent again before the timeout is no original (RFC 4138, appendix B).
-    pub fn judge(&mut self, told: Told, recover: u64, selective: bool) -> Finding {
-        let Told { ack, moves, duplicate, original, highest_sacked, answers_again } = told;
+    pub fn judge(&mut self, told: AckReport, recover: u64, selective: bool) -> Finding {
+        let AckReport { ack, moves, duplicate, original, highest_sacked, answers_again } = told;
         match self.step {
             Step::First { end } if moves => {
                 // Step 2a: all of it is there, or not even what was sent again.
@@ -153,8 +153,8 @@ mod tests {
 
     const RECOVER: u64 = 10_000;
 
-    fn ack(ack: u64, moves: bool) -> Told {
-        Told { ack, moves, duplicate: !moves, original: moves, highest_sacked: 0, answers_again: false }
+    fn ack(ack: u64, moves: bool) -> AckReport {
+        AckReport { ack, moves, duplicate: !moves, original: moves, highest_sacked: 0, answers_again: false }
     }
 
     fn after_first() -> Frto {
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn what_is_no_duplicate_is_ignored() {
         let mut frto = after_first();
-        let other = |ack| Told { duplicate: false, ..self::ack(ack, false) };
+        let other = |ack| AckReport { duplicate: false, ..self::ack(ack, false) };
         assert_eq!(frto.judge(other(0), RECOVER, false), Finding::Undecided);
         assert_eq!(frto.allows(), Allowance::Nothing);
         frto.judge(ack(1000, true), RECOVER, false);
@@ -209,7 +209,7 @@ mod tests {
             frto.judge(ack(1000, true), RECOVER, true);
             frto
         };
-        let sack = |highest_sacked| Told { original: true, highest_sacked, ..ack(1000, false) };
+        let sack = |highest_sacked| AckReport { original: true, highest_sacked, ..ack(1000, false) };
         assert_eq!(second().judge(sack(RECOVER), RECOVER, true), Finding::Spurious);
         assert_eq!(second().judge(sack(RECOVER + 500), RECOVER, true), Finding::Loss);
         assert_eq!(second().judge(ack(1000, false), RECOVER, true), Finding::Undecided);
@@ -222,9 +222,9 @@ mod tests {
             let mut frto = Frto::new(true);
             frto.begin(true);
             frto.sent_again(1000);
-            assert_eq!(frto.judge(Told { answers_again, ..ack(1000, true) }, RECOVER, true), Finding::Undecided);
+            assert_eq!(frto.judge(AckReport { answers_again, ..ack(1000, true) }, RECOVER, true), Finding::Undecided);
             assert_eq!(frto.allows(), Allowance::New { most: 2 });
-            assert_eq!(frto.judge(Told { original: false, ..ack(2000, true) }, RECOVER, true), Finding::Undecided);
+            assert_eq!(frto.judge(AckReport { original: false, ..ack(2000, true) }, RECOVER, true), Finding::Undecided);
             assert_eq!(frto.judge(ack(3000, true), RECOVER, true), finding);
         }
     }

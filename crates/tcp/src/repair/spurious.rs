@@ -1,6 +1,6 @@
 //! Was that loss one? F-RTO (RFC 5682), Eifel detection (RFC 3522) and DSACKs (RFC 3708) tell.
 
-use super::frto::{Finding, Told};
+use super::frto::{AckReport, Finding};
 use super::{Phase, Repair};
 use crate::scoreboard::Scoreboard;
 use longfat_core::packet::Segment;
@@ -33,7 +33,7 @@ impl Repair {
                 let original = originals > 0 || filled().any(|(start, end)| self.undo.sent_once(start, end) > 0);
                 let highest_sacked = board.highest_sacked().unwrap_or(0);
                 let answers_again = self.undo.answers_again(segment);
-                let told = Told { ack, moves: ack > una, duplicate: ack == una && is_bare, original, highest_sacked, answers_again };
+                let told = AckReport { ack, moves: ack > una, duplicate: ack == una && is_bare, original, highest_sacked, answers_again };
                 let finding = self.frto.judge(told, self.recover, self.is_selective());
                 if finding == Finding::Loss {
                     // The repair goes on: without SACK there is room for one segment more than the two new ones (RFC 5682 §2.1).

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use longfat_core::link::Link;
-use longfat_core::packet::{Line, Packet, PacketId, Packets, Way};
+use longfat_core::packet::{Direction, Line, Packet, PacketId, Packets};
 use longfat_core::queue::{DropReason, Party, QueueLog, discard};
 use longfat_core::time::Time;
 use longfat_model::Experiment;
@@ -43,7 +43,7 @@ pub struct Delivery {
 struct Route {
     /// Flow of the experiment, or [`UNKNOWN`].
     flow: u32,
-    way: Way,
+    way: Direction,
     /// Cursor with which its packets begin.
     start: u32,
 }
@@ -101,7 +101,7 @@ pub struct Log {
     pub dropped: Vec<u64>,
     /// Offsets of the sequence numbers of each flow and direction.
     streams: Vec<[Offsets; 2]>,
-    flow_of: Vec<(u32, Way)>,
+    flow_of: Vec<(u32, Direction)>,
     link: u32,
 }
 
@@ -131,7 +131,7 @@ impl Log {
     fn write_row(&mut self, time: Time, id: PacketId, packets: &Packets, kind: PacketKind, link: Option<u32>) {
         let packet = &packets[id];
         let (flow, way) = self.flow_of[packet.route as usize];
-        let is_back = way == Way::Back;
+        let is_back = way == Direction::Back;
         let Some(rows) = self.rows.as_mut().filter(|rows| flow != UNKNOWN && rows.watches(flow, is_back, kind.place(link))) else { return };
         let frame = self.frames.get(packets.segment(id).seq);
         let Some(header) = Header::of(frame) else { return };
@@ -146,7 +146,7 @@ impl Log {
     }
 
     /// Records that a TCP segment of `flow` goes in direction `way`: its numbers are now those of its stream.
-    fn sent(&mut self, flow: u32, way: Way, header: &Header) {
+    fn sent(&mut self, flow: u32, way: Direction, header: &Header) {
         let offsets = &mut self.streams[flow as usize][way as usize];
         if header.syn && offsets.first_byte() != header.seq.wrapping_add(1) {
             *offsets = Offsets::from_iss(header.seq);
@@ -157,7 +157,7 @@ impl Log {
 
     /// Returns, for each flow, the sequence number of its sender's first byte, as seen in its SYN.
     pub fn first_bytes(&self) -> Vec<u32> {
-        self.streams.iter().map(|ways| ways[Way::There as usize].first_byte()).collect()
+        self.streams.iter().map(|ways| ways[Direction::There as usize].first_byte()).collect()
     }
 }
 
@@ -221,12 +221,12 @@ impl Network {
 
     /// Assigns packets between the ends of `tuple`, in both directions, to `flow`, whose first end sends.
     pub fn expect(&mut self, tuple: Tuple, flow: u32) {
-        self.route(tuple, flow, Way::There);
-        self.route(tuple.back(), flow, Way::Back);
+        self.route(tuple, flow, Direction::There);
+        self.route(tuple.back(), flow, Direction::Back);
     }
 
     /// The route of a connection; a new one, where it was not expected. `None`: it leads nowhere.
-    fn route(&mut self, tuple: Tuple, flow: u32, way: Way) -> Option<u32> {
+    fn route(&mut self, tuple: Tuple, flow: u32, way: Direction) -> Option<u32> {
         if let Some(route) = self.known.get(&tuple) {
             return Some(*route);
         }
@@ -253,7 +253,7 @@ impl Network {
     /// Takes in a packet in `frame` from a host at `now`. Everything before has been done ([`Network::advance`]).
     pub fn enter(&mut self, now: Time, frame: u32) {
         let header = Header::of(self.log.frames.get(frame));
-        let Some((header, number)) = header.and_then(|header| Some((header, self.route(header.tuple, UNKNOWN, Way::There)?))) else {
+        let Some((header, number)) = header.and_then(|header| Some((header, self.route(header.tuple, UNKNOWN, Direction::There)?))) else {
             self.strays += 1;
             self.log.frames.free(frame);
             return;

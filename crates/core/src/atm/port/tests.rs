@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::atm::discard::{self, DiscardContext, DiscardKind, REGISTRY, Verdict, find};
-use crate::packet::{Ecn, Packet, Packets, Segment, Way};
+use crate::packet::{Direction, Ecn, Packet, Packets, Segment};
 use crate::params::Params;
 use crate::params::testing::any_params;
 use crate::rng::Rng;
@@ -96,7 +96,7 @@ fn runs(given: &[Given], lines: usize) -> Vec<(usize, Run)> {
             let arrives = free[line] + gap + spacing(line);
             free[line] = free[line] + gap + spacing(line) * u64::from(cells);
             let run = Run {
-                packet: packets.insert(Way::There, Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment),
+                packet: packets.insert(Direction::There, Packet::new(Time::ZERO, 0, Ecn::NotEct, &segment), segment),
                 route: i as u32,
                 channel: channel as u32,
                 cells,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::{Link, LinkConfig, PauseAt, Shaper, loss};
-use crate::packet::{Dscp, Dscps, Ecn, Packet, PacketId, Packets, Segment, Way};
+use crate::packet::{Direction, Dscp, Dscps, Ecn, Packet, PacketId, Packets, Segment};
 use crate::params::{Choice, Kind, Params, Value};
 use crate::queue::{self, DropReason, Measure, Queue, QueueContext, QueueLog};
 use crate::rng::Rng;
@@ -86,7 +86,7 @@ impl Rig {
     }
     fn offer(&mut self, now: Time, seq: usize, len: u32) {
         let (packet, segment) = packet(seq, len);
-        let id = self.packets.insert(Way::There, packet, segment);
+        let id = self.packets.insert(Direction::There, packet, segment);
         self.link.offer(now, id, &mut self.packets, &mut self.dropped);
     }
     fn advance(&mut self, now: Time) {
@@ -203,7 +203,7 @@ fn a_watched_queue_says_when_to_stop_and_when_to_go_on() {
     let mut rig = Rig::new(&droptail(10));
     rig.link.watch(PauseAt { on: 3690, off: 1230, refresh: Duration::from_ps(MS / 4) });
     rig.offer_all(&[(0, 1230), (0, 1230), (MS / 2, 1230), (MS / 2, 1230), (5 * MS, 1230)]);
-    let told: Vec<_> = std::iter::from_fn(|| rig.link.take_told()).map(|told| (told.at.as_ps() * 4 / MS, told.stop)).collect();
+    let told: Vec<_> = std::iter::from_fn(|| rig.link.take_change()).map(|told| (told.at.as_ps() * 4 / MS, told.stop)).collect();
     // In quarters of ms. Three wait since 0.5 ms. They leave at 1, 2 and 3 ms: at 2 ms one is left.
     assert_eq!(told, [(2, true), (3, true), (4, true), (5, true), (6, true), (7, true), (8, false)]);
 }
@@ -304,7 +304,7 @@ impl Reference {
                 kept.remove(sent);
             } else if kind == 2 {
                 let (packet, segment) = packet(number, packets[number].1);
-                let id = kept.insert(Way::There, packet, segment);
+                let id = kept.insert(Direction::There, packet, segment);
                 this.queue.enqueue(now, id, &mut kept, &mut this.log);
             }
             // Dequeues until one packet is sent, or none is left that may be sent now.

@@ -2,7 +2,7 @@ use super::cobalt::Blue;
 use super::isolation::{Flow, NOBODY};
 use super::lines::{LINES, WAYS};
 use super::*;
-use crate::packet::{Ecn, Way};
+use crate::packet::{Direction, Ecn};
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::units::Capacity;
 
@@ -40,7 +40,7 @@ impl Rig {
         for n in numbers {
             let (mut packet, segment) = packet_with(self.ecn, 10_000 * flow + n, size - 40);
             (packet.route, packet.dscp) = (flow, Dscp::parse(dscp).unwrap());
-            let id = self.packets.insert(Way::There, packet, segment);
+            let id = self.packets.insert(Direction::There, packet, segment);
             self.queue.enqueue(now, id, &mut self.packets, &mut self.log);
         }
     }
@@ -196,7 +196,7 @@ fn eight_flows_of_a_set_share_nothing_and_the_ninth_does() {
     let tags = of_one_set(&lines, 9);
     let mut push = |lines: &mut Lines, tag: u32| {
         let (packet, segment) = packet_with(Ecn::NotEct, tag, 1460);
-        let id = packets.insert(Way::There, packet, segment);
+        let id = packets.insert(Direction::There, packet, segment);
         lines.push(Flow { tag, hosts: [NOBODY; 2] }, id, &mut packets);
     };
     tags[..8].iter().for_each(|&tag| push(&mut lines, tag));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Ecn, Way};
+use crate::packet::{Direction, Ecn};
 use crate::queue::DropReason;
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::units::Capacity;
@@ -25,7 +25,7 @@ impl Rig {
         for _ in 0..count {
             let (packet, segment) = packet_with(ecn, self.next, 1460);
             self.next += 1;
-            let id = self.packets.insert(Way::There, packet, segment);
+            let id = self.packets.insert(Direction::There, packet, segment);
             self.queue.enqueue(at(ms), id, &mut self.packets, &mut self.log);
         }
     }

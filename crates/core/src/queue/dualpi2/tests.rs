@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Ecn, Way};
+use crate::packet::{Direction, Ecn};
 use crate::queue::tests::{Ledger, context, packet_with};
 
 fn params(given: &[(&'static str, Value)]) -> Params {
@@ -36,7 +36,7 @@ impl Rig {
         for _ in 0..count {
             let (packet, segment) = packet_with(ecn, self.next, size - 40);
             self.next += 1;
-            let id = self.packets.insert(Way::There, packet, segment);
+            let id = self.packets.insert(Direction::There, packet, segment);
             self.queue.enqueue(Time::ZERO + Duration::from_micros(us), id, &mut self.packets, &mut self.log);
         }
         first

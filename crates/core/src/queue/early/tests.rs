@@ -170,14 +170,14 @@ fn max_p_adapts_every_half_second() {
 
 #[test]
 fn ecn_marks_only_what_can_be_marked() {
-    use crate::packet::Way;
+    use crate::packet::Direction;
     use crate::queue::tests::{Ledger, packet_with};
     let mut log = Ledger::default();
     let mut apply = |verdict: Verdict, ecn, on| {
         let marking = Marking { ecn: on, harddrop: true, nodrop: false };
         let mut packets = Packets::new();
         let (packet, segment) = packet_with(ecn, 0, 100);
-        let id = packets.insert(Way::There, packet, segment);
+        let id = packets.insert(Direction::There, packet, segment);
         let held = verdict.apply(ms(1), id, marking, &mut packets, &mut log);
         // A dropped packet has left.
         assert_eq!(packets.is_empty(), !held);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Ecn, Way};
+use crate::packet::{Direction, Ecn};
 use crate::params::Value;
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::time::Duration;
@@ -25,7 +25,7 @@ impl Rig {
     fn packet(&mut self, flow: u32, n: u32, size: u16) -> PacketId {
         let (mut packet, segment) = packet_with(Ecn::NotEct, 100 * flow + n, size - 40);
         packet.route = flow;
-        self.packets.insert(Way::There, packet, segment)
+        self.packets.insert(Direction::There, packet, segment)
     }
     /// Enqueues the packets `numbers` of a flow at `ms`, each of `size` bytes.
     fn arrive(&mut self, ms: u64, flow: u32, numbers: std::ops::Range<u32>, size: u16) {
@@ -225,7 +225,7 @@ fn the_hash_is_even() {
         for route in 0..1000 {
             let (mut packet, segment) = packet_with(Ecn::NotEct, route, 100);
             packet.route = 7 * route;
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             flows.push(id, &mut packets);
         }
         let lines = flows.lines_in_use();

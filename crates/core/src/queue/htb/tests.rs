@@ -1,6 +1,6 @@
 use super::super::tests::{Ledger, context, packet};
 use super::super::{build, check, choice, named};
-use crate::packet::{Dscp, Dscps, Packets, Way};
+use crate::packet::{Direction, Dscp, Dscps, Packets};
 use crate::params::{Kept, Kind, ParamSpec, Params, Value};
 use crate::queue::{Queue, QueueContext};
 use crate::time::{Duration, Time};
@@ -51,7 +51,7 @@ impl Rig {
     fn arrive(&mut self, dscp: u8) {
         let (mut packet, segment) = packet(0, SIZE - 40, 0);
         packet.dscp = Dscp::new(dscp).unwrap();
-        let id = self.packets.insert(Way::There, packet, segment);
+        let id = self.packets.insert(Direction::There, packet, segment);
         self.queue.enqueue(self.free, id, &mut self.packets, &mut self.log);
     }
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::packet::{Segment, Way};
+use crate::packet::{Direction, Segment};
 use crate::queue::tests::packet;
 
 /// A packet of 4096 bytes of data, as the paper's, and an ACK.
@@ -15,8 +15,8 @@ fn shape(transmit: u64, per_peer: u64, receive: u64) -> Shape {
 /// Puts `packet` where there is room. Returns true if there was.
 fn add(pool: &mut Pool, (packet, segment): (Packet, Segment), packets: &mut Packets) -> bool {
     match pool.place(&packet) {
-        Place::Transmit => pool.push_transmit(packets.insert(Way::There, packet, segment), packets),
-        Place::Receive => pool.push_receive(packets.insert(Way::There, packet, segment), packets),
+        Place::Transmit => pool.push_transmit(packets.insert(Direction::There, packet, segment), packets),
+        Place::Receive => pool.push_receive(packets.insert(Direction::There, packet, segment), packets),
         Place::Nowhere => return false,
     }
     true
@@ -71,7 +71,7 @@ fn what_waits_longest_moves_first_and_order_within_a_peer_is_kept() {
     let packets = &mut Packets::new();
     let mut at = |ps, (mut packet, segment): (Packet, Segment)| {
         packet.stamp = crate::time::Time::from_ps(ps);
-        packets.insert(Way::There, packet, segment)
+        packets.insert(Direction::There, packet, segment)
     };
     let ids = [at(0, packet(0, DATA, 0)), at(0, packet(1, DATA, 0)), at(2, packet(2, DATA, 0)), at(1, packet(3, DATA, 1))];
     pool.push_transmit(ids[0], packets);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Ecn, Way};
+use crate::packet::{Direction, Ecn};
 use crate::queue::tests::{Ledger, context, packet, packet_with};
 use crate::units::Capacity;
 
@@ -64,7 +64,7 @@ fn fill(queue: &mut dyn Queue, count: u32, log: &mut Ledger) {
     let packets = &mut Packets::new();
     for seq in 0..count {
         let (packet, segment) = packet_with(Ecn::Ect0, seq, 1000);
-        let id = packets.insert(Way::There, packet, segment);
+        let id = packets.insert(Direction::There, packet, segment);
         queue.enqueue(Time::ZERO, id, packets, log);
     }
 }
@@ -98,7 +98,7 @@ fn the_average_outlives_the_queue_but_not_a_silence() {
     let packets = &mut Packets::new();
     let arrive = |queue: &mut dyn Queue, now, seq, packets: &mut Packets, log: &mut Ledger| {
         let (packet, segment) = packet(seq, 1460, 0);
-        let id = packets.insert(Way::There, packet, segment);
+        let id = packets.insert(Direction::There, packet, segment);
         queue.enqueue(now, id, packets, log);
     };
     (0..200).for_each(|seq| arrive(&mut *queue, Time::ZERO, seq, packets, &mut log));
@@ -129,7 +129,7 @@ fn fates(given: &[(&'static str, Value)], ecn: Ecn) -> [(usize, usize); 2] {
     [20, 60].map(|held| {
         while queue.held(Measure::Packets) < held {
             let (packet, segment) = packet_with(Ecn::Ce, 0, 1000);
-            let id = kept.insert(Way::There, packet, segment);
+            let id = kept.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut kept, &mut log);
             assert!(log.dropped.len() < 10_000 || held == 60, "it fills");
             if log.dropped.len() >= 10_000 {
@@ -140,7 +140,7 @@ fn fates(given: &[(&'static str, Value)], ecn: Ecn) -> [(usize, usize); 2] {
         for _ in 0..100 {
             let before = queue.held(Measure::Packets);
             let (packet, segment) = packet_with(ecn, 1, 1000);
-            let id = kept.insert(Way::There, packet, segment);
+            let id = kept.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO, id, &mut kept, &mut log);
             if queue.held(Measure::Packets) > before {
                 let id = queue.dequeue(Time::ZERO, &mut kept, &mut log).unwrap();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::Way;
+use crate::packet::Direction;
 use crate::queue::tests::{Ledger, context, packet};
 use crate::time::Duration;
 
@@ -24,7 +24,7 @@ const DATA: u16 = 4096;
 fn arrive(queue: &mut dyn Queue, seqs: std::ops::Range<u32>, now: Time, len: u16, packets: &mut Packets, log: &mut Ledger) {
     for seq in seqs {
         let (packet, segment) = packet(seq, len, 0);
-        let id = packets.insert(Way::There, packet, segment);
+        let id = packets.insert(Direction::There, packet, segment);
         queue.enqueue(now, id, packets, log);
     }
 }

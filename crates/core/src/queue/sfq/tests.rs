@@ -1,6 +1,6 @@
 use super::super::tests::{Ledger, context, packet};
 use super::*;
-use crate::packet::Way;
+use crate::packet::Direction;
 
 struct Rig {
     queue: Box<dyn Queue + Send>,
@@ -21,7 +21,7 @@ impl Rig {
         for n in numbers {
             let (mut packet, segment) = packet(100 * flow + n, size - 40, 0);
             packet.route = flow;
-            let id = self.packets.insert(Way::There, packet, segment);
+            let id = self.packets.insert(Direction::There, packet, segment);
             self.queue.enqueue(at, id, &mut self.packets, &mut self.log);
         }
     }

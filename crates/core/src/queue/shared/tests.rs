@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Ecn, Way};
+use crate::packet::{Direction, Ecn};
 use crate::params::{Params, Value};
 use crate::queue::tests::{Ledger, context, packet_with};
 use crate::queue::{self, QueueKind};
@@ -33,7 +33,7 @@ impl Switch {
     }
     fn arrive(&mut self, port: usize, bytes: u16) {
         let (packet, segment) = packet_with(Ecn::Ect0, self.log.dropped.len() as u32, bytes - 40);
-        let id = self.packets.insert(Way::There, packet, segment);
+        let id = self.packets.insert(Direction::There, packet, segment);
         self.ports[port].enqueue(Time::ZERO, id, &mut self.packets, &mut self.log);
     }
     fn depart(&mut self, port: usize) {
@@ -131,10 +131,10 @@ fn a_packet_that_would_pass_needs_room_as_well() {
     let mut switch = Switch::new(3000, 2, Sharing::Complete);
     switch.fill(1);
     let (packet, segment) = packet_with(Ecn::NotEct, 0, 100);
-    let id = switch.packets.insert(Way::There, packet, segment);
+    let id = switch.packets.insert(Direction::There, packet, segment);
     assert!(!switch.ports[1].pass(Time::ZERO, Time::ZERO, id, &mut switch.packets, &mut switch.log));
     switch.depart(0);
-    let id = switch.packets.insert(Way::There, packet, segment);
+    let id = switch.packets.insert(Direction::There, packet, segment);
     assert!(switch.ports[1].pass(Time::ZERO, Time::ZERO, id, &mut switch.packets, &mut switch.log));
     assert_eq!(switch.memory.used(), 2000, "what is in transmission is not counted");
 }

@@ -153,7 +153,7 @@ fn whose_packets_they_are_is_known_inside() {
             for route in [0, 0, 1] {
                 let (mut packet, segment) = packet(route, 1460, 0);
                 packet.route = route;
-                let id = packets.insert(Way::There, packet, segment);
+                let id = packets.insert(Direction::There, packet, segment);
                 queue.enqueue(Time::ZERO, id, &mut packets, &mut log);
             }
             let mut out = || queue.dequeue(Time::ZERO, &mut packets, &mut log).map(|id| packets[id].route);

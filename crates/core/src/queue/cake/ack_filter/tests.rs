@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{AccEcnOption, Ecn, Way};
+use crate::packet::{AccEcnOption, Direction, Ecn};
 use crate::queue::cake::tests::{Rig, at, word};
 use crate::queue::tests::packet_with;
 use crate::queue::{DropReason, Measure};
@@ -109,7 +109,7 @@ impl Rig {
             let (mut packet, mut segment) = packet_with(Ecn::NotEct, number, len);
             packet.route = flow;
             (segment.flags, segment.ack) = (flags::ACK, ack);
-            let id = self.packets.insert(Way::There, packet, segment);
+            let id = self.packets.insert(Direction::There, packet, segment);
             self.queue.enqueue(now, id, &mut self.packets, &mut self.log);
         }
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::{Ecn, Way};
+use crate::packet::{Direction, Ecn};
 use crate::params::{Params, Value};
 use crate::queue::Measure;
 use crate::queue::pie::{KIND, config_of};
@@ -83,7 +83,7 @@ fn line_of(packets: &mut Packets, held: u32) -> Backlog {
     let mut line = Backlog::default();
     for seq in 0..held {
         let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
-        line.push(packets.insert(Way::There, packet, segment), packets);
+        line.push(packets.insert(Direction::There, packet, segment), packets);
     }
     line
 }
@@ -133,7 +133,7 @@ fn fates(given: &[(&'static str, Value)], drop_prob: f64, ecn: Ecn, count: u32) 
     let mut pie = Pie { drop_prob, qdelay_old: config.target, ..Pie::new(&config, Time::ZERO) };
     for seq in 0..count + 10 {
         let (packet, segment) = packet_with(ecn, seq.wrapping_sub(10), 1460);
-        let id = packets.insert(Way::There, packet, segment);
+        let id = packets.insert(Direction::There, packet, segment);
         if seq < 10 {
             line.push(id, &mut packets);
         } else if !pie.hits(&config, Time::ZERO, &line, &mut rng) || pie.mark(&config, Time::ZERO, id, &mut packets, &mut log) {
@@ -253,7 +253,7 @@ fn a_standing_queue_is_let_be_for_a_while() {
     for now in 0..60_000 {
         for _ in 0..if now % 4 == 0 { 2 } else { 1 } {
             let (packet, segment) = packet_with(Ecn::NotEct, seq, 1460);
-            let id = packets.insert(Way::There, packet, segment);
+            let id = packets.insert(Direction::There, packet, segment);
             queue.enqueue(Time::ZERO + ms(now), id, &mut packets, &mut log);
             seq += 1;
         }
