@@ -13,7 +13,7 @@ use super::{Cost, counted, parse};
 
 const ROUNDS: usize = 3;
 /// Prefix of a row's name on the command line, where a case may stand.
-pub const PREFIX: &str = "beside:";
+pub(crate) const PREFIX: &str = "beside:";
 /// Name of the row that all others are compared with.
 const PLAIN: &str = "droptail";
 
@@ -81,7 +81,7 @@ const DROPTAIL: &str = r#"queue = { kind = "droptail", limit = "10000 packets" }
 const SHARED: &str = "[[router]]\nname = \"router1\"\nshared_buffer = \"100 MB\"\n";
 
 /// Returns the experiment of the row `name`.
-pub fn of(name: &str) -> io::Result<Experiment> {
+pub(crate) fn of(name: &str) -> io::Result<Experiment> {
     let row = ROWS.iter().find(|row| row.name == name).ok_or_else(|| io::Error::other(format!("no row {name:?}")))?;
     // A trace sets the delay itself.
     let delay = if row.bottleneck.contains("delay_trace") { "" } else { "delay = \"34 ms\"" };
@@ -118,7 +118,7 @@ fn run(row: &Row) -> io::Result<(Cost, Option<f64>)> {
 }
 
 /// Prints the table, and returns its rows for `bench.json`.
-pub fn table() -> io::Result<Vec<String>> {
+pub(crate) fn table() -> io::Result<Vec<String>> {
     let mut best: Vec<(Cost, Option<f64>)> = ROWS.iter().map(run).collect::<io::Result<_>>()?;
     for _ in 1..ROUNDS {
         for ((cost, _), row) in best.iter_mut().zip(ROWS) {

@@ -10,13 +10,13 @@ use longfat_model::Experiment;
 
 const ROUNDS: usize = 3;
 /// Prefix of a case's name: `cells:epd-1500`.
-pub const PREFIX: &str = "cells:";
+pub(crate) const PREFIX: &str = "cells:";
 
 /// Policy, and bytes of the IP packets.
 const CASES: [(&str, u32); 6] = [("plain", 512), ("plain", 1500), ("plain", 9180), ("epd", 512), ("epd", 1500), ("epd", 9180)];
 
 /// Returns the experiment of the case `name`.
-pub fn of(name: &str) -> io::Result<Experiment> {
+pub(crate) fn of(name: &str) -> io::Result<Experiment> {
     let (policy, size) = name.split_once('-').ok_or_else(|| io::Error::other(format!("no case {name:?}")))?;
     let text = format!(
         "[path]\npreset = \"atm\"\nsenders = 10\ndiscard = {{ kind = \"{policy}\", buffer = \"1000 cells\" }}\n\
@@ -39,7 +39,7 @@ struct PerCell {
 }
 
 /// Prints, in the child, cells across the bottleneck, events, CPU time.
-pub fn child(name: &str, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<()> {
+pub(crate) fn child(name: &str, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<()> {
     let experiment = of(name)?;
     let before = cpu_ns()?;
     let trace = longfat_sim::run(&experiment).map_err(io::Error::other)?;
@@ -65,7 +65,7 @@ fn run(name: &str) -> io::Result<PerCell> {
 }
 
 /// Prints the table, and returns its rows for `bench.json`.
-pub fn table() -> io::Result<Vec<String>> {
+pub(crate) fn table() -> io::Result<Vec<String>> {
     let names: Vec<String> = CASES.iter().map(|(policy, size)| format!("{policy}-{size}")).collect();
     let mut best: Vec<PerCell> = names.iter().map(|name| run(name)).collect::<io::Result<_>>()?;
     for _ in 1..ROUNDS {

@@ -19,10 +19,10 @@ const ROUNDS: usize = 3;
 /// A tenth of 622 Mb/s times 70 ms, in bytes.
 const SHARE: u64 = 544_250;
 /// Prefix of a control's name on the command line, where a case may stand.
-pub const PREFIX: &str = "control:";
+pub(crate) const PREFIX: &str = "control:";
 
 /// Returns the dumbbell of one control.
-pub fn of(control: &str) -> Dumbbell {
+pub(crate) fn of(control: &str) -> Dumbbell {
     let base = dumbbell(10, 622, 70, 1, 30);
     let tcp = TcpConfig { congestion_control: congestion::choice(control), initial_ssthresh: SHARE, ..base.tcp };
     Dumbbell {
@@ -63,7 +63,7 @@ fn run(control: &str) -> io::Result<PerPacket> {
 }
 
 /// Prints the table, and returns its rows for `bench.json`.
-pub fn table() -> io::Result<Vec<String>> {
+pub(crate) fn table() -> io::Result<Vec<String>> {
     let mut best: Vec<PerPacket> = congestion::NAMES.iter().map(|name| run(name)).collect::<io::Result<_>>()?;
     for _ in 1..ROUNDS {
         for (best, name) in best.iter_mut().zip(congestion::NAMES) {

@@ -20,16 +20,16 @@ use super::{Cost, dumbbell, run_child};
 
 const ROUNDS: usize = 5;
 /// Prefix of a queue's name on the command line, where a case may stand.
-pub const PREFIX: &str = "queue:";
+pub(crate) const PREFIX: &str = "queue:";
 /// 622 Mb/s times 72 ms for ten flows, in bytes.
 const SHARE: u64 = 559_800;
 /// Prefix of a queue alone and a number of flows on the command line, where a case may stand.
-pub const ALONE: &str = "alone:";
+pub(crate) const ALONE: &str = "alone:";
 /// Flows through the queue alone.
 const FLOWS: [u32; 2] = [10, 10_000];
 
 /// Returns the dumbbell of one queue.
-pub fn of(name: &str) -> Dumbbell {
+pub(crate) fn of(name: &str) -> Dumbbell {
     let base = dumbbell(10, 622, 70, 1, 30);
     let queue = queue::choice(name);
     let tcp = TcpConfig { receive_buffer: SHARE, initial_ssthresh: SHARE / 2, ..base.tcp };
@@ -93,14 +93,14 @@ fn alone(name: &str, flows: u32, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Re
 
 /// Prints, in the child for `alone:NAME:FLOWS`, the nanoseconds per packet through the queue alone. (To count instructions or cache
 /// misses.)
-pub fn child(name: &str, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<()> {
+pub(crate) fn child(name: &str, cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<()> {
     let (queue, flows) = name.split_once(':').ok_or_else(|| io::Error::other(format!("no row {name:?}")))?;
     println!("{}", alone(queue, flows.parse().map_err(io::Error::other)?, cpu_ns)?);
     Ok(())
 }
 
 /// Prints the table, and returns its rows for `bench.json`.
-pub fn table(cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<Vec<String>> {
+pub(crate) fn table(cpu_ns: impl Fn() -> io::Result<u64>) -> io::Result<Vec<String>> {
     let names: Vec<&str> = queue::NAMES.iter().copied().filter(|name| *name == "droptail" || limit(name).is_some()).collect();
     let run = |name: &str| run_child(&format!("{PREFIX}{name}"), "whole");
     let mut best: Vec<(Cost, [f64; 2])> = Vec::new();

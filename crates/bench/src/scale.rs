@@ -21,7 +21,7 @@ use super::{Cost, run_child};
 
 /// Prefix on the command line, where a case may stand: before the number of connections, or before the name of a queue, a colon and the
 /// number.
-pub const PREFIX: &str = "scale:";
+pub(crate) const PREFIX: &str = "scale:";
 
 const NUMBERS: [usize; 3] = [100, 1000, 10_000];
 const PAIRS: usize = 4;
@@ -36,7 +36,7 @@ const PACKETS: u64 = 6_000_000;
 const ROUNDS: usize = 3;
 
 /// Returns the dumbbell of a row: `1000`, `fq_codel:1000`, or `100x40` for another share of the bottleneck per connection, in Mb/s.
-pub fn of(name: &str) -> io::Result<Dumbbell> {
+pub(crate) fn of(name: &str) -> io::Result<Dumbbell> {
     let (kind, connections) = name.split_once(':').unwrap_or((QUEUES[0], name));
     let (connections, share_mbps) = match connections.split_once('x') {
         Some((connections, share)) => (connections, share.parse().map_err(io::Error::other)?),
@@ -105,7 +105,7 @@ fn lines() -> io::Result<Vec<String>> {
 }
 
 /// Prints the table, and returns its rows for `bench.json`.
-pub fn table() -> io::Result<Vec<String>> {
+pub(crate) fn table() -> io::Result<Vec<String>> {
     let best = least(&NUMBERS.map(|n| n.to_string()))?;
     println!(
         "\nconnections of {SHARE_MBPS} Mb/s, 50 ms, over {PAIRS} pairs of hosts; a data packet, least of {ROUNDS} runs; memory: 1000 over 100 by the same bottleneck"

@@ -9,7 +9,7 @@ use longfat_model::Experiment;
 use super::{Cost, run_child};
 
 /// Prefix of a shape's name on the command line, where a case may stand.
-pub const PREFIX: &str = "shape:";
+pub(crate) const PREFIX: &str = "shape:";
 const ROUNDS: usize = 3;
 
 struct Shape {
@@ -122,14 +122,14 @@ duration = "1 h"
 ];
 
 /// Returns the experiment of the shape `name`.
-pub fn of(name: &str) -> io::Result<Experiment> {
+pub(crate) fn of(name: &str) -> io::Result<Experiment> {
     let shape = SHAPES.iter().find(|shape| shape.name == name).ok_or_else(|| io::Error::other(format!("no shape {name:?}")))?;
     let run = Document::parse(shape.text, name).and_then(|document| document.run(0)).map_err(io::Error::other)?;
     Ok(run.experiment)
 }
 
 /// Prints the table, and returns its rows for `bench.json`.
-pub fn table() -> io::Result<Vec<String>> {
+pub(crate) fn table() -> io::Result<Vec<String>> {
     let run = |shape: &Shape| run_child(&format!("{PREFIX}{}", shape.name), "whole");
     let mut best: Vec<Cost> = SHAPES.iter().map(run).collect::<io::Result<_>>()?;
     for _ in 1..ROUNDS {

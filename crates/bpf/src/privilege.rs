@@ -13,7 +13,7 @@ const NEEDED: &[(u32, &str)] = &[
 ];
 
 /// Checks that this process may load a program, and that the kernel can.
-pub fn check() -> Result<(), Error> {
+pub(crate) fn check() -> Result<(), Error> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     lacking(&status).map_or(Ok(()), |what| Err(Error::NotAllowed(what)))?;
     if Path::new("/sys/kernel/btf/vmlinux").exists() { Ok(()) } else { Err(Error::NoBtf) }

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 8;
 /// The texts of a document as (name, content), the deepest base first, the file itself last.
 ///
 /// Names are relative to the file that has them.
-pub fn texts(text: &str, name: &str, files: &dyn Files) -> Result<Vec<(String, String)>, Error> {
+pub(crate) fn texts(text: &str, name: &str, files: &dyn Files) -> Result<Vec<(String, String)>, Error> {
     let mut chain = vec![(name.to_owned(), text.to_owned())];
     loop {
         let (file, text) = &chain[chain.len() - 1];
@@ -36,7 +36,7 @@ pub fn texts(text: &str, name: &str, files: &dyn Files) -> Result<Vec<(String, S
 }
 
 /// The traces that `node` names, each as seen from the folder of the text that says so; of texts, (name, content).
-pub fn locate_traces(node: &mut Node, texts: &[(String, String)]) {
+pub(crate) fn locate_traces(node: &mut Node, texts: &[(String, String)]) {
     match &mut node.value {
         Tree::Array(items) => items.iter_mut().for_each(|item| locate_traces(item, texts)),
         Tree::Table(table) => {
@@ -72,7 +72,7 @@ fn relative_to(file: &str, path: &str) -> String {
 
 /// `base` with what `file` says put in: tables key by key, rows of the same `name` likewise, and the one flow of each unless both have
 /// names; all else is as the file says.
-pub fn merge(base: Node, file: Node) -> Node {
+pub(crate) fn merge(base: Node, file: Node) -> Node {
     let span = file.span;
     let value = match (base.value, file.value) {
         (Tree::Table(base), Tree::Table(file)) if !is_whole(&base) && !says_kind(&file) => Tree::Table(merge_tables(base, file)),

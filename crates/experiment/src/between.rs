@@ -14,7 +14,7 @@ const MOST_POINTS: i64 = 65_536;
 const DIGITS: i32 = 4;
 
 /// True if `table` is a range.
-pub fn is_range(table: &Table) -> bool {
+pub(crate) fn is_range(table: &Table) -> bool {
     matches!(table.get("between").map(|node| &node.value), Some(Tree::Array(_)))
 }
 
@@ -22,7 +22,7 @@ pub fn is_range(table: &Table) -> bool {
 ///
 /// # Errors
 /// A fault if one of them is malformed.
-pub fn expand(root: &mut Node) -> Result<(), Fault> {
+pub(crate) fn expand(root: &mut Node) -> Result<(), Fault> {
     let seed = match root.as_table().and_then(|table| table.get("seed")).map(|node| &node.value) {
         Some(Tree::Integer(n)) => *n as u64,
         _ => 1,

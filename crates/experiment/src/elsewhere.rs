@@ -39,7 +39,7 @@ const NAMES: &[(&[&str], &str)] = &[
 ];
 
 /// Returns a hint for `name`, a name from another tool that does not exist here.
-pub fn hint(name: &str) -> Option<&'static str> {
+pub(crate) fn hint(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase().replace('-', "_");
     NAMES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, hint)| *hint)
 }

@@ -11,7 +11,7 @@ const MOST_CHARACTERS: usize = 160;
 
 /// A stretch of one of the document's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Span {
+pub(crate) struct Span {
     /// Number of the text: 0 is the file, others are changes made since.
     pub text: usize,
     pub start: usize,
@@ -116,7 +116,7 @@ pub fn short(text: &str) -> Cow<'_, str> {
 
 /// An error that does not know its text yet, only the place in it.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub(crate) struct Fault {
     span: Span,
     report: Box<Report>,
     /// Unknown key, with the keys that lead to the table that contains it, if the fault is one.
@@ -124,35 +124,35 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub fn new(span: Span, key: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(span: Span, key: impl Into<String>, message: impl Into<String>) -> Self {
         Fault { span, report: Box::new(Report { key: key.into(), message: message.into(), ..Report::default() }), unknown: None }
     }
-    pub fn found(mut self, found: impl Into<String>) -> Self {
+    pub(crate) fn found(mut self, found: impl Into<String>) -> Self {
         self.report.found = Some(found.into());
         self
     }
-    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
         self.report.expected = Some(expected.into());
         self
     }
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.report.help = Some(help.into());
         self
     }
-    pub fn help_if_none(&mut self, help: impl FnOnce() -> String) {
+    pub(crate) fn help_if_none(&mut self, help: impl FnOnce() -> String) {
         self.report.help.get_or_insert_with(help);
     }
     /// True if both faults begin at the same place.
-    pub fn same_place(&self, other: &Fault) -> bool {
+    pub(crate) fn same_place(&self, other: &Fault) -> bool {
         (self.span.text, self.span.start) == (other.span.text, other.span.start)
     }
     /// Adds the run of a sweep in which the fault is.
-    pub fn in_run(mut self, values: String) -> Self {
+    pub(crate) fn in_run(mut self, values: String) -> Self {
         self.report.run = Some(values);
         self
     }
     /// Adds the nearest of `names` to `wrong`, if one is near.
-    pub fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn nearest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         match nearest(wrong, names) {
             Some(name) => self.help(format!("did you mean `{name}`?")),
             None => self,
@@ -160,7 +160,7 @@ impl Fault {
     }
 
     /// The first of `faults`, with the others in it: in the order of the text, and not more than a person reads.
-    pub fn locate_all(mut faults: Vec<Fault>, texts: &[(String, String)]) -> Option<Error> {
+    pub(crate) fn locate_all(mut faults: Vec<Fault>, texts: &[(String, String)]) -> Option<Error> {
         // A fault in a newer text comes first: a change to the file is the last thing that was done.
         faults.sort_by_key(|f| (std::cmp::Reverse(f.span.text), f.span.start));
         let mut errors = faults.into_iter().take(MAX_ERRORS).map(|fault| fault.locate(texts));
@@ -170,7 +170,7 @@ impl Fault {
     }
 
     /// The error, with the text of the document it points into. `texts` are (name, content).
-    pub fn locate(self, texts: &[(String, String)]) -> Error {
+    pub(crate) fn locate(self, texts: &[(String, String)]) -> Error {
         let (file, text) = &texts[self.span.text.min(texts.len() - 1)];
         let mut start = self.span.start.min(text.len());
         while !text.is_char_boundary(start) {

@@ -8,12 +8,12 @@ mod places;
 mod router;
 mod unsteady;
 
-pub use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
-pub use host::host;
-pub use link::{DISCARD, LOSS, explicit_link, link, pause, way};
-pub use path::{PATH, path_change};
-pub use router::{SHARING, router};
-pub use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, harq, jitter, outage, rate_step, reorder};
+pub(crate) use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
+pub(crate) use host::host;
+pub(crate) use link::{DISCARD, LOSS, explicit_link, link, pause, way};
+pub(crate) use path::{PATH, path_change};
+pub(crate) use router::{SHARING, router};
+pub(crate) use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, harq, jitter, outage, rate_step, reorder};
 
 use super::backend;
 use super::error::Fault;
@@ -25,7 +25,7 @@ use longfat_record::metric::REGISTRY;
 use std::sync::LazyLock;
 
 /// Returns the faults of a whole file. For an unknown key, a fault also says where it would be right.
-pub fn check(file: &Node) -> Vec<Fault> {
+pub(crate) fn check(file: &Node) -> Vec<Fault> {
     let mut faults = Vec::new();
     Shape::Table(root).check(file, &mut Vec::new(), &mut faults);
     let with_place = |mut fault: Fault| match fault.unknown.take().and_then(|unknown| places::hint(&unknown.0, &unknown.1)) {
@@ -36,7 +36,7 @@ pub fn check(file: &Node) -> Vec<Fault> {
 }
 
 /// Seeds stay exact where numbers are doubles.
-pub const MAX_SEED: u64 = 1 << 53;
+pub(crate) const MAX_SEED: u64 = 1 << 53;
 const TIME: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(100_000) };
 /// One way or round trip of a path: at most 1000 s.
 const DELAY: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1000) };
@@ -49,7 +49,7 @@ const fn count(min: u64, max: u64) -> Kind {
 }
 
 /// The whole file.
-pub fn root() -> &'static [Field] {
+pub(crate) fn root() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             Field::new("title", Shape::Text, "one line that heads the report"),
@@ -118,7 +118,7 @@ pub fn root() -> &'static [Field] {
 }
 
 /// Returns the fields of the precision at which repeats are enough.
-pub fn precision() -> &'static [Field] {
+pub(crate) fn precision() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             metric("a metric of the run"),
@@ -141,7 +141,7 @@ pub fn precision() -> &'static [Field] {
 }
 
 /// Returns the fields of a search along an axis.
-pub fn search() -> &'static [Field] {
+pub(crate) fn search() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let any = Kind::Number { min: -1e18, max: 1e18 };
         vec![
@@ -160,7 +160,7 @@ fn metric(doc: &'static str) -> Field {
 }
 
 /// Duration and recording.
-pub fn measure() -> &'static [Field] {
+pub(crate) fn measure() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             Field::param(ParamSpec {

@@ -18,15 +18,15 @@ use std::sync::Arc;
 pub const RESULTS_VERSION: u32 = 1;
 
 /// The hash of a run, as bytes.
-pub type Hash = [u8; 32];
+pub(crate) type Hash = [u8; 32];
 
 /// SHA-256 of the [`essence`] of a resolved experiment, run by `backend`.
-pub fn hash(backend: &str, essence: &Json) -> Hash {
+pub(crate) fn hash(backend: &str, essence: &Json) -> Hash {
     digest(backend, essence, &[])
 }
 
 /// Returns the hash in hexadecimal, as people see it.
-pub fn hexadecimal(hash: &Hash) -> String {
+pub(crate) fn hexadecimal(hash: &Hash) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     hash.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
@@ -40,7 +40,7 @@ fn digest(backend: &str, essence: &Json, parts: &[&str]) -> Hash {
 /// Hashes runs one after the other, as [`hash`] does. Links and flows that are the same as in the run before are not written again: in a sweep
 /// that is most of them, and most of the work.
 #[derive(Default)]
-pub struct Hasher {
+pub(crate) struct Hasher {
     last: Option<Arc<Experiment>>,
     /// Texts of each link, and of each group of flows.
     texts: (Vec<String>, Vec<String>),
@@ -52,7 +52,7 @@ pub struct Hasher {
 
 impl Hasher {
     /// The hash of `experiment`, run by `backend`.
-    pub fn hash(&mut self, experiment: &Arc<Experiment>, backend: &str) -> Hash {
+    pub(crate) fn hash(&mut self, experiment: &Arc<Experiment>, backend: &str) -> Hash {
         let network = &experiment.network;
         // Links and flows name nodes.
         let last = self.last.replace(experiment.clone()).filter(|last| last.network.nodes == network.nodes && self.backend == backend);
@@ -68,7 +68,7 @@ impl Hasher {
     }
 
     /// The hash of the last run with another seed.
-    pub fn repeat(&mut self, seed: u64) -> Hash {
+    pub(crate) fn repeat(&mut self, seed: u64) -> Hash {
         if let Json::Object(frame) = &mut self.frame {
             frame.remove("seed");
             frame.extend(table(fields::root(), &Map::from_iter([("seed".to_owned(), Json::from(seed))])));
@@ -108,7 +108,7 @@ fn list(texts: &[String]) -> String {
 }
 
 /// A resolved experiment without what changes nothing (its title), what stands beside it (the backend), and every key at its default.
-pub fn essence(resolved: &Json) -> Json {
+pub(crate) fn essence(resolved: &Json) -> Json {
     let mut file = without_defaults(&Shape::Table(fields::root), resolved);
     if let Json::Object(entries) = &mut file {
         entries.retain(|key, _| !["title", "backend"].contains(&key.as_str()));

@@ -21,7 +21,7 @@ const TABLES: [Rows; 4] = [
 ];
 
 /// True if results have a column `name` that cannot step aside for an axis.
-pub fn is_taken(name: &str) -> bool {
+pub(crate) fn is_taken(name: &str) -> bool {
     let of_table = |Rows { of, keys, asked }: &Rows| {
         let aside = name.strip_prefix(of).and_then(|rest| rest.strip_prefix('_'));
         keys.contains(&name) || aside.is_some_and(|rest| asked.contains(&rest))

@@ -3,7 +3,7 @@
 use super::tree::{Node, Table, Tree};
 
 /// The document `root` as TOML: reads back as the same tree.
-pub fn print(root: &Node) -> String {
+pub(crate) fn print(root: &Node) -> String {
     let mut out = String::new();
     if let Some(file) = root.as_table() {
         table(file, "", &mut out);
@@ -72,12 +72,12 @@ fn key(name: &str, out: &mut String) {
 }
 
 /// Rust prints the shortest decimal that reads back as the same f64, on every platform.
-pub fn float(x: f64, out: &mut String) {
+pub(crate) fn float(x: f64, out: &mut String) {
     out.push_str(&format!("{x:?}"));
 }
 
 /// A string of JSON, which is also one of TOML.
-pub fn quote(text: &str, out: &mut String) {
+pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {

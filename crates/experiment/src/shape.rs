@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 /// Kind of value that is allowed.
 #[derive(Clone, Copy)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// Any text: titles and names.
     Text,
     /// One name, or a list of them.
@@ -37,7 +37,7 @@ pub enum Shape {
 
 /// One key of a table.
 #[derive(Clone, Copy)]
-pub struct Field {
+pub(crate) struct Field {
     pub name: &'static str,
     pub shape: Shape,
     pub required: bool,
@@ -45,7 +45,7 @@ pub struct Field {
 }
 
 /// A table in several variants.
-pub struct Variants {
+pub(crate) struct Variants {
     /// Word for messages and the schema: "queue".
     pub what: &'static str,
     /// Key that names the variant.
@@ -73,10 +73,10 @@ macro_rules! one_of {
 pub(crate) use one_of;
 
 /// Variants of a queue. A queue may contain a queue, so shapes know them.
-pub static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
+pub(crate) static QUEUE: Variants = one_of!(queue::REGISTRY, "queue");
 
 /// One variant.
-pub struct Case {
+pub(crate) struct Case {
     pub name: &'static str,
     pub doc: &'static str,
     /// Source that defines it, as in the registries.
@@ -86,34 +86,34 @@ pub struct Case {
 
 impl Case {
     /// Returns a case whose fields are parameters.
-    pub fn of_params(name: &'static str, doc: &'static str, source: &'static str, params: &[ParamSpec]) -> Self {
+    pub(crate) fn of_params(name: &'static str, doc: &'static str, source: &'static str, params: &[ParamSpec]) -> Self {
         Case { name, doc, source, fields: params.iter().copied().map(Field::param).collect() }
     }
 }
 
 impl Field {
-    pub const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, shape: Shape, doc: &'static str) -> Self {
         Field { name, shape, required: false, doc }
     }
-    pub const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Self {
+    pub(crate) const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Self {
         Field { name, shape, required: true, doc }
     }
     /// An optional value; without it, its owner decides.
-    pub const fn auto(name: &'static str, kind: Kind, doc: &'static str) -> Self {
+    pub(crate) const fn auto(name: &'static str, kind: Kind, doc: &'static str) -> Self {
         Field::param(ParamSpec { name, kind, default: Some(Value::Auto), doc })
     }
     /// A value with a default.
-    pub const fn or(name: &'static str, kind: Kind, default: Value, doc: &'static str) -> Self {
+    pub(crate) const fn or(name: &'static str, kind: Kind, default: Value, doc: &'static str) -> Self {
         Field::param(ParamSpec { name, kind, default: Some(default), doc })
     }
-    pub const fn param(spec: ParamSpec) -> Self {
+    pub(crate) const fn param(spec: ParamSpec) -> Self {
         Field { name: spec.name, shape: Shape::Scalar(spec), required: spec.default.is_none(), doc: spec.doc }
     }
 }
 
 impl Variants {
     /// The case that `node` is of.
-    pub fn case(&self, node: &Node, path: &[Step]) -> Result<&'static Case, Fault> {
+    pub(crate) fn case(&self, node: &Node, path: &[Step]) -> Result<&'static Case, Fault> {
         let (tag, at) = match (&node.value, self.default) {
             (Tree::Text(word), _) => (word.as_str(), node),
             (Tree::Table(table), default) => match (table.get(self.tag), default) {
@@ -166,7 +166,7 @@ impl Variants {
 
 impl Shape {
     /// Checks that `node` has this shape, or all values of it if it is a sweep. Adds faults to `faults`.
-    pub fn check(&self, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
+    pub(crate) fn check(&self, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {
         if let Some(values) = sweep::values(node) {
             return values.iter().for_each(|value| self.check(&sweep::unlabelled(value), path, faults));
         }
@@ -239,7 +239,7 @@ fn check_tables(specs: &[ParamSpec], items: &[Node], path: &mut Vec<Step>, fault
 }
 
 /// Returns the fields of tables that are values of [`Kind::Tables`].
-pub fn fields_of(specs: &[ParamSpec]) -> Vec<Field> {
+pub(crate) fn fields_of(specs: &[ParamSpec]) -> Vec<Field> {
     specs.iter().copied().map(Field::param).collect()
 }
 
@@ -299,7 +299,7 @@ fn called_elsewhere<'a>(fault: Fault, wrong: &str, names: impl IntoIterator<Item
 }
 
 /// Returns the distribution of a time, from the table that describes it.
-pub fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
+pub(crate) fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
     let wrong = |at: &Node, message: String| {
         Err(Fault::new(at.span, path_text(path), message).expected(format!("a time, or {{ random = {} }}", random::EXPECTED)))
     };
@@ -314,7 +314,7 @@ pub fn distribution(node: &Node, path: &[Step]) -> Result<Distribution, Fault> {
 }
 
 /// The value of a parameter.
-pub fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault> {
+pub(crate) fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value, Fault> {
     spec.read(node.literal()).map_err(|mismatch| {
         let fault = Fault::new(node.span, path_text(path), mismatch.message(spec.name, &node.found())).found(node.found());
         // The message itself names the expected type if the type is all that is wrong.

@@ -8,7 +8,7 @@ use super::tree::{Node, Step, Table, Tree, path_text};
 use std::collections::BTreeMap;
 
 /// Keys that hold what all runs share.
-pub const FIXED: [&str; 6] = ["title", "description", "repeats", "skip", "precision", "search"];
+pub(crate) const FIXED: [&str; 6] = ["title", "description", "repeats", "skip", "precision", "search"];
 /// Skip rules are a bit each of a set, and the counting tables grow with the sets that occur.
 const MAX_RULES: usize = 16;
 
@@ -29,7 +29,7 @@ pub struct Axis {
 
 /// All axes of a document, and the order of its runs: later axes change faster, repeats fastest.
 #[derive(Clone, Debug, Default)]
-pub struct Sweep {
+pub(crate) struct Sweep {
     pub axes: Vec<Axis>,
     /// Axes that advance together, as indices into `axes`; most stand alone.
     groups: Vec<Vec<usize>>,
@@ -42,7 +42,7 @@ pub struct Sweep {
 }
 
 /// The values of `node`, if it is a sweep.
-pub fn values(node: &Node) -> Option<&[Node]> {
+pub(crate) fn values(node: &Node) -> Option<&[Node]> {
     match &node.as_table()?.get("sweep")?.value {
         Tree::Array(values) => Some(values),
         _ => None,
@@ -50,7 +50,7 @@ pub fn values(node: &Node) -> Option<&[Node]> {
 }
 
 /// A value of a sweep without its label: a table less its `label`, or the `value` of a table of just those two.
-pub fn unlabelled(node: &Node) -> Node {
+pub(crate) fn unlabelled(node: &Node) -> Node {
     let Some(table) = node.as_table().filter(|t| t.get("label").is_some()) else { return node.clone() };
     if let (2, Some(value)) = (table.0.len(), table.get("value")) {
         return value.clone();
@@ -98,7 +98,7 @@ fn plain(node: &Node) -> String {
 
 impl Sweep {
     /// Finds the axes of `root`, and counts. `last_text` is the number of the newest text of the document.
-    pub fn find(root: &Node, last_text: usize) -> Result<Self, Fault> {
+    pub(crate) fn find(root: &Node, last_text: usize) -> Result<Self, Fault> {
         let mut sweep = Sweep::default();
         sweep.collect(root, &mut Vec::new())?;
         sweep.name_axes()?;
@@ -305,7 +305,7 @@ impl Sweep {
     }
 
     /// Returns the part of a rule whose axes and values still exist; `None` if it can no longer be met.
-    pub fn current_rule(&self, rule: &Node) -> Option<Node> {
+    pub(crate) fn current_rule(&self, rule: &Node) -> Option<Node> {
         let mut rule = rule.clone();
         let Tree::Table(table) = &mut rule.value else { return None };
         for entry in &mut table.0 {
@@ -370,18 +370,18 @@ impl Sweep {
     }
 
     /// True if the axis `name` advances without others.
-    pub fn stands_alone(&self, name: &str) -> bool {
+    pub(crate) fn stands_alone(&self, name: &str) -> bool {
         self.groups.iter().any(|group| group.len() == 1 && self.axes[group[0]].name == name)
     }
 
     /// Returns the number of combinations.
-    pub fn combinations(&self) -> u64 {
+    pub(crate) fn combinations(&self) -> u64 {
         // A sweep without axes has one combination; an empty rule set never excludes it.
         total(&self.counts[0][&self.all_rules])
     }
 
     /// Returns, for each axis, which of its values combination `index` has.
-    pub fn choice(&self, mut index: u64) -> Vec<usize> {
+    pub(crate) fn choice(&self, mut index: u64) -> Vec<usize> {
         assert!(index < self.combinations(), "no such combination");
         let mut choice = vec![0; self.axes.len()];
         let mut set = self.all_rules;
@@ -396,7 +396,7 @@ impl Sweep {
     }
 
     /// `root` with every sweep replaced by the value that `choice` says.
-    pub fn apply(&self, root: &Node, choice: &[usize]) -> Node {
+    pub(crate) fn apply(&self, root: &Node, choice: &[usize]) -> Node {
         let mut root = root.clone();
         for (axis, &value) in self.axes.iter().zip(choice) {
             *root.at_mut(&axis.path).expect("the axis was found there") = axis.values[value].clone();

@@ -8,14 +8,14 @@ use toml::de::{DeTable, DeValue};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub(crate) struct Node {
     pub span: Span,
     pub value: Tree,
 }
 
 /// Value of a TOML document.
 #[derive(Clone, Debug)]
-pub enum Tree {
+pub(crate) enum Tree {
     Text(String),
     Integer(i64),
     Float(f64),
@@ -28,11 +28,11 @@ pub enum Tree {
 
 /// A table, in the order of the text.
 #[derive(Clone, Debug, Default)]
-pub struct Table(pub Vec<Entry>);
+pub(crate) struct Table(pub Vec<Entry>);
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     pub key: String,
     pub key_span: Span,
     pub node: Node,
@@ -40,43 +40,43 @@ pub struct Entry {
 
 /// One step of a path into a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
 impl Table {
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
         self.0.iter().find(|e| e.key == key)
     }
-    pub fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|e| &e.node)
     }
 }
 
 impl Node {
     /// Parses a document; `text` is the number its spans carry.
-    pub fn parse_document(source: &str, text: usize) -> Result<Node, Fault> {
+    pub(crate) fn parse_document(source: &str, text: usize) -> Result<Node, Fault> {
         let table = DeTable::parse(source).map_err(|e| not_toml(&e, text))?;
         convert_table(table.get_ref(), span(table.span(), text), text)
     }
 
     /// Parses one value.
-    pub fn parse_value(source: &str, text: usize) -> Result<Node, Fault> {
+    pub(crate) fn parse_value(source: &str, text: usize) -> Result<Node, Fault> {
         let value = DeValue::parse(source).map_err(|e| not_toml(&e, text))?;
         convert(&value, text)
     }
 
-    pub fn as_table(&self) -> Option<&Table> {
+    pub(crate) fn as_table(&self) -> Option<&Table> {
         if let Tree::Table(table) = &self.value { Some(table) } else { None }
     }
 
-    pub fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         if let Tree::Text(text) = &self.value { Some(text) } else { None }
     }
 
     /// Returns the literal from which parameters are read.
-    pub fn literal(&self) -> Literal<'_> {
+    pub(crate) fn literal(&self) -> Literal<'_> {
         match &self.value {
             Tree::Text(s) => Literal::Text(s),
             Tree::Integer(n) => Literal::Integer(*n),
@@ -89,7 +89,7 @@ impl Node {
     }
 
     /// The only item of an array of one; anything else is itself.
-    pub fn only_mut(&mut self) -> &mut Node {
+    pub(crate) fn only_mut(&mut self) -> &mut Node {
         if !matches!(&self.value, Tree::Array(items) if items.len() == 1) {
             return self;
         }
@@ -98,7 +98,7 @@ impl Node {
     }
 
     /// Describes the value in words for a message.
-    pub fn found(&self) -> String {
+    pub(crate) fn found(&self) -> String {
         match self.literal() {
             Literal::Text(s) => format!("\"{s}\""),
             Literal::Integer(n) => n.to_string(),
@@ -109,7 +109,7 @@ impl Node {
     }
 
     /// The node at `path`, if it is there.
-    pub fn at_mut(&mut self, path: &[Step]) -> Option<&mut Node> {
+    pub(crate) fn at_mut(&mut self, path: &[Step]) -> Option<&mut Node> {
         let Some((step, rest)) = path.split_first() else { return Some(self) };
         match (step, &mut self.value) {
             (Step::Key(key), Tree::Table(table)) => table.0.iter_mut().find(|e| e.key == *key)?.node.at_mut(rest),
@@ -123,7 +123,7 @@ impl Node {
 const PROSE: [&str; 2] = ["title", "description"];
 
 /// A fault for each key and value with a control character, but for prose.
-pub fn control_characters(node: &Node) -> Vec<Fault> {
+pub(crate) fn control_characters(node: &Node) -> Vec<Fault> {
     let fault = |text: &str, span: Span| {
         let has_any = text.chars().any(char::is_control);
         has_any.then(|| Fault::new(span, "", "names and values have no control characters").found(format!("{text:?}")))
@@ -140,7 +140,7 @@ pub fn control_characters(node: &Node) -> Vec<Fault> {
 }
 
 /// A path as people write it: `flow[0].window`.
-pub fn path_text(path: &[Step]) -> String {
+pub(crate) fn path_text(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
         match step {

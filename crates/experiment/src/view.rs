@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 /// A node of the file, where it stands, and the files that it may name.
 #[derive(Clone)]
-pub struct Written<'a> {
+pub(crate) struct Written<'a> {
     pub node: &'a Node,
     pub path: Vec<Step>,
     pub files: &'a dyn Files,
@@ -19,31 +19,31 @@ pub struct Written<'a> {
 
 impl<'a> Written<'a> {
     /// Returns which of `variants` it is, and its table.
-    pub fn variant(&self, variants: &Variants) -> Result<(&'static str, View<'a>), Fault> {
+    pub(crate) fn variant(&self, variants: &Variants) -> Result<(&'static str, View<'a>), Fault> {
         let Case { name, fields, .. } = variants.case(self.node, &self.path)?;
         Ok((name, View::new(self.clone(), fields.as_slice())))
     }
 
     /// Returns the choice at `variants`, whose fields are the parameters of a registry's entry.
-    pub fn choice(&self, variants: &Variants) -> Result<Choice, Fault> {
+    pub(crate) fn choice(&self, variants: &Variants) -> Result<Choice, Fault> {
         let (kind, view) = self.variant(variants)?;
         Ok(Choice { kind, params: view.params()? })
     }
 
     /// A fault that points here.
-    pub fn fault(&self, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(self.node.span, path_text(&self.path), message)
     }
 }
 
 /// A table, and the fields it may have.
-pub struct View<'a> {
+pub(crate) struct View<'a> {
     pub at: Written<'a>,
     fields: Cow<'static, [Field]>,
 }
 
 impl<'a> View<'a> {
-    pub fn new(at: Written<'a>, fields: impl Into<Cow<'static, [Field]>>) -> Self {
+    pub(crate) fn new(at: Written<'a>, fields: impl Into<Cow<'static, [Field]>>) -> Self {
         View { at, fields: fields.into() }
     }
 
@@ -59,22 +59,22 @@ impl<'a> View<'a> {
     }
 
     /// Returns the value written at `name`, if any.
-    pub fn get(&self, name: &str) -> Option<&'a Node> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Node> {
         self.table().and_then(|t| t.get(name))
     }
 
     /// Returns the value written at `name`, if any, and its place.
-    pub fn written(&self, name: &str) -> Option<Written<'a>> {
+    pub(crate) fn written(&self, name: &str) -> Option<Written<'a>> {
         self.get(name).map(|node| Written { node, path: self.path_of(name), files: self.at.files })
     }
 
     /// The table at `name`, if there is one.
-    pub fn sub(&self, name: &str, fields: &'static [Field]) -> Option<View<'a>> {
+    pub(crate) fn sub(&self, name: &str, fields: &'static [Field]) -> Option<View<'a>> {
         self.written(name).map(|at| View::new(at, fields))
     }
 
     /// Returns the items of the array at `name`; a value that is not an array is its only item.
-    pub fn items(&self, name: &str) -> Vec<Written<'a>> {
+    pub(crate) fn items(&self, name: &str) -> Vec<Written<'a>> {
         match self.written(name) {
             None => Vec::new(),
             Some(Written { node: Node { value: Tree::Array(items), .. }, path, files }) => {
@@ -86,7 +86,7 @@ impl<'a> View<'a> {
     }
 
     /// The value of the parameter `name`: as written, or its default.
-    pub fn value(&self, name: &str) -> Result<Value, Fault> {
+    pub(crate) fn value(&self, name: &str) -> Result<Value, Fault> {
         let spec = match self.fields.iter().find(|f| f.name == name).map(|f| f.shape) {
             Some(Shape::Scalar(spec) | Shape::Drawn(spec)) => spec,
             _ => panic!("no parameter {name}"),
@@ -99,7 +99,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the kind of the parameter `name`.
-    pub fn kind(&self, name: &str) -> Kind {
+    pub(crate) fn kind(&self, name: &str) -> Kind {
         match self.fields.iter().find(|f| f.name == name).map(|f| f.shape) {
             Some(Shape::Scalar(spec) | Shape::Drawn(spec)) => spec.kind,
             _ => panic!("no parameter {name}"),
@@ -125,12 +125,12 @@ impl<'a> View<'a> {
         }
     }
 
-    pub fn duration(&self, name: &str) -> Result<Option<Duration>, Fault> {
+    pub(crate) fn duration(&self, name: &str) -> Result<Option<Duration>, Fault> {
         Ok(if let Value::Duration(d) = self.value(name)? { Some(d) } else { None })
     }
 
     /// A time, or how it is drawn.
-    pub fn when(&self, name: &str) -> Result<When, Fault> {
+    pub(crate) fn when(&self, name: &str) -> Result<When, Fault> {
         match self.get(name) {
             Some(node) if node.as_table().is_some() => distribution(node, &self.path_of(name)).map(When::Random),
             _ => Ok(When::At(self.duration(name)?.unwrap_or_default())),
@@ -138,34 +138,34 @@ impl<'a> View<'a> {
     }
 
     /// A count or a size.
-    pub fn integer(&self, name: &str) -> Result<Option<u64>, Fault> {
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<u64>, Fault> {
         Ok(if let Value::Count(n) | Value::Bytes(n) = self.value(name)? { Some(n) } else { None })
     }
 
-    pub fn number(&self, name: &str) -> Result<Option<f64>, Fault> {
+    pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, Fault> {
         Ok(if let Value::Number(x) = self.value(name)? { Some(x) } else { None })
     }
 
-    pub fn boolean(&self, name: &str) -> Result<bool, Fault> {
+    pub(crate) fn boolean(&self, name: &str) -> Result<bool, Fault> {
         Ok(self.value(name)? == Value::Bool(true))
     }
 
-    pub fn word(&self, name: &str) -> Result<Option<&'static str>, Fault> {
+    pub(crate) fn word(&self, name: &str) -> Result<Option<&'static str>, Fault> {
         Ok(if let Value::Choice(word) = self.value(name)? { Some(word) } else { None })
     }
 
-    pub fn text(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
         self.get(name).and_then(Node::as_text)
     }
 
     /// Returns all parameters, in the order of the fields. (A text beside them is none.)
-    pub fn params(&self) -> Result<Params, Fault> {
+    pub(crate) fn params(&self) -> Result<Params, Fault> {
         let params = self.fields.iter().filter(|field| matches!(field.shape, Shape::Scalar(_)));
         params.map(|f| Ok((f.name, self.value(f.name)?))).collect::<Result<_, _>>().map(Params)
     }
 
     /// Makes a fault that points at the value at `name`, or at the table if there is none.
-    pub fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault(&self, name: &str, message: impl Into<String>) -> Fault {
         match self.written(name) {
             Some(at) => {
                 let fault = at.fault(message);

@@ -40,7 +40,7 @@ fn size(n: u64) -> Json {
 }
 
 /// The experiment as an experiment file would say it, to be run by `backend`.
-pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
+pub(crate) fn experiment(experiment: &Experiment, backend: &str) -> Json {
     let mut file = frame(experiment, backend);
     let network = &experiment.network;
     file["path"]["link"] = links(&network.links).map(|ways| link(ways, network)).collect();
@@ -49,17 +49,17 @@ pub fn experiment(experiment: &Experiment, backend: &str) -> Json {
 }
 
 /// Links: the two ways of each, which stand side by side.
-pub fn links(links: &[Link]) -> impl Iterator<Item = &[Link]> {
+pub(crate) fn links(links: &[Link]) -> impl Iterator<Item = &[Link]> {
     links.chunks(2)
 }
 
 /// Flows, by groups.
-pub fn groups(flows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
+pub(crate) fn groups(flows: &[Flow]) -> impl Iterator<Item = &[Flow]> {
     flows.chunk_by(|a, b| a.group == b.group)
 }
 
 /// Returns the same as [`experiment`], with null in the place of its links and of its flows.
-pub fn frame(experiment: &Experiment, backend: &str) -> Json {
+pub(crate) fn frame(experiment: &Experiment, backend: &str) -> Json {
     let mut file = Table::new();
     file.insert("backend".into(), backend.into());
     if !experiment.title.is_empty() {
@@ -133,7 +133,7 @@ pub fn frame(experiment: &Experiment, backend: &str) -> Json {
 }
 
 /// One of the [`links`] of `network`.
-pub fn link(ways: &[Link], network: &Network) -> Json {
+pub(crate) fn link(ways: &[Link], network: &Network) -> Json {
     let name = |node: usize| network.nodes[node].name.as_str();
     let mut table = way(&ways[0], None);
     table.insert("name".into(), ways[0].name.strip_suffix('>').unwrap_or(&ways[0].name).into());
@@ -296,7 +296,7 @@ fn said(params: &Params, specs: &[ParamSpec]) -> Table {
 /// One of the [`groups`] over `network`: connections that differ only in their ends and evenly spaced starts are one flow.
 ///
 /// A group lacks, without `defaults`, the parameters that its sender has as the plain stack has them: the identity leaves them out.
-pub fn group(flows: &[Flow], network: &Network, defaults: bool) -> Json {
+pub(crate) fn group(flows: &[Flow], network: &Network, defaults: bool) -> Json {
     let first = &flows[0];
     let streams = flows.iter().take_while(|flow| flow.stream_of == first.stream_of).count();
     let mut row = endpoint(&first.sender, |spec, value| defaults || spec.default != Some(value));
@@ -386,7 +386,7 @@ fn written(spec: &ParamSpec, value: Value) -> Json {
 }
 
 /// A resolved experiment as TOML. Reads back as the same experiment.
-pub fn toml(resolved: &Json) -> String {
+pub(crate) fn toml(resolved: &Json) -> String {
     print(&node(resolved))
 }
 

@@ -9,7 +9,7 @@ use longfat_model::Experiment;
 use longfat_record::trace::Trace;
 
 /// Progress of a run.
-pub trait Progress {
+pub(crate) trait Progress {
     /// Virtual time.
     fn now(&self) -> Time;
     /// Packets that links have transmitted, each as often as it crossed one.
@@ -35,7 +35,7 @@ impl Progress for longfat_testbed::Progress {
 }
 
 /// Checks that `backend` can run `experiment` here and now, without starting it.
-pub fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), String> {
+pub(crate) fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), String> {
     match backend.name {
         "testbed" => longfat_testbed::ready(experiment).map_err(|e| e.to_string()),
         _ => Ok(()),
@@ -43,7 +43,7 @@ pub fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), String> {
 }
 
 /// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`.
-pub fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<Trace, String> {
+pub(crate) fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<Trace, String> {
     let spill = Arc::new(TemporaryFile::default());
     match backend.name {
         "sim" => longfat_sim::run_with(experiment, Some(spill), &mut |run| go_on(run)).map_err(|e| e.to_string()),

@@ -14,12 +14,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use records::Capture;
-pub use records::add;
+pub(crate) use records::add;
 
 pyo3::import_exception!(longfat.errors, CaptureError);
 
 /// The exception for `e`.
-pub fn error(e: Error) -> PyErr {
+pub(crate) fn error(e: Error) -> PyErr {
     match e {
         Error::Write(e) => PyOSError::new_err(e.to_string()),
         e => CaptureError::new_err(e.to_string()),
@@ -27,7 +27,7 @@ pub fn error(e: Error) -> PyErr {
 }
 
 /// Writes a capture of a run to a file.
-pub fn write(path: &Path, experiment: &Experiment, trace: &Trace, place: &Place, comment: &str, snap: u32) -> PyResult<u64> {
+pub(crate) fn write(path: &Path, experiment: &Experiment, trace: &Trace, place: &Place, comment: &str, snap: u32) -> PyResult<u64> {
     let mut out = BufWriter::new(File::create(path)?);
     let count = longfat_capture::write(&mut out, experiment, trace, place, comment, snap).map_err(error)?;
     out.flush()?;
@@ -49,7 +49,7 @@ fn tell<'a>(progress: Option<&'a Py<PyAny>>, failure: &'a mut Option<PyErr>) -> 
 /// Reads captures as one, and describes the connections in them.
 #[pyfunction]
 #[pyo3(signature = (files, progress = None))]
-pub fn trace(py: Python<'_>, files: Vec<PathBuf>, progress: Option<Py<PyAny>>) -> PyResult<Capture> {
+pub(crate) fn trace(py: Python<'_>, files: Vec<PathBuf>, progress: Option<Py<PyAny>>) -> PyResult<Capture> {
     let mut failure = None;
     let found = py.detach(|| longfat_capture::trace(&files, &mut tell(progress.as_ref(), &mut failure)));
     failure.map_or(Ok(()), Err)?;
@@ -59,7 +59,7 @@ pub fn trace(py: Python<'_>, files: Vec<PathBuf>, progress: Option<Py<PyAny>>) -
 /// The packets of one connection of captures, in the columns of the table `packets` of a run.
 #[pyfunction]
 #[pyo3(signature = (files, number, most, progress = None))]
-pub fn trace_packets<'py>(
+pub(crate) fn trace_packets<'py>(
     py: Python<'py>,
     files: Vec<PathBuf>,
     number: u64,
@@ -77,7 +77,7 @@ type FeatureRow = (&'static str, &'static str, &'static str, &'static str);
 
 /// The features that verdicts are told by.
 #[pyfunction]
-pub fn trace_features() -> Vec<FeatureRow> {
+pub(crate) fn trace_features() -> Vec<FeatureRow> {
     longfat_capture::FEATURES.iter().map(|spec| (spec.name, spec.unit, spec.doc, spec.source)).collect()
 }
 
@@ -86,6 +86,6 @@ type ThresholdRow = (&'static str, &'static str, f64, f64, &'static str);
 
 /// The thresholds of the rules.
 #[pyfunction]
-pub fn trace_thresholds() -> Vec<ThresholdRow> {
+pub(crate) fn trace_thresholds() -> Vec<ThresholdRow> {
     longfat_capture::thresholds().collect()
 }

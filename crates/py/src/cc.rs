@@ -11,7 +11,7 @@ fn error(why: Error) -> PyErr {
 
 /// Every control that the kernel has or could have of ours: its name there, and whose it is ("kernel", "loaded", "set").
 #[pyfunction]
-pub fn cc_list() -> Vec<(String, &'static str)> {
+pub(crate) fn cc_list() -> Vec<(String, &'static str)> {
     let word = |place| match place {
         Place::Kernel => "kernel",
         Place::Loaded => "loaded",
@@ -22,12 +22,12 @@ pub fn cc_list() -> Vec<(String, &'static str)> {
 
 /// Registers a control with the kernel, with these parameters of its own. Its name there. LongfatError where that cannot be.
 #[pyfunction]
-pub fn cc_load(py: Python<'_>, name: &str, params: Vec<(String, String)>) -> PyResult<&'static str> {
+pub(crate) fn cc_load(py: Python<'_>, name: &str, params: Vec<(String, String)>) -> PyResult<&'static str> {
     py.detach(|| load(name, &params)).map_err(error)
 }
 
 /// Takes a control from the kernel; one in use only by `force`. Its name there. LongfatError where that cannot be.
 #[pyfunction]
-pub fn cc_unload(py: Python<'_>, name: &str, force: bool) -> PyResult<&'static str> {
+pub(crate) fn cc_unload(py: Python<'_>, name: &str, force: bool) -> PyResult<&'static str> {
     py.detach(|| unload(name, force)).map_err(error)
 }

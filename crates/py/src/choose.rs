@@ -15,13 +15,13 @@ const OF_TCP: &[&str] =
     &["initial_window", "initial_ssthresh", "slow_start", "max_ssthresh", "abc_limit", "count_segments", "extra_increment"];
 
 /// The control, and all it is built from.
-pub struct Chosen {
+pub(crate) struct Chosen {
     pub name: &'static str,
     pub config: TcpConfig,
 }
 
 /// An error about a name that is none of `names`.
-pub fn unknown(message: &str, wrong: &str, names: &[&str]) -> PyErr {
+pub(crate) fn unknown(message: &str, wrong: &str, names: &[&str]) -> PyErr {
     let help = nearest(wrong, names.iter().copied()).map_or(String::new(), |name| format!("\n  = help: did you mean `{name}`?"));
     LongfatError::new_err(format!("{message}\n  = expected: one of {}{help}", names.join(", ")))
 }
@@ -31,7 +31,7 @@ fn of_tcp(name: &str) -> Option<&'static ParamSpec> {
 }
 
 impl Chosen {
-    pub fn read(name: &str, mss: i64, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    pub(crate) fn read(name: &str, mss: i64, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let Some(kind) = congestion::find(name) else {
             return Err(unknown(&format!("no congestion control is called `{name}`"), name, congestion::NAMES));
         };

@@ -184,7 +184,7 @@ impl Run {
 }
 
 /// Returns an error for a registered control that a stored run names and that this process lacks, and for a trace that is not here.
-pub fn check_present(experiment: &Experiment) -> PyResult<()> {
+pub(crate) fn check_present(experiment: &Experiment) -> PyResult<()> {
     let controls = experiment.flows.iter().flat_map(|flow| [&flow.sender, &flow.receiver]).map(|end| end.congestion_control.kind);
     let files = experiment.network.links.iter().flat_map(|link| [&link.rate_file, &link.delay_file]).flatten();
     if let Some(file) = files.into_iter().find(|file| !file.is_there) {
@@ -236,7 +236,7 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
 
 /// Parses `"64 KiB"` as (65536.0, "bytes"); `None` for anything but a number with a unit.
 #[pyfunction]
-pub fn quantity(text: &str) -> Option<(f64, String)> {
+pub(crate) fn quantity(text: &str) -> Option<(f64, String)> {
     if let Ok(bytes) = SIZE.parse(text) {
         return Some((bytes as f64, "bytes".to_owned()));
     }
@@ -258,6 +258,6 @@ pub fn quantity(text: &str) -> Option<(f64, String)> {
 
 /// The JSON Schema of experiment files.
 #[pyfunction]
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     longfat_experiment::schema().to_string()
 }

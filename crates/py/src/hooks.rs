@@ -24,12 +24,12 @@ thread_local! {
 }
 
 /// Takes the exception that a hook has raised in this thread since the last call.
-pub fn take_failure() -> Option<PyErr> {
+pub(crate) fn take_failure() -> Option<PyErr> {
     FAILURE.with(|failure| failure.borrow_mut().take())
 }
 
 /// The failure of a hook as an error, if there was one.
-pub fn raised() -> PyResult<()> {
+pub(crate) fn raised() -> PyResult<()> {
     take_failure().map_or(Ok(()), Err)
 }
 
@@ -48,7 +48,7 @@ static CLASSES: Mutex<BTreeMap<&'static str, Py<PyAny>>> = Mutex::new(BTreeMap::
 
 /// Makes `class` the congestion control `name`. `source` says what it was made from.
 #[pyfunction]
-pub fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny>) -> PyResult<()> {
+pub(crate) fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny>) -> PyResult<()> {
     let name = extensions::leak(name);
     let kind = ControlKind {
         name,
@@ -68,7 +68,7 @@ pub fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny
 
 /// Checks the promises of every control: returns each, and `None` or why it is not kept.
 #[pyfunction]
-pub fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
+pub(crate) fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
     use longfat_tcp::congestion;
     let kind = congestion::find(name)
         .ok_or_else(|| crate::choose::unknown(&format!("no congestion control is called `{name}`"), name, congestion::NAMES))?;

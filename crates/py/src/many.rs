@@ -110,7 +110,7 @@ type Rows<'py> = (Vec<Option<Said<'py>>>, Bound<'py, PyDict>, Bound<'py, PyDict>
 /// The tables that users see, of many runs at once. `None`, and no rows, for a run that is not what was written, of which no trace can be
 /// made, or that was stored without columns that there are now: it can be read alone.
 #[pyfunction]
-pub fn tables_of_all<'py>(
+pub(crate) fn tables_of_all<'py>(
     py: Python<'py>,
     runs: Heads,
     tables: Stacked<'py>,
@@ -170,7 +170,7 @@ fn row<'a>(experiment: &'a Experiment, trace: &'a Trace, others: &mut [Table<'a>
 
 /// Tells which of the runs are as they were written.
 #[pyfunction]
-pub fn check_all(py: Python<'_>, runs: Heads, tables: Stacked<'_>) -> PyResult<Vec<bool>> {
+pub(crate) fn check_all(py: Python<'_>, runs: Heads, tables: Stacked<'_>) -> PyResult<Vec<bool>> {
     let tables = Tables::new(tables, runs.len())?;
     Ok(py.detach(|| (0..runs.len()).map(|i| tables.is_whole(&runs, i)).collect()))
 }

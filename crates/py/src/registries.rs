@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList};
 
 /// Returns every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}.
 #[pyfunction]
-pub fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);
     let add = |name: &str, entries: Vec<PyResult<Bound<'_, PyDict>>>| {
         kinds.set_item(name, PyList::new(py, entries.into_iter().collect::<PyResult<Vec<_>>>()?)?)

@@ -91,7 +91,7 @@ impl PyWindow {
 const ANY: RangeInclusive<f64> = f64::MIN..=f64::MAX;
 
 /// Returns `value` if it is a number in `range`; else a `LongfatError` that says what was `expected`.
-pub fn number(name: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<f64>, expected: &str) -> PyResult<f64> {
+pub(crate) fn number(name: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<f64>, expected: &str) -> PyResult<f64> {
     let read = value.extract::<f64>().ok().filter(|read| range.contains(read));
     read.map_or_else(|| Err(LongfatError::new_err(format!("{name} = {}: expected {expected}", value.repr()?))), Ok)
 }

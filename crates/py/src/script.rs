@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// The text of a file that the user names. OSError where it is none, is not a regular file, or is longer than 32 MiB.
 #[pyfunction]
-pub fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+pub(crate) fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     Ok(py.detach(|| longfat_script::read_text(&path))?)
 }
 
@@ -18,7 +18,7 @@ pub fn read_text(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 #[pyfunction]
 #[pyo3(signature = (text, file, *, ip_version=None, settings=Vec::new(), verbose=false, init_scripts=Vec::new(), all=false))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
-pub fn run_script<'py>(
+pub(crate) fn run_script<'py>(
     py: Python<'py>,
     text: &str,
     file: &str,

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// The columns of a table, in order. Words are of the experiment or of the registries.
 #[derive(Default)]
-pub struct Table<'a> {
+pub(crate) struct Table<'a> {
     columns: Vec<(&'static str, Cells<'a>)>,
 }
 
@@ -31,19 +31,19 @@ impl Cells<'_> {
 }
 
 impl<'a> Table<'a> {
-    pub fn integers(&mut self, name: &'static str, values: impl Iterator<Item = u64>) {
+    pub(crate) fn integers(&mut self, name: &'static str, values: impl Iterator<Item = u64>) {
         let column = values.map(|n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
         self.columns.push((name, Cells::Integers(column)));
     }
-    pub fn numbers(&mut self, name: &'static str, values: impl Iterator<Item = f64>) {
+    pub(crate) fn numbers(&mut self, name: &'static str, values: impl Iterator<Item = f64>) {
         self.columns.push((name, Cells::Numbers(values.collect())));
     }
-    pub fn words(&mut self, name: &'static str, values: impl Iterator<Item = &'a str>) {
+    pub(crate) fn words(&mut self, name: &'static str, values: impl Iterator<Item = &'a str>) {
         self.columns.push((name, Cells::Words(values.collect())));
     }
 
     /// Adds the shown columns of `columns`.
-    pub fn records<R: Clone + 'static>(&mut self, columns: &[Column<R>], rows: &(impl Recorded<R> + ?Sized)) {
+    pub(crate) fn records<R: Clone + 'static>(&mut self, columns: &[Column<R>], rows: &(impl Recorded<R> + ?Sized)) {
         for column in columns.iter().filter(|column| column.is_shown) {
             let mut cells = Vec::with_capacity(rows.rows());
             rows.each_cell(column, &mut |some| cells.extend_from_slice(some));
@@ -62,11 +62,11 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, cells)| cells.len())
     }
 
-    pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    pub(crate) fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (name, cells) in &self.columns {
             match cells {
@@ -81,7 +81,7 @@ impl<'a> Table<'a> {
 
 /// Tables of many runs, one below the other. A column that a run does not have has no value in its rows: NaN, or no word.
 #[derive(Default)]
-pub struct Stack {
+pub(crate) struct Stack {
     columns: Vec<(&'static str, Stacked)>,
     rows: usize,
 }
@@ -94,7 +94,7 @@ enum Stacked {
 }
 
 impl Stack {
-    pub fn push(&mut self, table: Table<'_>) {
+    pub(crate) fn push(&mut self, table: Table<'_>) {
         let rows = table.rows();
         for (expected, (name, cells)) in table.columns.into_iter().enumerate() {
             // Nearly all have the same columns.
@@ -119,7 +119,7 @@ impl Stack {
     }
 
     /// Returns an array by name. A column of words has the place of each word in a list, -1 for none, and that list.
-    pub fn into_python(mut self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    pub(crate) fn into_python(mut self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let dict = PyDict::new(py);
         for (name, mut column) in self.columns.drain(..) {
             column.fill(self.rows);

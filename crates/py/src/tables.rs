@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// The tables of a run, with every metric in its rows.
-pub struct Made<'a> {
+pub(crate) struct Made<'a> {
     /// Metrics of the whole run.
     pub metrics: Vec<(&'static str, f64)>,
     pub flows: Table<'a>,
@@ -24,7 +24,7 @@ pub struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    pub fn of(experiment: &'a Experiment, trace: &'a Trace) -> Self {
+    pub(crate) fn of(experiment: &'a Experiment, trace: &'a Trace) -> Self {
         let metrics: Vec<(&str, Vec<(Scope, f64)>)> = REGISTRY.iter().map(|m| (m.name, (m.compute)(experiment, trace))).collect();
         let mut flows = flows(experiment, &trace.flows);
         let mut links = links(experiment, &trace.links);
@@ -48,7 +48,7 @@ impl<'a> Made<'a> {
 }
 
 /// The tables that users see: those that have metrics.
-pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> PyResult<Bound<'py, PyDict>> {
     let made = Made::of(experiment, trace);
     let of_run = PyDict::new(py);
     for (name, value) in made.metrics {
@@ -75,7 +75,7 @@ pub fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace) -> Py
 }
 
 /// Returns the implementations of the congestion controls of a run in a kernel.
-pub fn control_from(trace: &Trace) -> Option<&'static str> {
+pub(crate) fn control_from(trace: &Trace) -> Option<&'static str> {
     let has = |from| trace.flows.iter().any(|flow| flow.control_from == from);
     match (has(ControlFrom::Kernel), has(ControlFrom::Twin)) {
         (true, true) => Some("kernel, twin"),
@@ -86,7 +86,7 @@ pub fn control_from(trace: &Trace) -> Option<&'static str> {
 }
 
 /// Warnings: a list of {name, text, count}.
-pub fn warnings(py: Python<'_>, given: Vec<Given<String>>) -> PyResult<Bound<'_, PyList>> {
+pub(crate) fn warnings(py: Python<'_>, given: Vec<Given<String>>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
     for Given { warning, text, count } in given {
         let dict = PyDict::new(py);
@@ -155,7 +155,7 @@ fn hosts(experiment: &Experiment) -> Table<'_> {
 }
 
 /// Table of recorded columns alone, without metrics.
-pub struct Shown<'py> {
+pub(crate) struct Shown<'py> {
     pub py: Python<'py>,
     /// Rows of a series that has more, about: whole samples, evenly spread, and the last.
     pub most: Option<usize>,

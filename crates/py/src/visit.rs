@@ -6,16 +6,16 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
 /// Tables in which a run has rows, in the order of its digest.
-pub const TABLES: [&str; 8] = ["flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks"];
+pub(crate) const TABLES: [&str; 8] = ["flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks"];
 
 /// Visitor of any table.
-pub trait Visit {
+pub(crate) trait Visit {
     type Out;
     fn table<R: Clone + 'static>(self, columns: &'static [Column<R>], rows: &(impl Recorded<R> + ?Sized)) -> Self::Out;
 }
 
 /// Visits the table `name`. KeyError if there is none.
-pub fn visit<V: Visit>(trace: &Trace, name: &str, with: V) -> PyResult<V::Out> {
+pub(crate) fn visit<V: Visit>(trace: &Trace, name: &str, with: V) -> PyResult<V::Out> {
     Ok(match name {
         "flows" => with.table(columns::flows(), &trace.flows[..]),
         "links" => with.table(columns::links(), &trace.links[..]),

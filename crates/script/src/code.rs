@@ -7,21 +7,21 @@ mod eval;
 mod parse;
 mod words;
 
-pub use eval::{Stop, Value, Variables, run};
-pub use parse::parse;
+pub(crate) use eval::{Stop, Value, Variables, run};
+pub(crate) use parse::parse;
 
 use crate::place::Place;
 
 /// One statement, with its place and its text.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Statement {
+pub(crate) struct Statement {
     pub place: Place,
     pub text: String,
     pub kind: Kind,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Assert(Expr, Option<Expr>),
     Print(Vec<Expr>),
     Assign(String, Expr),
@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Expr {
+pub(crate) enum Expr {
     Literal(Value),
     Name(String),
     List(Vec<Expr>),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A segment that was sent, in the script's numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub(crate) struct Sent {
     pub segment: Segment,
     /// Bytes of payload: several segments in a row may stand for one packet of the script.
     pub len: u64,
@@ -16,7 +16,7 @@ pub struct Sent {
 }
 
 /// Returns the fields in which they differ. Timestamps are compared elsewhere, since TSval follows a clock.
-pub fn differences(expected: &Packet, got: &Sent, any_push: bool) -> Vec<&'static str> {
+pub(crate) fn differences(expected: &Packet, got: &Sent, any_push: bool) -> Vec<&'static str> {
     let open = if any_push { flags::PSH } else { 0 };
     let (want, have) = (&expected.segment, &got.segment);
     let ecn = match expected.ecn {
@@ -49,7 +49,7 @@ pub fn differences(expected: &Packet, got: &Sent, any_push: bool) -> Vec<&'stati
 }
 
 /// `P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 100 ecr 200>`.
-pub fn show(sent: &Sent) -> String {
+pub(crate) fn show(sent: &Sent) -> String {
     let Sent { segment, len, ecn, dscp } = sent;
     let mut text = match ecn {
         _ if *dscp > 0 => format!("[tos {:#x}] ", dscp << 2 | *ecn as u8),
@@ -67,7 +67,7 @@ pub fn show(sent: &Sent) -> String {
 }
 
 /// Writes the packet as the script has it, in one line.
-pub fn show_expected(packet: &Packet) -> String {
+pub(crate) fn show_expected(packet: &Packet) -> String {
     let mut text = match packet.ecn {
         EcnField::Is(ecn) if packet.dscp.is_some_and(|dscp| dscp > 0) => {
             format!("[tos {:#x}] ", packet.dscp.unwrap_or(0) << 2 | ecn as u8)

@@ -2,7 +2,7 @@
 
 mod calls;
 mod counters;
-pub mod info;
+pub(crate) mod info;
 mod input_output;
 mod options;
 
@@ -16,10 +16,10 @@ use longfat_core::units::Rate;
 use longfat_tcp::{Connection, State};
 use std::collections::{BTreeMap, VecDeque};
 
-pub use calls::{Attempt, Progress};
+pub(crate) use calls::{Attempt, Progress};
 
 /// Our initial sequence number: near the end, so that numbers wrap in any script that sends more than 8 KB.
-pub const ISS: u32 = 0xffff_e000;
+pub(crate) const ISS: u32 = 0xffff_e000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
@@ -54,7 +54,7 @@ struct Socket {
 }
 
 #[derive(Debug)]
-pub struct Host {
+pub(crate) struct Host {
     sockets: BTreeMap<i64, Socket>,
     /// Settings with which a new socket starts.
     pub settings: Settings,
@@ -66,15 +66,15 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings) -> Self {
         Host { sockets: BTreeMap::new(), settings, endpoint: None, counters: Counters::default(), sent_until: ISS }
     }
 
-    pub fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    pub fn connection(&self) -> Option<&Connection> {
+    pub(crate) fn connection(&self) -> Option<&Connection> {
         self.endpoint.as_ref().map(|(_, connection)| connection)
     }
 
@@ -83,7 +83,7 @@ impl Host {
     }
 
     /// True if there was a socket: sysctls then come too late.
-    pub fn has_sockets(&self) -> bool {
+    pub(crate) fn has_sockets(&self) -> bool {
         !self.sockets.is_empty() || self.endpoint.is_some()
     }
 
@@ -121,7 +121,7 @@ impl Host {
 
     /// A segment arrives. `false`: there is no endpoint to take it. Where a listener is idle again, it takes a new connection
     /// (`true` in the second place: numbers start anew).
-    pub fn handle(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> (bool, bool) {
+    pub(crate) fn handle(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> (bool, bool) {
         let mut anew = false;
         let listener = self.sockets.iter().find(|(_, s)| s.role == Role::Listener).map(|(fd, _)| *fd);
         let idle = self.connection().is_some_and(|c| c.state() == State::Closed);
@@ -141,7 +141,7 @@ impl Host {
     }
 
     /// Appends the segments that the endpoint sends now to `out`, up to a length of `most`.
-    pub fn transmit(&mut self, now: Time, out: &mut VecDeque<(Time, Sent)>, most: usize) {
+    pub(crate) fn transmit(&mut self, now: Time, out: &mut VecDeque<(Time, Sent)>, most: usize) {
         let dscp = self.dscp();
         let Some((_, connection)) = &mut self.endpoint else { return };
         let offloads = self.settings.push == Push::Frames;
@@ -173,12 +173,12 @@ impl Host {
     }
 
     /// Returns the time at which the endpoint next acts by itself.
-    pub fn wakes(&self, now: Time) -> Option<Time> {
+    pub(crate) fn wakes(&self, now: Time) -> Option<Time> {
         let connection = self.connection()?;
         [connection.poll_timeout(), connection.paced_until(now)].into_iter().flatten().min()
     }
 
-    pub fn timeout(&mut self, now: Time) {
+    pub(crate) fn timeout(&mut self, now: Time) {
         if let Some(connection) = self.endpoint() {
             connection.handle_timeout(now);
         }

@@ -4,7 +4,7 @@ use crate::place::{Place, SyntaxError};
 
 /// One word.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Token {
+pub(crate) enum Token {
     /// Letters, digits and `_`, not digits alone.
     Word(String),
     /// A whole number, as written (a time of `1` and a count of `1` look alike).
@@ -27,7 +27,7 @@ pub enum Token {
 
 impl Token {
     /// Returns its name in messages.
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Token::Word(text) | Token::Float(text) | Token::Address(text) => format!("`{text}`"),
             Token::Integer(n) => format!("`{n}`"),
@@ -43,7 +43,7 @@ impl Token {
 }
 
 /// Returns all words of `source`, the last of them [`Token::End`].
-pub fn tokens(source: &str) -> Result<Vec<(Token, Place)>, SyntaxError> {
+pub(crate) fn tokens(source: &str) -> Result<Vec<(Token, Place)>, SyntaxError> {
     let mut lexer = Lexer { rest: source, place: Place { line: 1, column: 1 } };
     let mut all = Vec::new();
     loop {

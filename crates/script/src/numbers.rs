@@ -7,7 +7,7 @@ use longfat_core::packet::{Segment, flags};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Default, Debug)]
-pub struct Numbers {
+pub(crate) struct Numbers {
     /// The script's number of our SYN.
     iss: u32,
     /// Our timestamps less the script's, once one was expected.
@@ -18,7 +18,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// A segment of the script, in the endpoint's numbers.
-    pub fn inject(&self, packet: &Packet) -> Segment {
+    pub(crate) fn inject(&self, packet: &Packet) -> Segment {
         let theirs = &packet.segment;
         let mut segment = Segment::new(theirs.seq, theirs.flags, theirs.len);
         segment.ack = if packet.ack.is_some() { self.ours(theirs.ack) } else { 0 };
@@ -54,7 +54,7 @@ impl Numbers {
     }
 
     /// Learns how the script counts from the first packet of its kind, before `expected` is compared with the packet that was sent.
-    pub fn learn(&mut self, expected: &Packet, sent: &Segment) {
+    pub(crate) fn learn(&mut self, expected: &Packet, sent: &Segment) {
         if expected.segment.has(flags::SYN) && sent.has(flags::SYN) {
             self.iss = expected.segment.seq;
         }
@@ -64,7 +64,7 @@ impl Numbers {
     }
 
     /// A segment that was sent, in the script's numbers.
-    pub fn show(&self, sent: &Segment) -> Segment {
+    pub(crate) fn show(&self, sent: &Segment) -> Segment {
         // A reset that refuses a SYN has no number of ours: 0 (RFC 9293 §3.10.7.1).
         let refuses = sent.has(flags::RST | flags::ACK) && sent.seq == 0;
         let mut segment = *sent;

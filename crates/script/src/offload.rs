@@ -18,7 +18,7 @@ const GSO_MAX_SIZE: u64 = 65_536;
 
 /// `tcp_min_tso_segs` and `tcp_tso_rtt_log`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Offload {
+pub(crate) struct Offload {
     pub min_segments: u64,
     pub rtt_log: u32,
 }
@@ -31,7 +31,7 @@ impl Default for Offload {
 
 impl Offload {
     /// Returns the most segments of a frame that is sent now.
-    pub fn segments(self, connection: &Connection, params: &Params) -> u64 {
+    pub(crate) fn segments(self, connection: &Connection, params: &Params) -> u64 {
         let info = connection.info();
         let half = info.cwnd / 2 / info.mss;
         self.autosize(bytes_per_second(connection, params), connection.min_rtt(), info.mss).min(half).max(1)
@@ -63,14 +63,14 @@ fn bytes_per_second(connection: &Connection, params: &Params) -> Option<u64> {
 
 /// The frame under way.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     segments: u64,
     next: u32,
 }
 
 impl Frame {
     /// Adds `segment`, of new data or not. Returns true if the frame before is complete with the segment before, and is to be marked.
-    pub fn takes(&mut self, segment: &Segment, new: bool, most: u64) -> bool {
+    pub(crate) fn takes(&mut self, segment: &Segment, new: bool, most: u64) -> bool {
         let goes_on = new && self.segments > 0 && self.segments < most && segment.seq == self.next;
         let ended = !goes_on && self.ends();
         self.segments = if goes_on { self.segments + 1 } else { u64::from(new) };
@@ -79,12 +79,12 @@ impl Frame {
     }
 
     /// True if it is a frame, should no segment follow.
-    pub fn ends(&self) -> bool {
+    pub(crate) fn ends(&self) -> bool {
         self.segments > 1
     }
 }
 
-pub fn mark(segment: &mut Segment) {
+pub(crate) fn mark(segment: &mut Segment) {
     segment.flags |= flags::PSH;
 }
 

@@ -14,7 +14,7 @@ use longfat_core::units::text::scale;
 const LONGEST: Duration = Duration::from_secs(1_000_000);
 
 /// The tree of `source`.
-pub fn parse(source: &str) -> Result<Script, SyntaxError> {
+pub(crate) fn parse(source: &str) -> Result<Script, SyntaxError> {
     let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0 };
     let mut settings = Vec::new();
     while let Token::Setting(name, value) = parser.peek().clone() {

@@ -13,14 +13,14 @@ pub struct Place {
 
 /// Reason that a text is no script.
 #[derive(Clone, PartialEq, Debug)]
-pub struct SyntaxError {
+pub(crate) struct SyntaxError {
     pub place: Place,
     pub message: String,
     pub expected: String,
 }
 
 impl SyntaxError {
-    pub fn new(place: Place, message: String, expected: String) -> Self {
+    pub(crate) fn new(place: Place, message: String, expected: String) -> Self {
         SyntaxError { place, message, expected }
     }
 }

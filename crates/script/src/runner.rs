@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Most packets that wait to be expected. A script that causes more writes without end.
 const MOST_PACKETS: usize = 100_000;
 
-pub struct Runner<'a> {
+pub(crate) struct Runner<'a> {
     script: &'a Script,
     options: &'a Options,
     folder: &'a Path,
@@ -73,7 +73,7 @@ fn refused(place: Place, refusal: Refusal) -> Verdict {
 
 impl<'a> Runner<'a> {
     /// `folder` is where the script is.
-    pub fn new(script: &'a Script, options: &'a Options, folder: &'a Path) -> Self {
+    pub(crate) fn new(script: &'a Script, options: &'a Options, folder: &'a Path) -> Self {
         let mut settings = Settings::default();
         settings.verbose = options.verbose;
         Runner {
@@ -100,7 +100,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    pub fn run(&mut self) -> Verdict {
+    pub(crate) fn run(&mut self) -> Verdict {
         let ended = self.all();
         match self.first.take() {
             Some(first) => {
@@ -205,7 +205,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Returns the IP version under which the script ran.
-    pub fn ip_version(&self) -> IpVersion {
+    pub(crate) fn ip_version(&self) -> IpVersion {
         self.settings.ip
     }
 

@@ -11,7 +11,7 @@ use longfat_tcp::{TcpConfig, congestion, stack};
 
 /// Reason that something cannot be set.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// Mistake of the script.
     Wrong(String),
     /// Feature of the language that longfat does not have.
@@ -49,7 +49,7 @@ enum EcnUse {
 
 /// Segments with PSH, and whether it is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Push {
+pub(crate) enum Push {
     /// PSH at the end of written data.
     Write,
     /// PSH also at the end of each frame for the network card.
@@ -59,7 +59,7 @@ pub enum Push {
 }
 
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     pub setup: Setup,
     pub stack: &'static str,
     pub ip: IpVersion,
@@ -134,7 +134,7 @@ impl Settings {
     }
 
     /// The endpoint's configuration; `listens`: of the side that answers.
-    pub fn config(&self, listens: bool) -> TcpConfig {
+    pub(crate) fn config(&self, listens: bool) -> TcpConfig {
         // RFC 8200 §3: its header has 40 bytes, 20 more than that of IPv4.
         let mtu = if self.ip == IpVersion::V6 { self.mtu - 20 } else { self.mtu };
         let mut params = self.setup.params().clone();
@@ -154,7 +154,7 @@ impl Settings {
     }
 
     /// `--name=value`.
-    pub fn option(&mut self, name: &str, value: &str) -> Outcome {
+    pub(crate) fn option(&mut self, name: &str, value: &str) -> Outcome {
         let micros = || match value.parse::<u64>() {
             Ok(n) if n <= 1_000_000_000 => Ok(Duration::from_micros(n)),
             _ => Err(wrong(name, value, "microseconds, from 0 to 1000000000")),
@@ -243,18 +243,18 @@ impl Settings {
     }
 
     /// Sets the version that was asked for from outside. The MTU then gives segments the same size under each version.
-    pub fn use_ip(&mut self, ip: IpVersion) {
+    pub(crate) fn use_ip(&mut self, ip: IpVersion) {
         self.mtu = if ip == IpVersion::V6 { (self.mtu + 20).min(65_535) } else { self.mtu };
         self.ip = ip;
     }
 
     /// True if an endpoint made with `other` would differ.
-    pub fn makes_another_than(&self, other: &Settings) -> bool {
+    pub(crate) fn makes_another_than(&self, other: &Settings) -> bool {
         (self.setup.params(), self.ecn) != (other.setup.params(), other.ecn)
     }
 
     /// TCP_CONGESTION of a socket.
-    pub fn set_control(&mut self, name: &str) -> bool {
+    pub(crate) fn set_control(&mut self, name: &str) -> bool {
         let found = congestion::find(name);
         if let Some(control) = found {
             self.setup.set("congestion_control", Value::Choice(control.name));

@@ -7,14 +7,14 @@ use longfat_core::time::Duration;
 
 /// A whole script.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Script {
+pub(crate) struct Script {
     pub settings: Vec<Setting>,
     pub events: Vec<Event>,
 }
 
 /// `--name=value` at the head.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Setting {
+pub(crate) struct Setting {
     pub place: Place,
     pub name: String,
     pub value: String,
@@ -22,7 +22,7 @@ pub struct Setting {
 
 /// Event that happens, or is expected to.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Event {
+pub(crate) struct Event {
     pub place: Place,
     pub when: When,
     pub action: Action,
@@ -30,14 +30,14 @@ pub struct Event {
 
 /// Spans are from the start of the script or, relative, from the event before.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum When {
+pub(crate) enum When {
     At { time: Duration, relative: bool },
     Between { from: Duration, to: Duration, relative: bool },
     Any,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Action {
+pub(crate) enum Action {
     /// `<`: a segment arrives.
     Inject(Packet),
     /// `>`: a segment is sent.
@@ -53,7 +53,7 @@ pub enum Action {
 
 /// A segment as the script writes it: sequence and acknowledgment numbers count from what the script gave the SYNs.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Packet {
+pub(crate) struct Packet {
     /// Flags, numbers, length and, if they are listed, options.
     pub segment: Segment,
     /// Bytes of payload: an expected packet may be longer than any segment.
@@ -69,7 +69,7 @@ pub struct Packet {
 
 /// ECN field as the script writes it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum EcnField {
+pub(crate) enum EcnField {
     /// Nothing: not ECN-capable where injected, anything where expected.
     Unsaid,
     Is(Ecn),
@@ -79,7 +79,7 @@ pub enum EcnField {
 
 /// Options as the script writes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Options {
+pub(crate) enum Options {
     /// `<...>`.
     Any,
     /// Options in the packet's segment; the numbers of its timestamps may be left open.
@@ -88,7 +88,7 @@ pub enum Options {
 
 /// A system call: `[...end] name(arguments) = result [errno]`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Call {
+pub(crate) struct Call {
     /// Time at which it returns, if it blocks; counted as the event's own time.
     pub end: Option<Duration>,
     pub name: String,
@@ -99,7 +99,7 @@ pub struct Call {
 
 /// An argument or a result.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Expression {
+pub(crate) enum Expression {
     /// `...`.
     Anything,
     Integer(i64),

@@ -12,14 +12,14 @@ use crate::stage::host::Host;
 use crate::stage::port::OutputPort;
 
 /// Census of the packets still in the network, by flow.
-pub struct Census<'a> {
+pub(crate) struct Census<'a> {
     origin: &'a [u32],
     remaining: Vec<Tally>,
 }
 
 impl Census<'_> {
     /// Adds a packet.
-    pub fn add(&mut self, packet: &Packet) {
+    pub(crate) fn add(&mut self, packet: &Packet) {
         let flow = self.origin[packet.route as usize] / 2;
         self.remaining[flow as usize].add(packet.ip_len());
     }
@@ -34,7 +34,7 @@ impl QueueLog for Census<'_> {
 }
 
 /// Checks `world`, whose links have been advanced to now, and empties its links.
-pub fn audit(world: &mut World) {
+pub(crate) fn audit(world: &mut World) {
     for stage in &world.stages {
         match stage {
             Stage::Host(host) => host.audit(),

@@ -8,7 +8,7 @@ use longfat_core::time::Time;
 
 /// One time for each place of a row; [`Time::MAX`] is never.
 #[derive(Debug)]
-pub struct Due {
+pub(crate) struct Due {
     /// The root, then its children, then theirs: the children of node `i` are from `8 i + 1` on. Places are entries of the last level, of which only
     /// the nodes are there that are needed.
     tree: Vec<Node>,
@@ -43,7 +43,7 @@ impl Node {
 
 impl Due {
     /// Returns a row of `places` places, none of which is due.
-    pub fn new(places: usize) -> Self {
+    pub(crate) fn new(places: usize) -> Self {
         let (mut leaves, mut level) = (0, 1);
         while level * FAN < places {
             leaves += level;
@@ -54,19 +54,19 @@ impl Due {
 
     /// The least time of all.
     #[inline]
-    pub fn first(&self) -> Time {
+    pub(crate) fn first(&self) -> Time {
         self.first
     }
 
     /// The time of `place`.
     #[inline]
-    pub fn at(&self, place: usize) -> Time {
+    pub(crate) fn at(&self, place: usize) -> Time {
         self.tree[self.leaves + place / FAN].0[place % FAN]
     }
 
     /// The time of `place` is `time` from here on.
     #[inline]
-    pub fn set(&mut self, place: usize, time: Time) {
+    pub(crate) fn set(&mut self, place: usize, time: Time) {
         if time <= self.at(place) {
             return self.lower(place, time);
         }
@@ -88,7 +88,7 @@ impl Due {
 
     /// Sets the time of `place` to `time`, if that is earlier.
     #[inline]
-    pub fn lower(&mut self, place: usize, time: Time) {
+    pub(crate) fn lower(&mut self, place: usize, time: Time) {
         let (mut node, mut child) = (self.leaves + place / FAN, place % FAN);
         loop {
             let entry = &mut self.tree[node].0[child];
@@ -106,7 +106,7 @@ impl Due {
 
     /// Returns the first place from `place` on whose time is `until` or earlier.
     #[inline]
-    pub fn next(&self, place: usize, until: Time) -> Option<usize> {
+    pub(crate) fn next(&self, place: usize, until: Time) -> Option<usize> {
         if self.first > until || place >= self.places {
             return None;
         }

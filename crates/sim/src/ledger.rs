@@ -10,7 +10,7 @@ use longfat_tcp::{Stats, TcpInfo};
 
 /// Packets, and their IP bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub packets: u64,
     pub bytes: u64,
 }
@@ -18,7 +18,7 @@ pub struct Tally {
 impl Tally {
     /// Counts a packet of `bytes`.
     #[inline]
-    pub fn add(&mut self, bytes: u32) {
+    pub(crate) fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
     }
@@ -26,7 +26,7 @@ impl Tally {
 
 /// Drops by flow, the number of packets in the network, and the events, if asked for.
 #[derive(Debug)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     /// Endpoint that sends at each route cursor. Endpoint `2 f` sends for flow `f`, `2 f + 1` answers.
     origin: Vec<u32>,
     dropped: Vec<Tally>,
@@ -63,7 +63,7 @@ struct Stream {
 
 impl Ledger {
     /// Returns an empty ledger. `initial` are the initial sequence numbers of the endpoints.
-    pub fn new(origin: Vec<u32>, initial: &[u32], experiment: &Experiment) -> Self {
+    pub(crate) fn new(origin: Vec<u32>, initial: &[u32], experiment: &Experiment) -> Self {
         let (events, packets) = (experiment.measure.events, PacketLog::new(experiment).map(Box::new));
         let keeps_any = events || packets.is_some() || experiment.measure.acks;
         let ends = experiment.flows.iter().flat_map(|flow| [flow.traffic.is_tcp(); 2]);
@@ -84,7 +84,7 @@ impl Ledger {
 
     /// `endpoint` put `packet` into the network now.
     #[inline]
-    pub fn entered(&mut self, now: Time, endpoint: usize, packet: &Packet, segment: &Segment) {
+    pub(crate) fn entered(&mut self, now: Time, endpoint: usize, packet: &Packet, segment: &Segment) {
         self.in_network += 1;
         self.in_network_max = self.in_network_max.max(self.in_network);
         if self.keeps_any {
@@ -109,7 +109,7 @@ impl Ledger {
 
     /// `packet` has reached its endpoint now.
     #[inline]
-    pub fn left(&mut self, now: Time, packet: &Packet, segment: &Segment) {
+    pub(crate) fn left(&mut self, now: Time, packet: &Packet, segment: &Segment) {
         self.in_network -= 1;
         if self.packets.is_some() {
             self.packet(now, PacketKind::Delivered, None, packet, segment);
@@ -118,7 +118,7 @@ impl Ledger {
 
     /// The packet `id` has come to the queue of `link`.
     #[inline]
-    pub fn queued(&mut self, now: Time, id: PacketId, packets: &Packets, link: u32) {
+    pub(crate) fn queued(&mut self, now: Time, id: PacketId, packets: &Packets, link: u32) {
         if self.packets.is_some() {
             self.packet(now, PacketKind::Queued, Some(link), &packets[id], packets.segment(id));
         }
@@ -145,7 +145,7 @@ impl Ledger {
 
     /// A packet was dropped, at `link`.
     #[inline]
-    pub fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason, link: u32) {
+    pub(crate) fn dropped(&mut self, now: Time, id: PacketId, packets: &Packets, reason: DropReason, link: u32) {
         self.in_network -= 1;
         let packet = &packets[id];
         let flow = self.origin[packet.route as usize] / 2;
@@ -171,14 +171,14 @@ impl Ledger {
     }
 
     /// Records `event`, if events are asked for.
-    pub fn event(&mut self, event: Event) {
+    pub(crate) fn event(&mut self, event: Event) {
         if let Some(events) = &mut self.events {
             events.push(event);
         }
     }
 
     /// An event for each thing worth one that `endpoint` has counted in its `stats` since the last call.
-    pub fn note(&mut self, time: Time, endpoint: usize, stats: &Stats) {
+    pub(crate) fn note(&mut self, time: Time, endpoint: usize, stats: &Stats) {
         let now = [stats.fast_retransmits, stats.timeouts, stats.recoveries_ended, stats.spurious_recoveries];
         let kinds = [EventKind::FastRetransmit, EventKind::Timeout, EventKind::RecoveryEnd, EventKind::RecoveryUndone];
         let stream = &mut self.streams[endpoint];
@@ -197,19 +197,19 @@ impl Ledger {
 
     /// True if events are recorded.
     #[inline]
-    pub fn keeps_events(&self) -> bool {
+    pub(crate) fn keeps_events(&self) -> bool {
         self.events.is_some()
     }
 
     /// True if ACKs are recorded.
     #[inline]
-    pub fn keeps_acks(&self) -> bool {
+    pub(crate) fn keeps_acks(&self) -> bool {
         self.acks.is_some()
     }
 
     /// Records the state of the sender `endpoint`, to which a packet comes.
     #[cold]
-    pub fn acknowledged(&mut self, now: Time, endpoint: usize, info: &TcpInfo) {
+    pub(crate) fn acknowledged(&mut self, now: Time, endpoint: usize, info: &TcpInfo) {
         // The SYN came first.
         let acked = info.memory.acked.saturating_sub(1);
         if let Some(acks) = &mut self.acks {
@@ -227,63 +227,63 @@ impl Ledger {
     }
 
     /// Returns the endpoint that sends at each route cursor.
-    pub fn origin(&self) -> &[u32] {
+    pub(crate) fn origin(&self) -> &[u32] {
         &self.origin
     }
 
     /// Returns the endpoint to which a packet is addressed.
-    pub fn receiver(&self, packet: &Packet) -> usize {
+    pub(crate) fn receiver(&self, packet: &Packet) -> usize {
         (self.origin[packet.route as usize] ^ 1) as usize
     }
 
     /// Returns the drops of `flow`, in both directions.
-    pub fn dropped_of(&self, flow: usize) -> Tally {
+    pub(crate) fn dropped_of(&self, flow: usize) -> Tally {
         self.dropped[flow]
     }
 
     /// Returns the duplicates of `flow`, in both directions.
-    pub fn duplicated_of(&self, flow: usize) -> Tally {
+    pub(crate) fn duplicated_of(&self, flow: usize) -> Tally {
         self.duplicated[flow]
     }
 
     /// Returns the packets in queues and on wires now, and the dropped packets whose drop has not been found yet.
-    pub fn in_network(&self) -> u64 {
+    pub(crate) fn in_network(&self) -> u64 {
         self.in_network
     }
 
     /// Returns the most packets there were in the network at once.
-    pub fn in_network_max(&self) -> u64 {
+    pub(crate) fn in_network_max(&self) -> u64 {
         self.in_network_max
     }
 
     /// Returns the events in order of time; those of one instant by flow, events at its ends first, then by link, by kind and by place in
     /// the stream. (They are not recorded in order: an event is found later than it happens, and how much later means nothing.)
-    pub fn take_events(&mut self) -> Vec<Event> {
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
         let mut events = self.events.take().unwrap_or_default();
         events.sort_by_key(|event| (event.time, event.flow, event.link, event.kind, event.seq));
         events
     }
 
     /// Returns the senders as their ACKs found them, in order of time, then flow.
-    pub fn take_acks(&mut self) -> Vec<AckSample> {
+    pub(crate) fn take_acks(&mut self) -> Vec<AckSample> {
         let mut acks = self.acks.take().unwrap_or_default();
         acks.sort_by_key(|ack| (ack.time, ack.flow));
         acks
     }
 
     /// Returns the events of packets.
-    pub fn take_packets(&mut self) -> Vec<PacketEvent> {
+    pub(crate) fn take_packets(&mut self) -> Vec<PacketEvent> {
         self.packets.take().map_or_else(Vec::new, |log| log.into_rows())
     }
 }
 
 /// Returns how far an endpoint has sent: the recovery point of RFC 6675 §5.
-pub fn sent_so_far(stats: &Stats) -> u64 {
+pub(crate) fn sent_so_far(stats: &Stats) -> u64 {
     stats.bytes_sent - stats.bytes_retransmitted
 }
 
 /// The log of one link's queue.
-pub struct LinkLog<'a> {
+pub(crate) struct LinkLog<'a> {
     pub link: u32,
     pub ledger: &'a mut Ledger,
 }

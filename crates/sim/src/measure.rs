@@ -68,7 +68,7 @@ impl Watched for World {
 }
 
 /// A link now; it has been advanced to now.
-pub fn link_sample(world: &World, number: usize) -> LinkSample {
+pub(crate) fn link_sample(world: &World, number: usize) -> LinkSample {
     let sample = LinkSample::of(number, world.link(number), world.now());
     match world.port(number).map(|port| port.totals(world.now())) {
         None => sample,
@@ -82,7 +82,7 @@ pub fn link_sample(world: &World, number: usize) -> LinkSample {
 }
 
 /// A flow now.
-pub fn flow_sample(at: Time, world: &World, flow: usize) -> FlowSample {
+pub(crate) fn flow_sample(at: Time, world: &World, flow: usize) -> FlowSample {
     let (sender, receiver) = (&world.endpoint(2 * flow).agent, &world.endpoint(2 * flow + 1).agent);
     let (info, held) = (sender.info(), receiver.info().memory);
     FlowSample {

@@ -33,27 +33,27 @@ impl<T> Default for Blocks<T> {
 
 impl<T: Piece> Blocks<T> {
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.blocks.clear();
     }
 
     /// Returns all pieces, in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
         self.blocks.iter().flatten().copied()
     }
 
     /// The last one.
-    pub fn last(&self) -> Option<T> {
+    pub(crate) fn last(&self) -> Option<T> {
         self.blocks.back().and_then(VecDeque::back).copied()
     }
 
     /// The place of the first piece that ends at or after `offset` (behind the last, if none does).
     #[inline]
-    pub fn first_reaching(&self, offset: u64) -> Place {
+    pub(crate) fn first_reaching(&self, offset: u64) -> Place {
         // Most lookups are in the first block or the last.
         let last = self.blocks.len().saturating_sub(1);
         let before = |block: &VecDeque<T>| block.back().is_some_and(|last| last.end() < offset);
@@ -74,24 +74,24 @@ impl<T: Piece> Blocks<T> {
     }
 
     #[inline]
-    pub fn get(&self, (block, within): Place) -> Option<T> {
+    pub(crate) fn get(&self, (block, within): Place) -> Option<T> {
         self.blocks.get(block).and_then(|pieces| pieces.get(within)).copied()
     }
 
     /// The piece at a place where there is one.
     #[inline]
-    pub fn at(&mut self, (block, within): Place) -> &mut T {
+    pub(crate) fn at(&mut self, (block, within): Place) -> &mut T {
         &mut self.blocks[block][within]
     }
 
     /// The place behind that of a piece.
     #[inline]
-    pub fn after(&self, (block, within): Place) -> Place {
+    pub(crate) fn after(&self, (block, within): Place) -> Place {
         if within + 1 < self.blocks[block].len() { (block, within + 1) } else { (block + 1, 0) }
     }
 
     /// Takes the piece at a place out; the place of the one behind it.
-    pub fn remove(&mut self, (block, within): Place) -> Place {
+    pub(crate) fn remove(&mut self, (block, within): Place) -> Place {
         self.blocks[block].remove(within);
         match self.blocks[block].len() {
             0 => {
@@ -104,7 +104,7 @@ impl<T: Piece> Blocks<T> {
     }
 
     /// Puts a piece in at a place, before what is there.
-    pub fn put(&mut self, (block, within): Place, piece: T) {
+    pub(crate) fn put(&mut self, (block, within): Place, piece: T) {
         // Behind the end of one block is before the start of the next: the block that is there already takes it.
         let (block, within) = if within == 0 && block > 0 { (block - 1, self.blocks[block - 1].len()) } else { (block, within) };
         let Some(pieces) = self.blocks.get_mut(block) else {
@@ -133,12 +133,12 @@ impl<T: Piece> Blocks<T> {
 
     /// The first one.
     #[inline]
-    pub fn first(&self) -> Option<T> {
+    pub(crate) fn first(&self) -> Option<T> {
         self.get((0, 0))
     }
 
     /// Takes out what ends at or before `offset`.
-    pub fn remove_below(&mut self, offset: u64) {
+    pub(crate) fn remove_below(&mut self, offset: u64) {
         while let Some(block) = self.blocks.front_mut() {
             while block.front().is_some_and(|piece| piece.end() <= offset) {
                 block.pop_front();
@@ -151,7 +151,7 @@ impl<T: Piece> Blocks<T> {
     }
 
     #[cfg(test)]
-    pub fn are_in_shape(&self) -> bool {
+    pub(crate) fn are_in_shape(&self) -> bool {
         self.blocks.iter().all(|block| !block.is_empty() && block.len() <= BLOCK)
     }
 }

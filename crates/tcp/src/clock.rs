@@ -10,14 +10,14 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub fn new(tick: Duration, phase: Duration) -> Self {
+    pub(crate) fn new(tick: Duration, phase: Duration) -> Self {
         Clock { tick: tick.as_ps(), phase: if tick.is_zero() { 0 } else { phase.as_ps() % tick.as_ps() } }
     }
 
     /// When a timer armed now for `span` fires. With a tick: at the n-th tick from now, n = span in ticks rounded up,
     /// so up to one tick early (TCP/IP Illustrated vol. 2 §25.3: a counter that each tick decrements).
     #[inline]
-    pub fn deadline(self, now: Time, span: Duration) -> Time {
+    pub(crate) fn deadline(self, now: Time, span: Duration) -> Time {
         if self.tick == 0 {
             return now.saturating_add(span);
         }
@@ -27,24 +27,24 @@ impl Clock {
 
     /// Ticks since the start.
     #[inline]
-    pub fn ticks(self, now: Time) -> u64 {
+    pub(crate) fn ticks(self, now: Time) -> u64 {
         (now.as_ps() + self.phase) / self.tick
     }
 
     /// Returns the time since the last tick.
     #[inline]
-    pub fn since_tick(self, now: Time) -> Duration {
+    pub(crate) fn since_tick(self, now: Time) -> Duration {
         Duration::from_ps((now.as_ps() + self.phase) % self.tick)
     }
 
     /// Returns true if this clock is exact.
     #[inline]
-    pub fn is_exact(self) -> bool {
+    pub(crate) fn is_exact(self) -> bool {
         self.tick == 0
     }
 
     /// The span of `ticks` ticks.
-    pub fn span(self, ticks: u64) -> Duration {
+    pub(crate) fn span(self, ticks: u64) -> Duration {
         Duration::from_ps(ticks.saturating_mul(self.tick))
     }
 }

@@ -15,12 +15,12 @@ pub(super) struct Decay {
 }
 
 impl Decay {
-    pub fn new(initial_window: u64) -> Self {
+    pub(crate) fn new(initial_window: u64) -> Self {
         Decay { initial_window, since: None, used: 0 }
     }
 
     /// Something goes after nothing did for `idle`: the window to take, of which `most` is the peer's largest.
-    pub fn idle(&mut self, now: Time, idle: Duration, rto: Duration, window: Adjustment, most: u64) -> Option<Adjustment> {
+    pub(crate) fn idle(&mut self, now: Time, idle: Duration, rto: Duration, window: Adjustment, most: u64) -> Option<Adjustment> {
         let times = idle.as_ps() / rto.as_ps().max(1);
         if times == 0 {
             return None;
@@ -32,12 +32,12 @@ impl Decay {
     }
 
     /// Something was sent, and as much is in flight as cwnd allows.
-    pub fn full(&mut self, now: Time) {
+    pub(crate) fn full(&mut self, now: Time) {
         (self.since, self.used) = (Some(now), 0);
     }
 
     /// Something was sent, nothing more is there to send, and cwnd would allow it. The window to take, if it has been so for an rto.
-    pub fn short(&mut self, now: Time, rto: Duration, in_flight: u64, window: Adjustment, most: u64) -> Option<Adjustment> {
+    pub(crate) fn short(&mut self, now: Time, rto: Duration, in_flight: u64, window: Adjustment, most: u64) -> Option<Adjustment> {
         self.used = self.used.max(in_flight);
         if now.since(*self.since.get_or_insert(now)) < rto {
             return None;

@@ -61,19 +61,19 @@ pub(crate) struct Bursts {
 }
 
 impl Bursts {
-    pub fn new(offload: Offload) -> Self {
+    pub(crate) fn new(offload: Offload) -> Self {
         Bursts { offload, queued: 0, began: Time::ZERO, left: 0 }
     }
 
     /// `bytes` of the burst under way leave, if there is one.
-    pub fn goes_on(&mut self, now: Time, bytes: u64) -> bool {
+    pub(crate) fn goes_on(&mut self, now: Time, bytes: u64) -> bool {
         let goes = self.began == now && self.left > 0;
         self.left = self.left.saturating_sub(bytes);
         goes
     }
 
     /// A burst of `size` begins, with `bytes`.
-    pub fn begins(&mut self, now: Time, size: u64, bytes: u64) {
+    pub(crate) fn begins(&mut self, now: Time, size: u64, bytes: u64) {
         (self.began, self.left) = (now, size.saturating_sub(bytes));
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
         Pacer {
             mode: config.sending.pacing,
             ratios: [config.sending.pacing_ss_ratio, config.sending.pacing_ca_ratio],
@@ -64,14 +64,14 @@ impl Pacer {
     }
 
     /// The application bounds the rate (SO_MAX_PACING_RATE), or no longer does.
-    pub fn set_most(&mut self, rate: Option<Rate>) {
+    pub(crate) fn set_most(&mut self, rate: Option<Rate>) {
         self.most = rate;
     }
 
     /// The rate to space segments at, if any. `own`: the control's. `is_unused`: nothing has validated the window, and what it holds is
     /// spread over a round trip (RFC 7661 §4.4.2): line-rate bursts of it could find a queue that others have filled meanwhile.
     #[inline]
-    pub fn rate(&self, own: Option<Rate>, is_unused: impl FnOnce() -> bool, paced: impl FnOnce() -> Paced) -> Option<Rate> {
+    pub(crate) fn rate(&self, own: Option<Rate>, is_unused: impl FnOnce() -> bool, paced: impl FnOnce() -> Paced) -> Option<Rate> {
         let rate = match self.mode {
             Pacing::Off => None,
             _ if own.is_some() => own,
@@ -88,27 +88,27 @@ impl Pacer {
     }
 
     /// Returns the rate that a window-based control would have if it were paced.
-    pub fn would_be(&self, paced: Paced) -> Rate {
+    pub(crate) fn would_be(&self, paced: Paced) -> Rate {
         let [ss, ca] = self.ratios;
         window_rate(paced.window, paced.srtt, if paced.slow_start { ss } else { ca })
     }
 
     /// Returns true if nothing may leave now.
     #[inline]
-    pub fn holds(&self, now: Time) -> bool {
+    pub(crate) fn holds(&self, now: Time) -> bool {
         // (Without a branch: what an ACK finds is anybody's guess.)
         (now < self.next) & !((self.left > 0) & (now == self.began))
     }
 
     /// Returns the time when the next burst may leave.
     #[inline]
-    pub fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.next
     }
 
     /// `bytes` of payload leave, at `rate`; `quantum`: how much may leave at once.
     #[inline]
-    pub fn sent(&mut self, now: Time, bytes: u64, rate: Rate, quantum: impl FnOnce() -> u64) {
+    pub(crate) fn sent(&mut self, now: Time, bytes: u64, rate: Rate, quantum: impl FnOnce() -> u64) {
         if now >= self.next {
             (self.began, self.left) = (now, quantum());
         }

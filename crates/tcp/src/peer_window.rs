@@ -18,19 +18,19 @@ pub(super) struct PeerWindow {
 
 impl PeerWindow {
     /// The first window, of `rwnd` bytes, told by a segment numbered `seq`: nothing but the SYN is acknowledged.
-    pub fn new(seq: u32, rwnd: u32, shift: u8) -> Self {
+    pub(crate) fn new(seq: u32, rwnd: u32, shift: u8) -> Self {
         PeerWindow { edge: 1 + u64::from(rwnd), rwnd, max: rwnd, seq, shift }
     }
 
     /// The largest it has been.
     #[inline]
-    pub fn max(&self) -> u64 {
+    pub(crate) fn max(&self) -> u64 {
         self.max.into()
     }
 
     /// RFC 9293 §3.10.7.4: the newest segment sets the window. Whether `segment`, which acknowledges up to `ack`, is that.
     #[inline]
-    pub fn update(&mut self, segment: &Segment, ack: u64) -> bool {
+    pub(crate) fn update(&mut self, segment: &Segment, ack: u64) -> bool {
         let newer = (segment.seq.wrapping_sub(self.seq) as i32) > 0 || (segment.seq == self.seq && ack + u64::from(self.rwnd) >= self.edge);
         if newer {
             let rwnd = u32::from(segment.window) << self.shift;

@@ -16,14 +16,14 @@ pub(super) struct Prr {
 impl Prr {
     /// Recovery begins with `flight` bytes outstanding that can still be delivered, towards `ssthresh`. With `whole_segments` PRR counts
     /// segments, as Linux does after a mark (measured: docs/stacks/linux.md).
-    pub fn new(flight: u64, ssthresh: u64, mss: u64, whole_segments: bool) -> Self {
+    pub(crate) fn new(flight: u64, ssthresh: u64, mss: u64, whole_segments: bool) -> Self {
         let unit = if whole_segments { mss } else { 1 };
         Prr { ssthresh, mss, unit, recover_fs: flight.max(1), delivered: 0, out: 0 }
     }
 
     /// An ACK told that `delivered` more bytes arrived; `pipe` are in flight now. `safe`: the left edge moved and no new
     /// loss showed. The window to send up to.
-    pub fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) -> u64 {
+    pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) -> u64 {
         self.delivered += delivered;
         let mut send = if pipe > self.ssthresh {
             // In proportion: ssthresh / RecoverFS for each byte delivered, rounded up.
@@ -42,7 +42,7 @@ impl Prr {
     }
 
     /// `bytes` were sent.
-    pub fn sent(&mut self, bytes: u64) {
+    pub(crate) fn sent(&mut self, bytes: u64) {
         self.out += bytes;
     }
 }

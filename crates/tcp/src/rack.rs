@@ -67,7 +67,7 @@ impl Rack {
     /// An ACK comes: what it tells is told by [`Self::arrived`], piece by piece. Where it comes `late`, overtaken by another, it is the
     /// ACKs that are out of order, and says nothing of the data.
     #[inline]
-    pub fn begin(&mut self, late: bool) {
+    pub(crate) fn begin(&mut self, late: bool) {
         self.fack_before = if late { 0 } else { self.fack };
         self.span = None;
         self.told = Time::ZERO;
@@ -75,13 +75,13 @@ impl Rack {
 
     /// Everything up to `end` has arrived in order, sent once, the last of it at `sent`: the common case.
     #[inline]
-    pub fn arrived_in_order(&mut self, now: Time, end: u64, sent: Time) {
+    pub(crate) fn arrived_in_order(&mut self, now: Time, end: u64, sent: Time) {
         self.fack = self.fack.max(end);
         self.advance(now, Order { sent, position: end, serial: 0 }, end);
     }
 
     /// RFC 8985 §6.2 steps 2 and 3, of `start..end`, which has arrived now. `answer`: the ACK, as it may answer retransmissions.
-    pub fn arrived(&mut self, now: Time, start: u64, end: u64, log: &SentLog, answer: Answer) {
+    pub(crate) fn arrived(&mut self, now: Time, start: u64, end: u64, log: &SentLog, answer: Answer) {
         let mut retransmitted: Option<(Order, u64)> = None;
         let mut from = start;
         let mut originals = [(0, 0); 2];
@@ -125,7 +125,7 @@ impl Rack {
     }
 
     /// The ACK says that something arrived twice (RFC 8985 §6.2 step 4): the window was too small. Once a round trip.
-    pub fn duplicate_reported(&mut self, max: u64) {
+    pub(crate) fn duplicate_reported(&mut self, max: u64) {
         self.reordering_seen = true;
         if self.dsack_round.is_none() {
             self.dsack_round = Some(max);
@@ -135,7 +135,7 @@ impl Rack {
     }
 
     /// A recovery ends.
-    pub fn recovered(&mut self) {
+    pub(crate) fn recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.mult = 1;
@@ -144,7 +144,7 @@ impl Rack {
 
     /// RFC 8985 §6.2 step 4: how late something may come before it is lost. `at_once`: recovery is under way, or enough is SACKed
     /// that the duplicate ACK threshold alone says so.
-    pub fn reordering_window(&mut self, una: u64, min_rtt: Duration, srtt: Duration, at_once: bool) -> Duration {
+    pub(crate) fn reordering_window(&mut self, una: u64, min_rtt: Duration, srtt: Duration, at_once: bool) -> Duration {
         self.dsack_round = self.dsack_round.filter(|round| una < *round);
         if at_once && !self.reordering_seen {
             return Duration::ZERO;
@@ -153,7 +153,14 @@ impl Rack {
     }
 
     /// RFC 8985 §6.2 step 5. Whether anything became lost, which `lost` is told of; `wake` is when the next will be.
-    pub fn detect(&mut self, now: Time, window: Duration, board: &mut Scoreboard, log: &SentLog, lost: impl FnMut(u64, u64)) -> bool {
+    pub(crate) fn detect(
+        &mut self,
+        now: Time,
+        window: Duration,
+        board: &mut Scoreboard,
+        log: &SentLog,
+        lost: impl FnMut(u64, u64),
+    ) -> bool {
         let Some(newest) = self.newest else { return false };
         // RFC 8985 §6.2 step 2 tells what left at one instant apart by where it ends; we know what left first.
         self.judge(now, window, board, log, lost, |order, end| match order.cmp(&newest.0) {
@@ -165,7 +172,7 @@ impl Rack {
     }
 
     /// RFC 8985 §6.3: the retransmission timer went off. The first segment is lost, and whatever else has been out for long enough.
-    pub fn timeout(
+    pub(crate) fn timeout(
         &mut self,
         now: Time,
         window: Duration,
@@ -186,7 +193,7 @@ impl Rack {
     }
 
     /// Everything that has not arrived is lost.
-    pub fn lose_all(&mut self, board: &mut Scoreboard, mut lost: impl FnMut(u64, u64)) {
+    pub(crate) fn lose_all(&mut self, board: &mut Scoreboard, mut lost: impl FnMut(u64, u64)) {
         let mut at = board.una();
         while let Some((start, end)) = board.next_missing(at, board.max()) {
             board.lose(start, end);
@@ -199,12 +206,12 @@ impl Rack {
     }
 
     /// Stops the reordering timer: all that is outstanding was sent after all that has arrived, so there is nothing to wait for.
-    pub fn nothing_waits(&mut self) {
+    pub(crate) fn nothing_waits(&mut self) {
         self.wake = None;
     }
 
     /// Nothing is lost after all.
-    pub fn judge_again(&mut self) {
+    pub(crate) fn judge_again(&mut self) {
         self.judged = 0;
         self.retransmissions.judge_again();
     }

@@ -20,21 +20,21 @@ pub(super) struct RangeSet {
 
 impl RangeSet {
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Returns the number of ranges, but no more than `most`.
-    pub fn count_up_to(&self, most: usize) -> usize {
+    pub(crate) fn count_up_to(&self, most: usize) -> usize {
         self.ranges.iter().take(most).count()
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ranges.clear();
     }
 
     /// Adds `start..end`; calls `fresh` with each piece that was not in the set before, in order.
-    pub fn insert(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) {
+    pub(crate) fn insert(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) {
         if start >= end {
             return;
         }
@@ -66,7 +66,7 @@ impl RangeSet {
     }
 
     /// Takes `start..end` out; how many bytes of it were in the set.
-    pub fn remove_within(&mut self, start: u64, end: u64) -> u64 {
+    pub(crate) fn remove_within(&mut self, start: u64, end: u64) -> u64 {
         let mut gone = 0;
         let mut place = self.ranges.first_reaching(start + 1);
         while let Some((s, e)) = self.ranges.get(place).filter(|range| range.0 < end) {
@@ -90,7 +90,7 @@ impl RangeSet {
     }
 
     /// Removes everything below `offset`.
-    pub fn remove_below(&mut self, offset: u64) {
+    pub(crate) fn remove_below(&mut self, offset: u64) {
         self.ranges.remove_below(offset);
         if self.first().is_some_and(|first| first.0 < offset) {
             self.ranges.at((0, 0)).0 = offset;
@@ -99,27 +99,27 @@ impl RangeSet {
 
     /// The lowest range.
     #[inline]
-    pub fn first(&self) -> Option<Range> {
+    pub(crate) fn first(&self) -> Option<Range> {
         self.ranges.first()
     }
 
     /// The highest offset in the set, plus one.
-    pub fn end(&self) -> Option<u64> {
+    pub(crate) fn end(&self) -> Option<u64> {
         self.ranges.last().map(|range| range.1)
     }
 
     /// Ranges from the highest down.
-    pub fn descending(&self) -> impl Iterator<Item = Range> + '_ {
+    pub(crate) fn descending(&self) -> impl Iterator<Item = Range> + '_ {
         self.ranges.iter().rev()
     }
 
     /// The range that holds `offset`.
-    pub fn containing(&self, offset: u64) -> Option<Range> {
+    pub(crate) fn containing(&self, offset: u64) -> Option<Range> {
         self.ranges.get(self.ranges.first_reaching(offset + 1)).filter(|range| range.0 <= offset)
     }
 
     /// The first hole at or after `from` that begins below `until`, cut off there: (start, end).
-    pub fn next_hole(&self, from: u64, until: u64) -> Option<Range> {
+    pub(crate) fn next_hole(&self, from: u64, until: u64) -> Option<Range> {
         if from >= until {
             return None;
         }
@@ -132,7 +132,7 @@ impl RangeSet {
     }
 
     /// Bytes of the set inside `from..until`; costs the ranges there.
-    pub fn bytes_within(&self, from: u64, until: u64) -> u64 {
+    pub(crate) fn bytes_within(&self, from: u64, until: u64) -> u64 {
         if from >= until {
             return 0;
         }

@@ -162,20 +162,20 @@ fn make_room(ring: &mut VecDeque<Record>) {
 impl RateSampler {
     /// Returns true if the next record needs more memory, or [`Self::forget_arrived`].
     #[inline]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.first.len() == self.first.capacity()
     }
 
     /// Makes room: while a hole at the left edge waits to be filled, nearly all that is on record has been SACKed, and `arrived` tells so
     /// of the bytes from one offset to another.
     #[cold]
-    pub fn forget_arrived(&mut self, arrived: impl Fn(u64, u64) -> bool) {
+    pub(crate) fn forget_arrived(&mut self, arrived: impl Fn(u64, u64) -> bool) {
         self.first.retain(|r| !arrived(r.start(), r.end));
         make_room(&mut self.first);
     }
 
     /// §4.1.2.2: `start..end` leaves, with `in_flight` bytes now on their way.
-    pub fn sent(&mut self, now: Time, start: u64, end: u64, retransmitted: bool, in_flight: u64) {
+    pub(crate) fn sent(&mut self, now: Time, start: u64, end: u64, retransmitted: bool, in_flight: u64) {
         if in_flight <= end - start {
             (self.first_sent, self.delivered_at) = (now, now);
         }
@@ -226,7 +226,7 @@ impl RateSampler {
     }
 
     /// §4.1.2.3, UpdateRateSample: `start..end`, all of it outstanding and none of it SACKed before, has arrived.
-    pub fn arrived(&mut self, now: Time, start: u64, end: u64) {
+    pub(crate) fn arrived(&mut self, now: Time, start: u64, end: u64) {
         self.delivered += end - start;
         self.delivered_at = now;
         // The highest byte of it that was sent only once.
@@ -277,7 +277,7 @@ impl RateSampler {
     }
 
     /// Everything below `una` has arrived.
-    pub fn forget_below(&mut self, una: u64) {
+    pub(crate) fn forget_below(&mut self, una: u64) {
         for ring in [&mut self.first, &mut self.retransmitted] {
             while ring.front().is_some_and(|r| r.end <= una) {
                 ring.pop_front();
@@ -286,7 +286,7 @@ impl RateSampler {
     }
 
     /// §4.1.2.3, GenerateRateSample: what the arrivals since the last call add up to, with `in_flight` bytes on their way now.
-    pub fn sample(&mut self, now: Time, rtt_min: Duration, in_flight: u64) -> Option<RateSample> {
+    pub(crate) fn sample(&mut self, now: Time, rtt_min: Duration, in_flight: u64) -> Option<RateSample> {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -320,13 +320,13 @@ impl RateSampler {
     }
 
     /// The last rate measured, in bytes of payload a second; none that the application kept below one before.
-    pub fn latest(&self) -> Option<f64> {
+    pub(crate) fn latest(&self) -> Option<f64> {
         let (bytes, span) = self.latest;
         (!span.is_zero()).then(|| bytes as f64 / span.as_secs_f64())
     }
 
     /// `start..end`, outstanding and not SACKed, is lost, as it was last sent. Tells `each` transmission it was part of.
-    pub fn lost(&mut self, start: u64, end: u64, mut each: impl FnMut(&LostPacket)) {
+    pub(crate) fn lost(&mut self, start: u64, end: u64, mut each: impl FnMut(&LostPacket)) {
         let mut retransmitted = self.retransmitted.partition_point(|r| r.end <= start);
         let mut first = self.first.partition_point(|r| r.end <= start);
         let mut from = start;
@@ -369,7 +369,7 @@ impl RateSampler {
     /// After a timeout all that is outstanding up to `max` counts as lost, and is sent again from the start. What is known of
     /// earlier retransmissions is given up: should one of them still arrive, the first transmission stands for it, whose interval
     /// is longer and whose rate is lower.
-    pub fn start_over(&mut self, max: u64) {
+    pub(crate) fn start_over(&mut self, max: u64) {
         if let Some(last) = self.retransmitted.back() {
             self.ambiguous_until = self.ambiguous_until.max(last.end);
         }
@@ -378,18 +378,18 @@ impl RateSampler {
     }
 
     /// §4.1.2.4, MarkConnectionAppLimited: there is room for more than the `in_flight` bytes, and nothing to fill it with.
-    pub fn mark_app_limited(&mut self, in_flight: u64) {
+    pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 
     /// Returns true if [`Self::mark_app_limited`] has said the same: always, for a stream that only goes in the other direction.
     #[inline]
-    pub fn is_app_limited_until(&self, in_flight: u64) -> bool {
+    pub(crate) fn is_app_limited_until(&self, in_flight: u64) -> bool {
         self.app_limited == (self.delivered + in_flight).max(1)
     }
 
     /// Returns true if data sent now counts as limited by the application.
-    pub fn is_app_limited(&self) -> bool {
+    pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited != 0
     }
 }

@@ -103,7 +103,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(config: &TcpConfig, phase: Duration) -> Self {
+    pub(crate) fn new(config: &TcpConfig, phase: Duration) -> Self {
         let mut receiver = Receiver {
             irs: 0,
             nxt: 0,
@@ -143,7 +143,7 @@ impl Receiver {
     }
 
     /// The other side's SYN arrived.
-    pub fn start(&mut self, now: Time, segment: &Segment) {
+    pub(crate) fn start(&mut self, now: Time, segment: &Segment) {
         self.irs = segment.seq;
         self.nxt = 1;
         self.promised = 1 + u64::from(self.first_window());
@@ -155,26 +155,26 @@ impl Receiver {
     }
 
     /// Both sides of the handshake are known.
-    pub fn agree(&mut self, shift: u8, sack: bool) {
+    pub(crate) fn agree(&mut self, shift: u8, sack: bool) {
         self.shift = shift;
         self.sack = sack;
     }
 
     /// The handshake begins anew, with a SYN yet to come.
-    pub fn listen_again(&mut self, config: &TcpConfig) {
+    pub(crate) fn listen_again(&mut self, config: &TcpConfig) {
         self.agree(0, config.sack);
         self.echo = Echo::new();
         self.stop();
     }
 
     /// The least shift that lets the window field show the largest buffer (RFC 7323 §2.3: at most 14).
-    pub fn wanted_shift(&self) -> u8 {
+    pub(crate) fn wanted_shift(&self) -> u8 {
         (0..14).find(|s| self.buffer.most >> s <= 0xffff).unwrap_or(14)
     }
 
     /// Returns true unless `segment` is an old one whose number came round again (PAWS, RFC 7323 §5.3).
     #[inline]
-    pub fn is_current(&self, now: Time, segment: &Segment) -> bool {
+    pub(crate) fn is_current(&self, now: Time, segment: &Segment) -> bool {
         match segment.timestamps() {
             Some((val, _)) if timestamp_before(val, self.ts_recent) => now.since(self.ts_recent_at) >= TIMESTAMP_LIFE,
             _ => true,
@@ -183,7 +183,7 @@ impl Receiver {
 
     /// Returns true if `segment` is current and some of it lies inside the window (RFC 9293 §3.10.7.4).
     #[inline]
-    pub fn accepts(&self, now: Time, segment: &Segment) -> bool {
+    pub(crate) fn accepts(&self, now: Time, segment: &Segment) -> bool {
         if !segment.has(flags::RST) && !self.is_current(now, segment) {
             return false;
         }
@@ -198,7 +198,7 @@ impl Receiver {
 
     /// Takes in an acceptable segment.
     #[inline]
-    pub fn handle(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Verdict {
+    pub(crate) fn handle(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> Verdict {
         self.duplicate = None;
         let len = u64::from(segment.seq_len());
         let start = unwrap(self.irs, self.nxt, segment.seq);
@@ -230,12 +230,12 @@ impl Receiver {
 
     /// Returns true if data that waits for a delayed ACK must be acknowledged apart from data that has `ecn` in its ECN field.
     #[inline]
-    pub fn splits_ack(&self, ecn: Ecn) -> bool {
+    pub(crate) fn splits_ack(&self, ecn: Ecn) -> bool {
         self.acks.unacked > 0 && self.echo.splits_ack(ecn)
     }
 
     /// A segment outside the window: an old one is reported as a duplicate (RFC 2883 §4) in the ACK that answers it.
-    pub fn handle_unacceptable(&mut self, segment: &Segment) {
+    pub(crate) fn handle_unacceptable(&mut self, segment: &Segment) {
         let start = unwrap(self.irs, self.nxt, segment.seq);
         let len = u64::from(segment.seq_len());
         if len > 0 && start < self.nxt && start + len <= self.nxt {
@@ -312,15 +312,15 @@ impl Receiver {
     }
 
     /// Returns true if data waits for a delayed ACK.
-    pub fn owes_ack(&self) -> bool {
+    pub(crate) fn owes_ack(&self) -> bool {
         self.acks.deadline != Time::MAX
     }
 
-    pub fn largest_segment(&self) -> u32 {
+    pub(crate) fn largest_segment(&self) -> u32 {
         self.largest_segment
     }
 
-    pub fn set_auto_read(&mut self, on: bool) {
+    pub(crate) fn set_auto_read(&mut self, on: bool) {
         self.auto_read = on;
         if on {
             self.unread = 0;
@@ -328,34 +328,34 @@ impl Receiver {
     }
 
     /// The application takes up to `bytes`; how many it got.
-    pub fn read(&mut self, bytes: u64) -> u64 {
+    pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.unread);
         self.unread -= taken;
         taken
     }
 
     /// Returns the bytes in order and not yet read.
-    pub fn unread(&self) -> u64 {
+    pub(crate) fn unread(&self) -> u64 {
         self.unread
     }
 
     /// No ACK is owed any more.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.acks.deadline = Time::MAX;
     }
 
     #[inline]
-    pub fn ts_recent(&self) -> u32 {
+    pub(crate) fn ts_recent(&self) -> u32 {
         self.ts_recent
     }
 
     #[inline]
-    pub fn ack_deadline(&self) -> Time {
+    pub(crate) fn ack_deadline(&self) -> Time {
         self.acks.deadline
     }
 
     /// The delayed ACK is due: whether there is anything to acknowledge.
-    pub fn ack_due(&mut self, now: Time) -> bool {
+    pub(crate) fn ack_due(&mut self, now: Time) -> bool {
         let due = now >= self.acks.deadline;
         if due {
             self.acks.deadline = Time::MAX;
@@ -365,34 +365,34 @@ impl Receiver {
 
     /// In-order payload bytes so far.
     #[inline]
-    pub fn delivered(&self) -> u64 {
+    pub(crate) fn delivered(&self) -> u64 {
         let fin = u64::from(self.end_of_stream());
         self.nxt.saturating_sub(1 + fin)
     }
 
     /// In-order payload bytes that the application has read.
-    pub fn read_so_far(&self) -> u64 {
+    pub(crate) fn read_so_far(&self) -> u64 {
         self.delivered() - self.unread
     }
 
     /// Returns true if the FIN and all before it is here.
     #[inline]
-    pub fn end_of_stream(&self) -> bool {
+    pub(crate) fn end_of_stream(&self) -> bool {
         self.fin_is_below(self.nxt)
     }
 
     /// Offset expected next, and the other side's initial sequence number.
-    pub fn next(&self) -> (u64, u32) {
+    pub(crate) fn next(&self) -> (u64, u32) {
         (self.nxt, self.irs)
     }
 
     /// Returns true if SACK is offered or, after the other side's SYN, agreed.
-    pub fn sacks(&self) -> bool {
+    pub(crate) fn sacks(&self) -> bool {
         self.sack
     }
 
     #[cfg(test)]
-    pub fn renege(&mut self) {
+    pub(crate) fn renege(&mut self) {
         self.beyond = None;
         self.fin = self.fin.filter(|fin| fin.get() < self.nxt);
     }

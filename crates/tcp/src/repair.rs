@@ -96,7 +96,7 @@ pub(super) struct Repair {
 }
 
 impl Repair {
-    pub fn new(config: &TcpConfig, kind: RecoveryKind) -> Self {
+    pub(crate) fn new(config: &TcpConfig, kind: RecoveryKind) -> Self {
         Repair {
             detection: Detection::new(kind),
             log: SentLog::default(),
@@ -124,18 +124,18 @@ impl Repair {
     }
 
     /// Losses are repaired like this; none has been.
-    pub fn set_kind(&mut self, kind: RecoveryKind) {
+    pub(crate) fn set_kind(&mut self, kind: RecoveryKind) {
         self.detection = Detection::new(kind);
     }
 
     /// SACKs are heeded.
     #[inline]
-    pub fn is_selective(&self) -> bool {
+    pub(crate) fn is_selective(&self) -> bool {
         !matches!(self.detection, Detection::Duplicates(_))
     }
 
     /// A loss is answered by slow start over all that is outstanding (Jacobson 1988).
-    pub fn is_tahoe(&self) -> bool {
+    pub(crate) fn is_tahoe(&self) -> bool {
         matches!(self.detection, Detection::Duplicates(FastRetransmit::Tahoe))
     }
 
@@ -144,27 +144,27 @@ impl Repair {
     }
 
     #[inline]
-    pub fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
 
     #[inline]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.phase == Phase::Open
     }
 
     /// Returns the point up to which all must be acknowledged before the repair ends, or the point of the last repair.
-    pub fn point(&self) -> u64 {
+    pub(crate) fn point(&self) -> u64 {
         self.recover
     }
 
-    pub fn has_duplicates(&self) -> bool {
+    pub(crate) fn has_duplicates(&self) -> bool {
         self.duplicates > 0
     }
 
     /// The window to keep to, where the control's is `cwnd`.
     #[inline]
-    pub fn window(&self, mss: u64, cwnd: impl FnOnce() -> u64) -> u64 {
+    pub(crate) fn window(&self, mss: u64, cwnd: impl FnOnce() -> u64) -> u64 {
         if self.eases() || self.phase == Phase::Recovery && self.is_selective() {
             self.steering.window(mss)
         } else {
@@ -174,12 +174,12 @@ impl Repair {
 
     /// Returns true if the segment that stands still is a duplicate ACK: RFC 6675 §2 counts ACKs that SACK something new (`sacked`
     /// bytes); RFC 5681 §2 those that carry nothing and change nothing.
-    pub fn is_duplicate(&self, sacked: u64, is_bare: bool) -> bool {
+    pub(crate) fn is_duplicate(&self, sacked: u64, is_bare: bool) -> bool {
         if self.is_selective() { sacked > 0 } else { is_bare }
     }
 
     /// An ACK that moved nothing but says that a segment has left the network.
-    pub fn duplicate_ack(&mut self, una: u64, mss: u64) -> OnDuplicate {
+    pub(crate) fn duplicate_ack(&mut self, una: u64, mss: u64) -> OnDuplicate {
         self.duplicates += 1;
         match (self.phase, self.is_selective()) {
             (Phase::Recovery, true) => OnDuplicate::Steer,
@@ -201,14 +201,14 @@ impl Repair {
 
     /// The left edge moves.
     #[inline]
-    pub fn progress(&mut self) {
+    pub(crate) fn progress(&mut self) {
         self.duplicates = 0;
         self.timeout_una = None;
     }
 
     /// Marks, or the host's own queue, ask for a window of `cwnd`, and nothing is lost: it comes down by PRR until all of `board` is
     /// acknowledged (Linux's state CWR: the change "use PRR to reduce cwin in CWR state", 2012). `flight`: what was in flight.
-    pub fn ease(&mut self, board: &Scoreboard, flight: u64, cwnd: u64, mss: u64) {
+    pub(crate) fn ease(&mut self, board: &Scoreboard, flight: u64, cwnd: u64, mss: u64) {
         if self.prr_on_marks {
             self.steering.ease(Prr::new(flight, cwnd, mss, self.whole_segments), board.pipe());
             self.recover = board.max();
@@ -217,13 +217,13 @@ impl Repair {
 
     /// Returns true if the window is coming down, with nothing lost.
     #[inline]
-    pub fn eases(&self) -> bool {
+    pub(crate) fn eases(&self) -> bool {
         self.steering.eases()
     }
 
     /// Returns true if the window is still coming down with all below `una` acknowledged. That ends where something is acknowledged that
     /// was sent since it began: it carried CWR (RFC 3168 §6.1.2; Linux's state CWR ends there, measured: docs/stacks/linux.md).
-    pub fn still_eases(&mut self, una: u64) -> bool {
+    pub(crate) fn still_eases(&mut self, una: u64) -> bool {
         if una > self.recover {
             self.steering.stop();
         }
@@ -231,7 +231,7 @@ impl Repair {
     }
 
     /// Takes in that the left edge moves to `ack` while what a timeout lost is sent again.
-    pub fn progress_in_loss(&mut self, ack: u64) {
+    pub(crate) fn progress_in_loss(&mut self, ack: u64) {
         if ack >= self.recover {
             self.phase = Phase::Open;
             self.detection.recovered();
@@ -239,7 +239,7 @@ impl Repair {
     }
 
     /// Takes in that the left edge moves to `ack`, by `acked` bytes, during a fast recovery.
-    pub fn progress_in_recovery(&mut self, ack: u64, acked: u64, mss: u64) -> OnProgress {
+    pub(crate) fn progress_in_recovery(&mut self, ack: u64, acked: u64, mss: u64) -> OnProgress {
         if ack >= self.recover || self.is_reno() {
             return OnProgress::Ends;
         }
@@ -258,7 +258,7 @@ impl Repair {
     }
 
     /// Fast recovery is whole: back to the control's own window, ssthresh (RFC 6582 §3.2 step 3, full ACK, option 2; RFC 9937 §6.3).
-    pub fn end(&mut self, board: &Scoreboard) {
+    pub(crate) fn end(&mut self, board: &Scoreboard) {
         // Data that still counts as lost here, without SACK, is the rest of a timeout's go-back-N that Reno's fast retransmit
         // interrupted: it goes on where it was.
         self.phase = if !self.is_selective() && board.has_lost() { Phase::Loss } else { Phase::Open };
@@ -269,7 +269,7 @@ impl Repair {
     }
 
     /// Something is lost, and the window will be reduced: from now on that is watched.
-    pub fn begin(&mut self, board: &Scoreboard) {
+    pub(crate) fn begin(&mut self, board: &Scoreboard) {
         self.recover = board.max();
         // RFC 6582 §3.2 step 2 asks for an ACK of *more*, here as after a timeout. But a repair that fills the holes one by one makes
         // hardly a duplicate: three ACKs of the very end tell of a loss behind it, and waiting for one more byte is waiting for the
@@ -282,7 +282,7 @@ impl Repair {
 
     /// Fast recovery begins; before this ACK `delivered_before` of the stream had been delivered. `ssthresh`: what it leads to, for
     /// a control that leaves that to PRR.
-    pub fn enter(&mut self, board: &mut Scoreboard, mss: u64, delivered_before: u64, ssthresh: Option<u64>) {
+    pub(crate) fn enter(&mut self, board: &mut Scoreboard, mss: u64, delivered_before: u64, ssthresh: Option<u64>) {
         self.phase = Phase::Recovery;
         self.partial_acks = 0;
         if !self.is_selective() {
@@ -311,25 +311,33 @@ impl Repair {
 
     /// A recovery with SACK, or a window that comes down: `delivered` more bytes have arrived, `pipe` are in flight. `safe`: the left edge moved, and no loss
     /// showed.
-    pub fn steer(&mut self, delivered: u64, pipe: u64, safe: bool, cwnd: impl FnOnce() -> u64) {
+    pub(crate) fn steer(&mut self, delivered: u64, pipe: u64, safe: bool, cwnd: impl FnOnce() -> u64) {
         self.steering.on_ack(delivered, pipe, safe, cwnd);
     }
 
     /// A timeout, with everything below `una` acknowledged. Whether it is one more for the same segment: RFC 5681 §3.1 leaves
     /// ssthresh as it is then.
-    pub fn times_out_again(&mut self, una: u64) -> bool {
+    pub(crate) fn times_out_again(&mut self, una: u64) -> bool {
         let before = std::mem::replace(&mut self.timeout_una, NonZeroU64::new(una));
         before == self.timeout_una && !self.halve_each_timeout
     }
 
     /// Notes that Tahoe's response stands for a timeout: one of the same segment after it is the second.
-    pub fn stands_for_timeout(&mut self, una: u64) {
+    pub(crate) fn stands_for_timeout(&mut self, una: u64) {
         self.timeout_una = NonZeroU64::new(una);
     }
 
     /// The retransmission timer went off, as the first sign of a loss or while one is repaired. A timeout of the same segment `again` leaves what
     /// is watched.
-    pub fn timed_out(&mut self, now: Time, again: bool, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) {
+    pub(crate) fn timed_out(
+        &mut self,
+        now: Time,
+        again: bool,
+        board: &mut Scoreboard,
+        mss: u64,
+        trips: &RoundTrips,
+        control: &mut Measured,
+    ) {
         // RFC 5682 §3.1 (and §2.1 step 1 for timeouts): not where a repair is under way, whose own retransmission may have been lost while
         // new data went out behind it. (Step 1 would begin F-RTO anew for a timeout repeated; we do not.)
         let first = self.is_open();
@@ -345,7 +353,7 @@ impl Repair {
     /// RFC 2018 §8 would forget the SACKs after a timeout, since the receiver may have reneged; RFC 6675 §5.1 lets a sender keep
     /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
     /// the timeout that follows forgets them.
-    pub fn start_over(&mut self, now: Time, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) {
+    pub(crate) fn start_over(&mut self, now: Time, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) {
         if !self.detection.is_by_time() {
             control.all_lost(board);
         }
@@ -374,7 +382,7 @@ impl Repair {
     }
 
     /// A window that was closed is open: whatever the probes did not get through is sent again, which says nothing of the last reduction.
-    pub fn window_opened(&mut self, board: &mut Scoreboard, control: &mut Measured) {
+    pub(crate) fn window_opened(&mut self, board: &mut Scoreboard, control: &mut Measured) {
         self.lose_all(board, control);
         self.undo.forget();
         self.send_again(board.max());
@@ -387,18 +395,18 @@ impl Repair {
     }
 
     /// The window was reduced for something else than a loss that may turn out to be none: that is not to be taken back.
-    pub fn keep_reduction(&mut self) {
+    pub(crate) fn keep_reduction(&mut self) {
         self.undo.forget();
     }
 
     /// An ACK may say what became of a reduction, or of a tail loss probe.
     #[inline]
-    pub fn awaits_verdict(&self) -> bool {
+    pub(crate) fn awaits_verdict(&self) -> bool {
         self.undo.is_watching() || self.frto.is_running() || self.tlp.end().is_some()
     }
 
     /// Restores the state before a loss that was spurious (RFC 4015). Returns true if it was a spurious timeout.
-    pub fn take_back(&mut self, board: &mut Scoreboard) -> bool {
+    pub(crate) fn take_back(&mut self, board: &mut Scoreboard) -> bool {
         let timeout = self.frto.is_running() || self.undo.is_of_timeout();
         if self.phase != Phase::Open {
             board.forget_losses();

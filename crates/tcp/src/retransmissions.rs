@@ -79,12 +79,12 @@ pub(super) struct Retransmissions {
 impl Retransmissions {
     /// Returns true if no retransmission is outstanding.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.newest.is_empty()
     }
 
     /// `start..end` leaves again, when everything below `max` has been sent.
-    pub fn sent(&mut self, start: u64, end: u64, max: u64, now: Time) {
+    pub(crate) fn sent(&mut self, start: u64, end: u64, max: u64, now: Time) {
         self.take(start, end, |_| {});
         let serial = self.last.map_or(0, |last| last.serial).checked_add(1).expect("fewer than 2^32 retransmissions");
         let mut order = Order { sent: now, position: max, serial };
@@ -128,7 +128,7 @@ impl Retransmissions {
     }
 
     /// `start..end` has arrived: what of it was sent again is forgotten, and told to `gone` in order.
-    pub fn take(&mut self, start: u64, end: u64, mut gone: impl FnMut(Retransmission)) {
+    pub(crate) fn take(&mut self, start: u64, end: u64, mut gone: impl FnMut(Retransmission)) {
         if self.newest.is_empty() {
             return;
         }
@@ -145,7 +145,7 @@ impl Retransmissions {
     }
 
     /// Returns the retransmissions within `start..end`, in order.
-    pub fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Retransmission> + '_ {
+    pub(crate) fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Retransmission> + '_ {
         let mut place = self.first_beyond(start);
         std::iter::from_fn(move || {
             let retransmission = self.newest.get(place)?.retransmission();
@@ -158,7 +158,7 @@ impl Retransmissions {
     }
 
     /// The oldest retransmission of which something has neither arrived nor been sent again since nor been called lost.
-    pub fn oldest(&mut self) -> Option<Retransmission> {
+    pub(crate) fn oldest(&mut self) -> Option<Retransmission> {
         while let Some(&oldest) = self.in_time.front() {
             if let Some(piece) = self.within(oldest.start, oldest.end()).find(|piece| piece.order.serial == oldest.serial) {
                 return Some(Retransmission { start: oldest.start, end: oldest.end(), order: piece.order });
@@ -169,7 +169,7 @@ impl Retransmissions {
     }
 
     /// The oldest one below `end` has been called lost.
-    pub fn judged(&mut self, end: u64) {
+    pub(crate) fn judged(&mut self, end: u64) {
         if let Some(oldest) = self.in_time.front_mut() {
             if oldest.end() <= end {
                 self.in_time.pop_front();
@@ -181,7 +181,7 @@ impl Retransmissions {
     }
 
     /// None has been called lost: all are to be judged again.
-    pub fn judge_again(&mut self) {
+    pub(crate) fn judge_again(&mut self) {
         let mut all: Vec<Retransmission> = self.newest.iter().map(Newest::retransmission).collect();
         all.sort_by_key(|retransmission| (retransmission.order, retransmission.end));
         let unjudged = |retransmission: Retransmission| Unjudged {
@@ -193,17 +193,17 @@ impl Retransmissions {
     }
 
     /// All have been called lost.
-    pub fn all_judged(&mut self) {
+    pub(crate) fn all_judged(&mut self) {
         self.in_time.clear();
     }
 
     /// Bytes of `ranges` that were sent again and have not arrived.
-    pub fn bytes_among(&self, ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
+    pub(crate) fn bytes_among(&self, ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
         ranges.flat_map(|(start, end)| self.within(start, end)).map(|retransmission| retransmission.end - retransmission.start).sum()
     }
 
     /// Bytes that were sent again and have not arrived.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.newest.iter().map(|newest| u64::from(newest.len)).sum()
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// The ACK can be that of a retransmission `sent` then, and not of what was sent before it: RFC 8985 §6.2 step 2.
     #[inline]
-    pub fn is_of(self, sent: Time) -> bool {
+    pub(crate) fn is_of(self, sent: Time) -> bool {
         let is_older = |(clock, ecr): (Clock, u32)| timestamp_before(ecr, clock.ticks(sent) as u32);
         self.now.since(sent) >= self.rtt_min && !self.echo.is_some_and(is_older)
     }
@@ -60,7 +60,7 @@ fn estimator(config: &TcpConfig) -> RttEstimator {
 
 impl RoundTrips {
     /// Creates a state without measurements. `phase` shifts the clocks against time zero.
-    pub fn new(config: &TcpConfig, phase: Duration) -> Self {
+    pub(crate) fn new(config: &TcpConfig, phase: Duration) -> Self {
         RoundTrips {
             estimator: estimator(config),
             clock: Clock::new(config.timers.slow_timer, phase),
@@ -73,12 +73,12 @@ impl RoundTrips {
     }
 
     /// The handshake begins anew.
-    pub fn start_over(&mut self, config: &TcpConfig) {
+    pub(crate) fn start_over(&mut self, config: &TcpConfig) {
         self.estimator = estimator(config);
     }
 
     /// The SYN was acknowledged, after `rtt`, unless it was sent more than once. `timestamps`: the SYNs agreed on them.
-    pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
+    pub(crate) fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
         self.timestamps = self.timestamps.filter(|_| timestamps);
         match rtt {
             Some(rtt) if self.clock.is_exact() => self.estimator.sample(rtt, true),
@@ -92,32 +92,32 @@ impl RoundTrips {
 
     /// Smoothed; zero before there is one.
     #[inline]
-    pub fn srtt(&self) -> Duration {
+    pub(crate) fn srtt(&self) -> Duration {
         self.estimator.srtt()
     }
 
-    pub fn rttvar(&self) -> Duration {
+    pub(crate) fn rttvar(&self) -> Duration {
         self.estimator.rttvar()
     }
 
     /// The retransmission timeout, backoff included.
-    pub fn rto(&self) -> Duration {
+    pub(crate) fn rto(&self) -> Duration {
         self.estimator.rto()
     }
 
     /// The least round trip measured, of data that was sent once; zero without one.
     #[inline]
-    pub fn least(&self) -> Duration {
+    pub(crate) fn least(&self) -> Duration {
         self.least
     }
 
     /// The round trips measured since they were last forgotten.
-    pub fn measured(&self) -> &Quantiles {
+    pub(crate) fn measured(&self) -> &Quantiles {
         &self.measured
     }
 
     /// Forgets what [`Self::measured`] has.
-    pub fn forget_measured(&mut self) {
+    pub(crate) fn forget_measured(&mut self) {
         self.measured.clear();
     }
 
@@ -128,29 +128,29 @@ impl RoundTrips {
     }
 
     /// Returns how often the retransmission timer went off since the last sample.
-    pub fn backoff(&self) -> u32 {
+    pub(crate) fn backoff(&self) -> u32 {
         self.estimator.backoff()
     }
 
     /// The retransmission timer went off.
-    pub fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         self.estimator.back_off();
     }
 
     /// Returns the time at which a timer set now for `span` goes off.
     #[inline]
-    pub fn expiry(&self, now: Time, span: Duration) -> Time {
+    pub(crate) fn expiry(&self, now: Time, span: Duration) -> Time {
         self.clock.deadline(now, span)
     }
 
     /// The TSval of what is sent now.
-    pub fn tsval(&self, now: Time) -> Option<u32> {
+    pub(crate) fn tsval(&self, now: Time) -> Option<u32> {
         self.timestamps.map(|clock| clock.ticks(now) as u32)
     }
 
     /// Something up to `end` is sent for the first time.
     #[inline]
-    pub fn sent(&mut self, now: Time, end: u64) {
+    pub(crate) fn sent(&mut self, now: Time, end: u64) {
         if self.timed.is_none() && !self.clock.is_exact() {
             self.timed = NonZeroU64::new(end).zip(Some(self.clock.ticks(now)));
         }
@@ -158,7 +158,7 @@ impl RoundTrips {
 
     /// Something is, or will be, sent again: what is timed may be of it (Karn).
     #[inline]
-    pub fn sent_again(&mut self) {
+    pub(crate) fn sent_again(&mut self) {
         self.timed = None;
     }
 
@@ -174,7 +174,7 @@ impl RoundTrips {
     /// where that was sent once (Karn). The estimator takes the round trip of the first, or what the echo says of any segment, sent
     /// again or not. Gives that of the last.
     #[inline]
-    pub fn acked(&mut self, now: Time, segment: &Segment, ack: u64, max: u64, sent: Option<(Time, Time)>) -> Option<Duration> {
+    pub(crate) fn acked(&mut self, now: Time, segment: &Segment, ack: u64, max: u64, sent: Option<(Time, Time)>) -> Option<Duration> {
         let latest = sent.map(|(_, last)| now.since(last));
         if let Some(rtt) = latest {
             self.note(rtt);
@@ -218,7 +218,7 @@ impl RoundTrips {
 
     /// SACKs newly reach up to `top`, which was `sent` then, once: that segment has just arrived, and its round trip is as good as that of
     /// one acknowledged (RFC 6298 §3 forbids only the ambiguous ones). While the left edge stands still there is no other.
-    pub fn sacked(&mut self, now: Time, top: u64, max: u64, sent: Time) -> Duration {
+    pub(crate) fn sacked(&mut self, now: Time, top: u64, max: u64, sent: Time) -> Duration {
         let rtt = now.since(sent);
         self.note(rtt);
         if self.clock.is_exact() && (self.estimator.is_of_each_ack() || top > self.sampled_until) {
@@ -228,7 +228,7 @@ impl RoundTrips {
     }
 
     /// The timer went off too early: RFC 4015 §3, step 9. Such a delay can come again.
-    pub fn after_spike(&mut self, now: Time, segment: &Segment, max: u64) {
+    pub(crate) fn after_spike(&mut self, now: Time, segment: &Segment, max: u64) {
         if let Some(rtt) = self.echo(now, segment) {
             self.estimator.after_spike(rtt);
             self.sampled_until = max;
@@ -238,7 +238,7 @@ impl RoundTrips {
     /// An ACK at `now`, as it may answer retransmissions. The echo of `cumulative` holds for what it acknowledges; a SACKed segment leaves the
     /// receiver's TS.Recent as it was (RFC 7323 §4.3).
     #[inline]
-    pub fn answer(&self, now: Time, cumulative: Option<&Segment>) -> Answer {
+    pub(crate) fn answer(&self, now: Time, cumulative: Option<&Segment>) -> Answer {
         let echo = cumulative.and_then(Segment::timestamps).and_then(|(_, ecr)| self.timestamps.map(|clock| (clock, ecr)));
         Answer { now, rtt_min: self.least, echo }
     }
@@ -249,7 +249,7 @@ impl RoundTrips {
     /// From when the newest data was sent, not from the echo: that is of the first segment the ACK answers (RFC 7323 §4.3), which
     /// may have waited for the second, and as coarse as our own clock. The peer's clock is taken to tick as ours does.
     #[inline]
-    pub fn forward_delay(&self, now: Time, segment: &Segment, rtt: Option<Duration>) -> Option<i64> {
+    pub(crate) fn forward_delay(&self, now: Time, segment: &Segment, rtt: Option<Duration>) -> Option<i64> {
         let ((val, _), clock) = segment.timestamps().zip(self.timestamps)?;
         let sent = Time::from_ps(now.as_ps() - rtt?.as_ps());
         let ticks = i64::from(val.wrapping_sub(clock.ticks(sent) as u32) as i32);

@@ -38,7 +38,7 @@ pub(super) struct RttEstimator {
 
 impl RttEstimator {
     /// An rto of `initial` before a round trip has been measured. A sample of each round trip, or of each ACK.
-    pub fn new(rules: Rules, initial: Duration, of_each_ack: bool) -> Self {
+    pub(crate) fn new(rules: Rules, initial: Duration, of_each_ack: bool) -> Self {
         RttEstimator {
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
@@ -57,13 +57,13 @@ impl RttEstimator {
 
     /// Returns true if every ACK gives a sample, and not one per round trip.
     #[inline]
-    pub fn is_of_each_ack(&self) -> bool {
+    pub(crate) fn is_of_each_ack(&self) -> bool {
         self.many.is_some()
     }
 
     /// A measured round trip, `is_first` of those measured in one; ends any backoff (RFC 6298 §5, note after 5.7: a new sample after backoff
     /// resets it).
-    pub fn sample(&mut self, rtt: Duration, is_first: bool) {
+    pub(crate) fn sample(&mut self, rtt: Duration, is_first: bool) {
         self.backoff = 0;
         let error = if self.srtt > rtt { self.srtt - rtt } else { rtt - self.srtt };
         if !self.measured {
@@ -89,7 +89,7 @@ impl RttEstimator {
     }
 
     /// The timer went off too early, for a delay of `rtt` that may come again: RFC 4015 §3, step 9. Ends the backoff.
-    pub fn after_spike(&mut self, rtt: Duration) {
+    pub(crate) fn after_spike(&mut self, rtt: Duration) {
         self.backoff = 0;
         self.srtt = self.srtt.max(rtt);
         self.rttvar = self.rttvar.max(rtt / 2);
@@ -97,23 +97,23 @@ impl RttEstimator {
     }
 
     /// The timer went off: RFC 6298 §5.5, double.
-    pub fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
     }
 
     /// Returns true if the timer went off since the last sample.
     #[inline]
-    pub fn is_backed_off(&self) -> bool {
+    pub(crate) fn is_backed_off(&self) -> bool {
         self.backoff > 0
     }
 
     /// Returns how often the timer went off since the last sample.
-    pub fn backoff(&self) -> u32 {
+    pub(crate) fn backoff(&self) -> u32 {
         self.backoff
     }
 
     /// The SYN was lost: data begins with an rto of at least `least` (RFC 6298 §5.7: 3 s).
-    pub fn after_syn_loss(&mut self, least: Duration) {
+    pub(crate) fn after_syn_loss(&mut self, least: Duration) {
         self.backoff = 0;
         if !self.measured {
             self.base = self.base.max(least);
@@ -121,16 +121,16 @@ impl RttEstimator {
     }
 
     /// The timeout to arm now (RFC 6298 §2.4, §2.5: between least and most).
-    pub fn rto(&self) -> Duration {
+    pub(crate) fn rto(&self) -> Duration {
         let Rules { min, max, doublings, .. } = self.rules;
         self.base.max(min).saturating_mul(1 << self.backoff.min(doublings)).min(max)
     }
 
-    pub fn srtt(&self) -> Duration {
+    pub(crate) fn srtt(&self) -> Duration {
         self.srtt
     }
 
-    pub fn rttvar(&self) -> Duration {
+    pub(crate) fn rttvar(&self) -> Duration {
         self.rttvar
     }
 }

@@ -28,25 +28,25 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     /// First byte not acknowledged (SND.UNA).
     #[inline]
-    pub fn una(&self) -> u64 {
+    pub(crate) fn una(&self) -> u64 {
         self.una
     }
 
     /// Returns one past the highest byte ever sent (SND.MAX; HighData + 1).
     #[inline]
-    pub fn max(&self) -> u64 {
+    pub(crate) fn max(&self) -> u64 {
         self.max
     }
 
     /// `bytes` more were sent for the first time.
     #[inline]
-    pub fn sent_new(&mut self, bytes: u64) {
+    pub(crate) fn sent_new(&mut self, bytes: u64) {
         self.max += bytes;
     }
 
     /// RFC 6675's pipe: octets believed to be in the network.
     #[inline]
-    pub fn pipe(&self) -> u64 {
+    pub(crate) fn pipe(&self) -> u64 {
         let retransmitted = self.retransmitted_until - self.una - self.sacked_below_retransmitted;
         let first_time = self.max - self.lost_until - (self.sacked_bytes - self.sacked_below_lost);
         retransmitted + first_time - self.lost_bytes
@@ -54,33 +54,33 @@ impl Scoreboard {
 
     /// Sent and not cumulatively acknowledged.
     #[inline]
-    pub fn outstanding(&self) -> u64 {
+    pub(crate) fn outstanding(&self) -> u64 {
         self.max - self.una
     }
 
     #[inline]
-    pub fn has_sacked(&self) -> bool {
+    pub(crate) fn has_sacked(&self) -> bool {
         self.sacked_bytes > 0
     }
 
-    pub fn sacked_bytes(&self) -> u64 {
+    pub(crate) fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes
     }
 
     /// Returns one past the highest byte SACKed.
-    pub fn highest_sacked(&self) -> Option<u64> {
+    pub(crate) fn highest_sacked(&self) -> Option<u64> {
         self.sacked.end()
     }
 
     /// Bytes below `ack` that are outstanding and not SACKed.
     #[inline]
-    pub fn missing_below(&self, ack: u64) -> u64 {
+    pub(crate) fn missing_below(&self, ack: u64) -> u64 {
         ack - self.una - if self.sacked_bytes > 0 { self.sacked.bytes_within(self.una, ack) } else { 0 }
     }
 
     /// Everything below `ack` has arrived.
     #[inline]
-    pub fn acknowledge(&mut self, ack: u64) {
+    pub(crate) fn acknowledge(&mut self, ack: u64) {
         debug_assert!(ack <= self.max);
         if self.sacked_bytes > 0 {
             self.sacked_bytes -= self.sacked.bytes_within(self.una, ack);
@@ -97,7 +97,7 @@ impl Scoreboard {
     }
 
     /// A SACK block; bytes it tells for the first time. `fresh` is called with each piece of them, in order.
-    pub fn sack(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) -> u64 {
+    pub(crate) fn sack(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) -> u64 {
         let (start, end) = (start.max(self.una), end.min(self.max));
         let mut news = 0;
         let (lost, retransmitted) = (self.lost_until, self.retransmitted_until);
@@ -119,7 +119,7 @@ impl Scoreboard {
 
     /// Moves `lost_until` up to where RFC 6675's IsLost holds: `threshold` separate SACKed ranges above, or more than
     /// (`threshold` - 1) * `mss` bytes SACKed above. Whether any byte became lost.
-    pub fn update_lost(&mut self, threshold: u32, mss: u64) -> bool {
+    pub(crate) fn update_lost(&mut self, threshold: u32, mss: u64) -> bool {
         let mut bytes = 0;
         let enough = u64::from(threshold - 1) * mss;
         let mark = (1..=threshold).zip(self.sacked.descending()).find_map(|(n, (start, end))| {
@@ -130,7 +130,7 @@ impl Scoreboard {
     }
 
     /// Everything below `offset` that is not SACKed is lost. Whether any byte became so.
-    pub fn mark_lost_until(&mut self, offset: u64) -> bool {
+    pub(crate) fn mark_lost_until(&mut self, offset: u64) -> bool {
         let offset = offset.min(self.max);
         if offset <= self.lost_until {
             return false;
@@ -143,7 +143,7 @@ impl Scoreboard {
     }
 
     /// `start..end`, of which nothing is SACKed, is lost: the newest transmission of it, whichever that was. Whether it was not before.
-    pub fn lose(&mut self, start: u64, end: u64) -> bool {
+    pub(crate) fn lose(&mut self, start: u64, end: u64) -> bool {
         debug_assert!(self.una <= start && end <= self.max && self.sacked.bytes_within(start, end) == 0);
         let before = self.lost_bytes;
         let news = &mut self.lost_bytes;
@@ -152,18 +152,18 @@ impl Scoreboard {
     }
 
     /// Bytes lost by time and not sent again since.
-    pub fn lost_bytes(&self) -> u64 {
+    pub(crate) fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
     /// The first bytes at or after `from`, and before `until`, that have not arrived.
     #[inline]
-    pub fn next_missing(&self, from: u64, until: u64) -> Option<(u64, u64)> {
+    pub(crate) fn next_missing(&self, from: u64, until: u64) -> Option<(u64, u64)> {
         self.sacked.next_hole(from.max(self.una), until)
     }
 
     /// The ranges of `from..until` that have not arrived, in order.
-    pub fn holes(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn holes(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut at = from;
         std::iter::from_fn(move || {
             let hole = self.next_missing(at, until)?;
@@ -173,13 +173,13 @@ impl Scoreboard {
     }
 
     /// A new episode: nothing counts as retransmitted any more.
-    pub fn forget_retransmissions(&mut self) {
+    pub(crate) fn forget_retransmissions(&mut self) {
         self.retransmitted_until = self.una;
         self.sacked_below_retransmitted = 0;
     }
 
     /// A new episode: nothing counts as lost any more.
-    pub fn forget_losses(&mut self) {
+    pub(crate) fn forget_losses(&mut self) {
         self.lost_until = self.una;
         self.sacked_below_lost = 0;
         self.lost.clear();
@@ -188,7 +188,7 @@ impl Scoreboard {
     }
 
     /// The receiver went back on a promise (RFC 2018 §8): all SACK information is void.
-    pub fn forget_sacks(&mut self) {
+    pub(crate) fn forget_sacks(&mut self) {
         self.sacked.clear();
         self.sacked_bytes = 0;
         self.sacked_below_lost = 0;
@@ -196,13 +196,13 @@ impl Scoreboard {
     }
 
     /// Returns true if the first outstanding byte is SACKed: it cannot be, unless the receiver reneged.
-    pub fn reneged(&self) -> bool {
+    pub(crate) fn reneged(&self) -> bool {
         self.sacked.containing(self.una).is_some()
     }
 
     /// The next lost bytes not yet retransmitted (RFC 6675 §4 NextSeg rule 1): start, and at most `mss` bytes on.
     #[inline]
-    pub fn next_lost(&self, mss: u64) -> Option<(u64, u64)> {
+    pub(crate) fn next_lost(&self, mss: u64) -> Option<(u64, u64)> {
         if let Some((start, end)) = self.lost.first() {
             return Some((start, end.min(start + mss)));
         }
@@ -214,20 +214,20 @@ impl Scoreboard {
     }
 
     /// The next bytes below the highest SACK, lost or not, not yet retransmitted (NextSeg rule 3).
-    pub fn next_hole(&self, mss: u64) -> Option<(u64, u64)> {
+    pub(crate) fn next_hole(&self, mss: u64) -> Option<(u64, u64)> {
         let top = self.sacked.end()?;
         let (start, end) = self.sacked.next_hole(self.retransmitted_until, top)?;
         Some((start, end.min(start + mss)))
     }
 
     /// The last segment outstanding that is not SACKed, where it ends at `max` (NextSeg rule 4, the rescue).
-    pub fn last_segment(&self, mss: u64) -> Option<(u64, u64)> {
+    pub(crate) fn last_segment(&self, mss: u64) -> Option<(u64, u64)> {
         let start = self.sacked.end().unwrap_or(self.una).max(self.max.saturating_sub(mss)).max(self.una);
         (start < self.max).then_some((start, self.max))
     }
 
     /// `start..end` was retransmitted; all holes before it have been too.
-    pub fn retransmitted(&mut self, start: u64, end: u64) {
+    pub(crate) fn retransmitted(&mut self, start: u64, end: u64) {
         if self.lost_bytes > 0 {
             self.lost_bytes -= self.lost.remove_within(start, end);
             return;
@@ -239,33 +239,33 @@ impl Scoreboard {
     }
 
     /// RFC 6675's HighRxt, plus one.
-    pub fn retransmitted_until(&self) -> u64 {
+    pub(crate) fn retransmitted_until(&self) -> u64 {
         self.retransmitted_until
     }
 
     /// Bytes lost, and bytes sent again, as the marks have them.
-    pub fn marked(&self) -> (u64, u64) {
+    pub(crate) fn marked(&self) -> (u64, u64) {
         let lost = self.lost_until - self.una - self.sacked_below_lost;
         (lost, self.retransmitted_until - self.una - self.sacked_below_retransmitted)
     }
 
     /// Returns the ranges that are lost by time and not sent again since.
-    pub fn lost(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn lost(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.lost.descending()
     }
 
     /// Returns true if `threshold` segments are SACKed: as many separate ranges, or more bytes than one less can hold (RFC 6675 §4).
-    pub fn has_sacked_enough(&self, threshold: u32, mss: u64) -> bool {
+    pub(crate) fn has_sacked_enough(&self, threshold: u32, mss: u64) -> bool {
         self.sacked_bytes > u64::from(threshold - 1) * mss || self.sacked.count_up_to(threshold as usize) == threshold as usize
     }
 
     /// Below this everything not SACKed counts as lost.
-    pub fn lost_until(&self) -> u64 {
+    pub(crate) fn lost_until(&self) -> u64 {
         self.lost_until
     }
 
     /// Returns true if lost bytes remain to be sent again.
-    pub fn has_lost(&self) -> bool {
+    pub(crate) fn has_lost(&self) -> bool {
         self.next_lost(1).is_some()
     }
 }

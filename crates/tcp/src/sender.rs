@@ -73,7 +73,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
+    pub(crate) fn new(config: &TcpConfig, iss: u32, phase: Duration) -> Self {
         let control = congestion::build(config);
         let kind = if control.traits().starts_over { RecoveryKind::Tahoe } else { config.recovery };
         Sender {
@@ -100,7 +100,7 @@ impl Sender {
     }
 
     /// The handshake begins anew, with a SYN yet to come.
-    pub fn listen_again(&mut self, config: &TcpConfig) {
+    pub(crate) fn listen_again(&mut self, config: &TcpConfig) {
         self.board = Scoreboard::default();
         self.trips.start_over(config);
         self.repair.set_kind(if self.control.traits().starts_over { RecoveryKind::Tahoe } else { config.recovery });
@@ -118,7 +118,7 @@ impl Sender {
     }
 
     /// Replaces the control; nothing but the SYN has been sent.
-    pub fn replace_control(&mut self, config: &TcpConfig) {
+    pub(crate) fn replace_control(&mut self, config: &TcpConfig) {
         let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
         self.control = Measured::new(congestion::build(&config));
         self.ecn.set_uses(congestion::ecn_use(&config));
@@ -128,58 +128,58 @@ impl Sender {
     }
 
     /// Puts another control in the place of the present one, made of it by `wrap`.
-    pub fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
+    pub(crate) fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
         let control = self.control.replace(Box::new(Taken));
         self.control.replace(wrap(control));
     }
 
     /// Payload bytes of a full segment.
     #[inline]
-    pub fn mss(&self) -> u64 {
+    pub(crate) fn mss(&self) -> u64 {
         self.mss
     }
 
     /// The next segment carries so many bytes of options, for which the payload makes room (RFC 6691 §2).
     #[inline]
-    pub fn carry_options(&mut self, bytes: u64) {
+    pub(crate) fn carry_options(&mut self, bytes: u64) {
         self.payload_max = self.mss - bytes;
     }
 
-    pub fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         Stats { rtt_min: self.trips.least(), ..self.stats }
     }
 
     /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to.
     #[inline]
-    pub fn waits(&mut self, now: Time) {
+    pub(crate) fn waits(&mut self, now: Time) {
         let is_send_buffer = self.usage.limit() == Limit::Rwnd && self.buffered_until() < self.peer.edge;
         self.usage.waits(now, is_send_buffer);
     }
 
     /// Returns how long each limit held the sender back until `until`.
-    pub fn limited(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
+    pub(crate) fn limited(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
         self.usage.spent(until)
     }
 
     /// The rate at which data last arrived, in bytes of payload a second, where the control has it measured.
-    pub fn delivery_rate(&self) -> Option<f64> {
+    pub(crate) fn delivery_rate(&self) -> Option<f64> {
         self.control.delivery_rate()
     }
 
     /// Returns one past the highest octet sent: data, SYN or FIN.
     #[inline]
-    pub fn sent_until(&self) -> u64 {
+    pub(crate) fn sent_until(&self) -> u64 {
         self.board.max()
     }
 
     /// The SYN goes out for the first time.
-    pub fn syn_sent(&mut self) {
+    pub(crate) fn syn_sent(&mut self) {
         self.board.sent_new(1);
     }
 
     /// Returns the connection's use of its host's memory; `received`: the receiving half's.
     #[inline]
-    pub fn memory(&self, received: MemoryUse) -> MemoryUse {
+    pub(crate) fn memory(&self, received: MemoryUse) -> MemoryUse {
         let (acked, outstanding, unacked) = (self.board.una(), self.board.outstanding(), self.unacked().0);
         MemoryUse {
             acked,
@@ -193,19 +193,19 @@ impl Sender {
         }
     }
 
-    pub fn write(&mut self, bytes: u64) {
+    pub(crate) fn write(&mut self, bytes: u64) {
         self.check_app_limited();
         self.buffer.refill(self.board.una(), self.stream.end());
         self.stream.write(bytes, self.board.una());
     }
 
     /// Bytes written and not acknowledged, and those of them not sent yet.
-    pub fn unacked(&self) -> (u64, u64) {
+    pub(crate) fn unacked(&self) -> (u64, u64) {
         (self.stream.beyond(self.board.una()), self.stream.beyond(self.board.max()))
     }
 
     /// The application stops: what was written and not yet sent is forgotten, and the FIN follows what was.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.stream.stop(self.board.max());
     }
 
@@ -220,24 +220,24 @@ impl Sender {
     }
 
     /// Returns true if all that was written (and the FIN, if closed) is acknowledged.
-    pub fn all_acked(&self) -> bool {
+    pub(crate) fn all_acked(&self) -> bool {
         self.board.una() >= self.stream.end()
     }
 
     /// Returns whether the FIN has been sent, and whether it has been acknowledged.
-    pub fn fin(&self) -> (bool, bool) {
+    pub(crate) fn fin(&self) -> (bool, bool) {
         (self.stream.fin_is_below(self.board.max()), self.stream.fin_is_below(self.board.una()))
     }
 
     /// The window the sender keeps to: the control's, or that of the recovery under way.
     #[inline]
-    pub fn window(&self) -> u64 {
+    pub(crate) fn window(&self) -> u64 {
         self.repair.window(self.mss, || self.control.cwnd())
     }
 
     /// The rate to space segments at, if any (of payload).
     #[inline]
-    pub fn pacing_rate(&self) -> Option<Rate> {
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
         self.pacer.rate(self.control.pacing_rate(), || self.unused.is_not_validated(), || self.paced())
     }
 
@@ -248,27 +248,27 @@ impl Sender {
 
     /// Returns true if a closed window is being probed.
     #[inline]
-    pub fn is_probing(&self) -> bool {
+    pub(crate) fn is_probing(&self) -> bool {
         self.timers.is_probing()
     }
 
     /// Sets the retransmission timer.
-    pub fn arm_rto(&mut self, now: Time) {
+    pub(crate) fn arm_rto(&mut self, now: Time) {
         self.timers.arm_rto(now, &self.trips);
     }
 
     /// Returns for how long nothing has answered what is sent again, or a window probe.
-    pub fn unanswered(&self, now: Time) -> Duration {
+    pub(crate) fn unanswered(&self, now: Time) -> Duration {
         self.timers.unanswered(now, self.board.una())
     }
 
     /// The peer's window, as far as known.
-    pub fn rwnd(&self) -> u64 {
+    pub(crate) fn rwnd(&self) -> u64 {
         self.peer.edge.saturating_sub(self.board.una())
     }
 
     /// The SYNs have agreed on segments of `mss` bytes and on SACK or not, and have told of the first window.
-    pub fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
+    pub(crate) fn agree(&mut self, config: &TcpConfig, mss: u32, sack: bool, peer: PeerWindow) {
         if self.repair.is_selective() && !sack {
             self.repair.set_kind(RecoveryKind::NewReno);
         }
@@ -280,7 +280,7 @@ impl Sender {
     }
 
     /// The SYN was acknowledged, at `now`; after `rtt`, unless it was sent more than once.
-    pub fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
+    pub(crate) fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
         self.board.acknowledge(1);
         self.timers.stop();
         self.trips.establish(config, now, rtt, timestamps);
@@ -291,7 +291,7 @@ impl Sender {
     }
 
     /// The handshake is done, and took `rtt` where that is known: the control begins.
-    pub fn established(&mut self, now: Time, rtt: Option<Duration>) {
+    pub(crate) fn established(&mut self, now: Time, rtt: Option<Duration>) {
         // The initial sequence number is drawn from the connection's own stream.
         let established = Established { now, rtt, sack: self.repair.is_selective(), seed: u64::from(self.iss) };
         congestion::established(&mut *self.control, &established);
@@ -299,7 +299,7 @@ impl Sender {
     }
 
     /// The window with which data begins is of `rwnd` bytes.
-    pub fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
+    pub(crate) fn heed_first_window(&mut self, config: &TcpConfig, rwnd: u32) {
         if config.growth.ssthresh_half_rwnd
             && let Some(window) = self.control.window_mut()
         {
@@ -309,7 +309,7 @@ impl Sender {
 
     /// Notes where the application gives too little to send: before it gives more, and before an ACK or a timer changes what may be sent.
     #[inline]
-    pub fn check_app_limited(&mut self) {
+    pub(crate) fn check_app_limited(&mut self) {
         if self.control.may_run_dry(self.board.pipe()) && self.board.max() >= self.end_of_buffered() {
             self.control.runs_dry(&self.board);
         }
@@ -340,7 +340,7 @@ impl Sender {
     }
 
     /// The state at this instant, without what the SYNs agreed on.
-    pub fn info(&self) -> TcpInfo {
+    pub(crate) fn info(&self) -> TcpInfo {
         let segments = |bytes: u64| bytes.div_ceil(self.mss) as u32;
         let (lost, retrans) = self.repair.lost_and_retransmitted(&self.board);
         TcpInfo {

@@ -19,7 +19,7 @@ pub(super) struct SentLog {
 impl SentLog {
     /// `start..end` is sent for the first time.
     #[inline]
-    pub fn sent(&mut self, start: u64, end: u64, now: Time) {
+    pub(crate) fn sent(&mut self, start: u64, end: u64, now: Time) {
         match self.entries.back_mut() {
             Some(last) if last.1 == now => {
                 last.0 = end;
@@ -42,14 +42,14 @@ impl SentLog {
 
     /// Returns true if the next entry needs more memory, or [`Self::forget_arrived`].
     #[inline]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.entries.len() == self.entries.capacity()
     }
 
     /// Makes room: while a hole at the left edge waits to be filled, nearly all beyond it arrives, which `arrived` tells of the bytes from
     /// one offset to another. The entry behind what is forgotten then begins earlier, where nothing is asked about.
     #[cold]
-    pub fn forget_arrived(&mut self, arrived: impl Fn(u64, u64) -> bool) {
+    pub(crate) fn forget_arrived(&mut self, arrived: impl Fn(u64, u64) -> bool) {
         let (mut start, mut left) = (self.from, self.entries.len());
         self.entries.retain(|&(end, _)| {
             left -= 1;
@@ -65,20 +65,20 @@ impl SentLog {
     }
 
     /// Something up to `end` is sent again.
-    pub fn sent_again(&mut self, end: u64) {
+    pub(crate) fn sent_again(&mut self, end: u64) {
         self.ambiguous_until = self.ambiguous_until.max(end);
         self.forget_below(self.ambiguous_until);
     }
 
     /// Returns true if nothing from `offset` on was sent more than once.
     #[inline]
-    pub fn is_clear(&self, offset: u64) -> bool {
+    pub(crate) fn is_clear(&self, offset: u64) -> bool {
         offset >= self.ambiguous_until
     }
 
     /// All up to `offset` has arrived, cumulatively or by SACK: when the first and the last of it that is in the log were sent.
     #[inline]
-    pub fn arrived(&mut self, offset: u64) -> Option<(Time, Time)> {
+    pub(crate) fn arrived(&mut self, offset: u64) -> Option<(Time, Time)> {
         if offset <= self.from {
             return None;
         }
@@ -101,7 +101,7 @@ impl SentLog {
     /// When the byte at `offset`, which has been sent and not yet taken out by [`Self::arrived`], was sent for the first time, and
     /// the end of what left with it.
     #[inline]
-    pub fn at(&self, offset: u64) -> (u64, Time) {
+    pub(crate) fn at(&self, offset: u64) -> (u64, Time) {
         // Nearly always it is what was sent last, or first.
         let last = self.entries.len() - 1;
         let at = match self.entries.front() {

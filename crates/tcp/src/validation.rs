@@ -40,7 +40,7 @@ pub(super) struct Validation {
 
 impl Validation {
     /// RFC 7661 §4.1: validated, pipeACK undefined.
-    pub fn new(initial_window: u64) -> Self {
+    pub(crate) fn new(initial_window: u64) -> Self {
         Validation {
             initial_window,
             parts: None,
@@ -59,12 +59,12 @@ impl Validation {
 
     /// Returns true if `round` is one that has not begun yet.
     #[inline]
-    pub fn is_new(&self, round: u64) -> bool {
+    pub(crate) fn is_new(&self, round: u64) -> bool {
         self.round.is_none_or(|(n, _)| n != round)
     }
 
     /// A round trip ends and `round` begins, with all below `una` acknowledged (RFC 7661 §4.5.1).
-    pub fn round(&mut self, now: Time, round: u64, una: u64, srtt: Duration) {
+    pub(crate) fn round(&mut self, now: Time, round: u64, una: u64, srtt: Duration) {
         if let Some((_, start)) = self.round {
             self.expire(now, srtt);
             let parts = self.parts.get_or_insert([0; PARTS]);
@@ -90,7 +90,7 @@ impl Validation {
     }
 
     /// Finds the phase by pipeACK and `cwnd` (§4.3). Whether the non-validated one has lasted too long: then the window to take.
-    pub fn look(&mut self, now: Time, srtt: Duration, cwnd: u64, ssthresh: u64) -> Option<Adjustment> {
+    pub(crate) fn look(&mut self, now: Time, srtt: Duration, cwnd: u64, ssthresh: u64) -> Option<Adjustment> {
         self.expire(now, srtt);
         // RFC 7661 §4.2: validated are pipeACK of at least half of cwnd, and undefined.
         if self.pipe_ack().is_none_or(|pipe| 2 * pipe >= cwnd) {
@@ -110,13 +110,13 @@ impl Validation {
 
     /// Returns true if the window was not used, so that it must not leave in one burst (§4.4.2).
     #[inline]
-    pub fn is_unused(&self) -> bool {
+    pub(crate) fn is_unused(&self) -> bool {
         self.since.is_some()
     }
 
     /// Returns the base of a reduction when `flight` is in flight: in the non-validated phase cwnd says nothing (§4.4.1). The RFC halves
     /// it; here each control takes its own part.
-    pub fn basis(&self, flight: u64) -> u64 {
+    pub(crate) fn basis(&self, flight: u64) -> u64 {
         match self.since {
             Some(_) => flight.max(self.pipe_ack().unwrap_or(0)),
             None => flight,
@@ -124,21 +124,21 @@ impl Validation {
     }
 
     /// Congestion, after which the window was reduced from `basis`; what follows is a fast recovery, or not.
-    pub fn congestion(&mut self, basis: u64, recovery: bool) {
+    pub(crate) fn congestion(&mut self, basis: u64, recovery: bool) {
         self.recovery = (recovery && self.since.is_some()).then_some((basis, 0));
         // RFC 7661 §4.4.1: undefined after recovery, so that standard TCP goes on from there; and not updated during it.
         (self.parts, self.round, self.since) = (None, None, None);
     }
 
     /// Something lost is sent again.
-    pub fn repaired(&mut self, bytes: u64) {
+    pub(crate) fn repaired(&mut self, bytes: u64) {
         if let Some((_, lost)) = &mut self.recovery {
             *lost += bytes;
         }
     }
 
     /// Fast recovery is over, with `ssthresh` for its window: what was lost shows by how much the path was exceeded, at least.
-    pub fn recovered(&mut self, ssthresh: u64) -> Option<Adjustment> {
+    pub(crate) fn recovered(&mut self, ssthresh: u64) -> Option<Adjustment> {
         self.round = None;
         let (basis, lost) = self.recovery.take()?;
         // RFC 7661 §4.4.1: cwnd = (max(pipeACK, LossFlightSize) - R) / 2; in the control's own ratio. ssthresh is the same.

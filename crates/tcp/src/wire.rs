@@ -18,16 +18,16 @@ const FLAGS: u16 = 0x01ff;
 
 /// Kinds of TCP options (RFC 9293 §3.2, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 9768 §3.2.3).
 mod kind {
-    pub const END: u8 = 0;
-    pub const NOP: u8 = 1;
-    pub const MSS: u8 = 2;
-    pub const WINDOW_SCALE: u8 = 3;
-    pub const SACK_PERMITTED: u8 = 4;
-    pub const SACK: u8 = 5;
-    pub const TIMESTAMPS: u8 = 8;
+    pub(super) const END: u8 = 0;
+    pub(super) const NOP: u8 = 1;
+    pub(super) const MSS: u8 = 2;
+    pub(super) const WINDOW_SCALE: u8 = 3;
+    pub(super) const SACK_PERMITTED: u8 = 4;
+    pub(super) const SACK: u8 = 5;
+    pub(super) const TIMESTAMPS: u8 = 8;
     /// RFC 9768 §3.2.3: order 0 and order 1.
-    pub const ACCECN0: u8 = 172;
-    pub const ACCECN1: u8 = 174;
+    pub(super) const ACCECN0: u8 = 172;
+    pub(super) const ACCECN1: u8 = 174;
 }
 
 /// One end of a connection: an IPv4 address and a port.

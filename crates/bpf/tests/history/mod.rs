@@ -8,7 +8,7 @@ use crate::MSS;
 
 /// Event for which the kernel would call a hook.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     /// An ACK. Counts are of segments.
     Ack {
         sample: AckSample,
@@ -26,7 +26,7 @@ pub enum Step {
 
 impl Step {
     /// Gives the step to the core's `control`; a reduction leaves `more` bytes more than the control says.
-    pub fn give(&self, control: &mut dyn CongestionControl, more: u64) {
+    pub(crate) fn give(&self, control: &mut dyn CongestionControl, more: u64) {
         let mut reduce = |now, kind| {
             // Linux reckons a reduction from cwnd, and so does the core with its stack.
             control.on_congestion(&CongestionEvent { now, kind, flight_size: control.cwnd() });
@@ -51,7 +51,7 @@ impl Step {
 }
 
 /// A path whose queue fills and empties at random, and a sender on it.
-pub struct History {
+pub(crate) struct History {
     rng: Rng,
     now_us: u64,
     base_us: u64,
@@ -69,7 +69,7 @@ pub struct History {
 }
 
 impl History {
-    pub fn new(mut rng: Rng) -> Self {
+    pub(crate) fn new(mut rng: Rng) -> Self {
         let stretch = 10.0_f64.powf(2.5 * rng.uniform());
         let base_us = (10.0_f64.powf(2.0 + 3.5 * rng.uniform())) as u64;
         History {
@@ -92,7 +92,7 @@ impl History {
         Time::ZERO + Duration::from_micros(self.now_us)
     }
 
-    pub fn next(&mut self) -> Step {
+    pub(crate) fn next(&mut self) -> Step {
         self.now_us += 1 + (self.rng.exponential(self.base_us as f64 / 8.0) as u64).min(60_000_000);
         let timed_out = std::mem::take(&mut self.timed_out);
         match self.rng.below(1000) {
@@ -168,7 +168,7 @@ impl History {
 /// Over 50 ms and a queue that comes and goes, ACKs of one and of two segments. What is sent next follows at once, as late as it may for an
 /// ACK of one to count (`max(window / 2, 4)` to a round trip), a little later, or long after; and the receiver may have held the ACK of one
 /// until then, for up to 40 ms.
-pub fn with_held_acks(mut rng: Rng, acks: usize) -> Vec<Step> {
+pub(crate) fn with_held_acks(mut rng: Rng, acks: usize) -> Vec<Step> {
     const RTT_US: u64 = 50_000;
     let window = 2 + rng.below(60) as u32;
     let spaced = RTT_US / u64::from((window / 2).max(4));

@@ -11,7 +11,7 @@ use longfat_core::time::{Duration, Time};
 use crate::{MSS, Step};
 
 /// The program.
-pub struct Host(PathBuf);
+pub(crate) struct Host(PathBuf);
 
 fn us(d: Duration) -> u64 {
     d.as_ps() / 1_000_000
@@ -43,7 +43,7 @@ fn line(step: &Step) -> String {
 
 impl Host {
     /// Compiles the very file that goes into the kernel.
-    pub fn compile(twin: &Twin) -> Self {
+    pub(crate) fn compile(twin: &Twin) -> Self {
         let source = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("twin-{}", twin.name));
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -59,7 +59,7 @@ impl Host {
     }
 
     /// Returns its window in segments after each step.
-    pub fn live(&self, params: &Params, steps: &[Step]) -> Vec<f64> {
+    pub(crate) fn live(&self, params: &Params, steps: &[Step]) -> Vec<f64> {
         let mut text: String = knobs(params).iter().map(|(name, value)| format!("knob {name} {value}\n")).collect();
         text += &format!("init 10 {}\n", (1_u64 << 30) / MSS);
         text.extend(steps.iter().map(line));
@@ -67,7 +67,7 @@ impl Host {
     }
 
     /// Returns its window in segments after each step, for lines as the program reads them.
-    pub fn read(&self, text: String) -> Vec<f64> {
+    pub(crate) fn read(&self, text: String) -> Vec<f64> {
         let mut child = Command::new(&self.0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("just compiled");
         let mut input = child.stdin.take().expect("piped");
         let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));

@@ -2,7 +2,7 @@
 
 /// The steps of a clock.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Clock {
+pub(crate) struct Clock {
     newest: Option<i64>,
     /// The least time between packets of which others stand at one instant, in ns.
     step: Option<i64>,
@@ -16,7 +16,7 @@ const CLEAR: i64 = 4;
 
 impl Clock {
     /// A packet was captured at `time`.
-    pub fn note(&mut self, time: i64) {
+    pub(crate) fn note(&mut self, time: i64) {
         let newest = *self.newest.get_or_insert(time);
         self.newest = Some(newest.max(time));
         match time - newest {
@@ -27,17 +27,17 @@ impl Clock {
     }
 
     /// Bound of a time's error, in ns.
-    pub fn uncertainty(&self) -> i64 {
+    pub(crate) fn uncertainty(&self) -> i64 {
         self.step.filter(|_| self.has_equal).unwrap_or(0).max(self.back)
     }
 
     /// The least time that a rate may be known by, in ns.
-    pub fn clear(&self) -> i64 {
+    pub(crate) fn clear(&self) -> i64 {
         CLEAR.saturating_mul(self.uncertainty())
     }
 }
 
 /// A time in words.
-pub fn time(ns: i64) -> String {
+pub(crate) fn time(ns: i64) -> String {
     if ns < 1_000_000_000 { format!("{:.3} ms", 1e3 * (ns as f64 / 1e9)) } else { format!("{:.3} s", ns as f64 / 1e9) }
 }

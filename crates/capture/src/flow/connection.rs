@@ -7,7 +7,7 @@ use longfat_core::packet::flags;
 
 /// Place where a capture was taken, as seen by the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
+pub(crate) enum Point {
     /// At the sender, or less than a tenth of the round trip from it.
     Sender,
     /// At the receiver, or less than a tenth of the round trip from it.
@@ -20,7 +20,7 @@ pub enum Point {
 
 impl Point {
     /// Returns its word in reports.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Point::Sender => "sender",
             Point::Receiver => "receiver",
@@ -32,7 +32,7 @@ impl Point {
 
 /// Connection in a capture. Direction `0` is that of the end that opened it, as far as the capture shows.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     /// Number from 0, in the order of first packets.
     pub number: u64,
     pub ends: [Address; 2],
@@ -49,7 +49,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn new(number: u64, packet: &Packet) -> Connection {
+    pub(crate) fn new(number: u64, packet: &Packet) -> Connection {
         let is_answer = packet.flags & (flags::SYN | flags::ACK) == flags::SYN | flags::ACK;
         let ends = if is_answer { [packet.to, packet.from] } else { [packet.from, packet.to] };
         Connection {
@@ -67,7 +67,7 @@ impl Connection {
     }
 
     /// True if `packet` opens another connection between the same ends.
-    pub fn is_over(&self, packet: &Packet) -> bool {
+    pub(crate) fn is_over(&self, packet: &Packet) -> bool {
         let side = usize::from(packet.from != self.ends[0]);
         let is_syn = packet.flags & (flags::SYN | flags::ACK) == flags::SYN;
         let was_closed = self.directions.iter().any(|direction| direction.closing.fin || direction.closing.reset);
@@ -77,7 +77,7 @@ impl Connection {
     }
 
     /// Adds a packet.
-    pub fn add(&mut self, packet: &Packet) {
+    pub(crate) fn add(&mut self, packet: &Packet) {
         let side = usize::from(packet.from != self.ends[0]);
         self.packets += 1;
         self.backwards += u64::from(packet.time < self.last);
@@ -127,24 +127,24 @@ impl Connection {
     }
 
     /// True if both SYNs were captured. The options that both ends agreed on are then known.
-    pub fn has_handshake(&self) -> bool {
+    pub(crate) fn has_handshake(&self) -> bool {
         self.directions.iter().all(|direction| direction.handshake.isn.is_some())
     }
 
     /// True if each segment carries timestamps.
-    pub fn has_timestamps(&self) -> bool {
+    pub(crate) fn has_timestamps(&self) -> bool {
         self.directions.iter().all(|direction| direction.handshake.timestamps)
     }
 
     /// Returns the longest payload that both agreed on.
-    pub fn agreed(&self) -> Option<u32> {
+    pub(crate) fn agreed(&self) -> Option<u32> {
         let [Some(one), Some(other)] = [self.directions[0].handshake.mss, self.directions[1].handshake.mss] else { return None };
         let options = if self.has_timestamps() { STAMPS } else { 0 };
         Some(u32::from(one.min(other)).saturating_sub(options).max(1))
     }
 
     /// Returns the window scale of the end `side`; none if the SYNs were not captured.
-    pub fn scale(&self, side: usize) -> Option<u8> {
+    pub(crate) fn scale(&self, side: usize) -> Option<u8> {
         if !self.has_handshake() {
             return None;
         }
@@ -155,7 +155,7 @@ impl Connection {
     }
 
     /// Returns the direction that carries more data. If its data was not captured, its acknowledged bytes count.
-    pub fn main(&self) -> usize {
+    pub(crate) fn main(&self) -> usize {
         let carried = |direction: &Direction| {
             direction.counts.bytes.max(direction.acked.saturating_sub(direction.acked_first.unwrap_or(direction.acked)))
         };
@@ -163,7 +163,7 @@ impl Connection {
     }
 
     /// Returns the place where the capture was taken, as seen by the data of direction `side`.
-    pub fn point(&self, side: usize) -> Point {
+    pub(crate) fn point(&self, side: usize) -> Point {
         let direction = &self.directions[side];
         if !direction.rtt.far.is_known() || !direction.rtt.near.is_known() {
             return Point::Unknown;
@@ -182,7 +182,7 @@ impl Connection {
     }
 
     /// Ends the connection: no packets follow.
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         for direction in &mut self.directions {
             direction.finish(self.last);
         }

@@ -68,7 +68,7 @@ fn htcp(time: f64, epoch: &Epoch) -> f64 {
 }
 
 /// An estimate, without a name where nothing can be told.
-pub fn control(connection: &Connection, main: usize) -> ControlEstimate {
+pub(crate) fn control(connection: &Connection, main: usize) -> ControlEstimate {
     let direction = &connection.directions[main];
     let said = |name, confidence, why| ControlEstimate { name, confidence, why };
     let waits = &direction.waits;

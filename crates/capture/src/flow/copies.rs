@@ -29,33 +29,33 @@ struct Seen {
 
 /// The newest packets of a capture.
 #[derive(Debug, Default)]
-pub struct Copies {
+pub(crate) struct Copies {
     classes: Vec<Class>,
     seen: Vec<[Seen; KEPT]>,
 }
 
 /// The identifications that one end gives its packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Identifications {
+pub(crate) struct Identifications {
     last: Option<u16>,
     is_repeated: bool,
 }
 
 impl Identifications {
     /// The end sent a packet of identification `id`.
-    pub fn note(&mut self, id: u16) {
+    pub(crate) fn note(&mut self, id: u16) {
         self.is_repeated = self.last.replace(id) == Some(id);
     }
 
     /// Does `id` identify a packet of this end? Not if it is zero, or if this end repeats identifications.
-    pub fn tell(self, id: u16) -> bool {
+    pub(crate) fn tell(self, id: u16) -> bool {
         id != 0 && !(self.is_repeated && self.last == Some(id))
     }
 }
 
 impl Copies {
     /// The delay behind the packet that `packet`, of an end with these identifications, is a copy of; none where it is no copy.
-    pub fn delay(&mut self, packet: &Packet, ids: Identifications) -> Option<i64> {
+    pub(crate) fn delay(&mut self, packet: &Packet, ids: Identifications) -> Option<i64> {
         if self.seen.is_empty() {
             (self.classes, self.seen) = (vec![Class::default(); CLASSES], vec![Default::default(); CLASSES]);
         }

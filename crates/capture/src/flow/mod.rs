@@ -20,6 +20,6 @@ mod verdict;
 
 pub use rows::rows;
 #[cfg(test)]
-pub use table::Table;
+pub(crate) use table::Table;
 pub use table::trace;
 pub use verdict::{FEATURES, Spec, thresholds};

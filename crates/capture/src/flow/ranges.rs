@@ -8,7 +8,7 @@ const MOST: usize = 1 << 17;
 
 /// Queues that a segment finds before it: by its sender's lead over the bottleneck, and by its sender's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Waited {
+pub(crate) struct Waited {
     /// Bytes before it that the bottleneck had not yet forwarded.
     pub ahead: u32,
     /// Microseconds that it came later than the quickest; none where that is not known.
@@ -17,7 +17,7 @@ pub struct Waited {
 
 /// A stretch of the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Range {
+pub(crate) struct Range {
     pub start: u64,
     pub end: u64,
     /// Time at which it was seen first; for a hole, when the segment behind it came.
@@ -40,7 +40,7 @@ pub struct Range {
 
 /// Stretches of the stream from the acknowledged data to the data sent last.
 #[derive(Clone, Debug, Default)]
-pub struct Ranges {
+pub(crate) struct Ranges {
     list: VecDeque<Range>,
     /// Stretches that were forgotten.
     pub forgotten: u64,
@@ -48,22 +48,22 @@ pub struct Ranges {
 
 impl Ranges {
     /// Adds a range behind all others.
-    pub fn push(&mut self, range: Range) {
+    pub(crate) fn push(&mut self, range: Range) {
         if self.list.len() == MOST {
             self.list.pop_front();
             self.forgotten += 1;
         }
         self.list.push_back(range);
     }
-    pub fn front(&self) -> Option<&Range> {
+    pub(crate) fn front(&self) -> Option<&Range> {
         self.list.front()
     }
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
     /// Takes off what ends at or before `ack`, and cuts the one that it falls into.
-    pub fn acknowledge(&mut self, ack: u64, mut each: impl FnMut(&Range)) {
+    pub(crate) fn acknowledge(&mut self, ack: u64, mut each: impl FnMut(&Range)) {
         while let Some(front) = self.list.front_mut() {
             if front.end > ack {
                 if front.start < ack {
@@ -79,7 +79,7 @@ impl Ranges {
     }
 
     /// Makes `start` and `end` ends of stretches, and calls `each` on every stretch between them.
-    pub fn between(&mut self, start: u64, end: u64, mut each: impl FnMut(&mut Range)) {
+    pub(crate) fn between(&mut self, start: u64, end: u64, mut each: impl FnMut(&mut Range)) {
         let from = self.cut(start);
         let until = self.cut(end);
         self.list.range_mut(from..until).for_each(&mut each);
@@ -98,7 +98,7 @@ impl Ranges {
     }
 
     /// The stretch that `at` is in.
-    pub fn around(&self, at: u64) -> Option<&Range> {
+    pub(crate) fn around(&self, at: u64) -> Option<&Range> {
         let place = self.list.partition_point(|range| range.end <= at);
         self.list.get(place).filter(|range| range.start <= at)
     }

@@ -4,7 +4,7 @@ use super::connection::{Connection, Point};
 use super::direction::{Direction, Rate, Trains};
 
 /// Payload acknowledged (or, where no ACK was captured, sent) and the seconds it took, from the first segment on.
-pub fn carried(direction: &Direction) -> (u64, f64) {
+pub(crate) fn carried(direction: &Direction) -> (u64, f64) {
     let until = direction.acked.min(direction.closing.stream_end.unwrap_or(u64::MAX));
     let acked = direction.acked_first.map_or(0, |first| until.saturating_sub(first));
     let (bytes, end) = if acked > 0 {
@@ -18,7 +18,7 @@ pub fn carried(direction: &Direction) -> (u64, f64) {
 
 /// Returns the payload bytes per second. None where the clock or a time shorter than a round trip forbids it, or where no sent data was
 /// acknowledged.
-pub fn goodput(connection: &Connection, main: usize) -> Option<f64> {
+pub(crate) fn goodput(connection: &Connection, main: usize) -> Option<f64> {
     let direction = &connection.directions[main];
     let (bytes, time) = carried(direction);
     let least = if direction.trips().is_known() { direction.trips().min.max(connection.clock.clear()) } else { connection.clock.clear() };
@@ -28,7 +28,7 @@ pub fn goodput(connection: &Connection, main: usize) -> Option<f64> {
 
 /// Bottleneck, and the number of trains by which it is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Bottleneck {
+pub(crate) struct Bottleneck {
     pub rate: Rate,
     pub by: &'static str,
     pub trains: u64,
@@ -36,7 +36,7 @@ pub struct Bottleneck {
 
 /// The bottleneck: behind it, by how segments come; before it, by how they are acknowledged. A sender gives away bursts of segments, and a
 /// receiver bursts of ACKs: where the place is not known, the slower of both is the bottleneck. It passes what was acknowledged.
-pub fn bottleneck(connection: &Connection, main: usize) -> Option<Bottleneck> {
+pub(crate) fn bottleneck(connection: &Connection, main: usize) -> Option<Bottleneck> {
     let direction = &connection.directions[main];
     let of =
         |trains: &Trains, by| trains.estimate(connection.clock.uncertainty()).map(|rate| Bottleneck { rate, by, trains: trains.count });

@@ -29,7 +29,7 @@ fn trips(rtt: &Rtt, uncertainty: i64) -> Option<RoundTrips> {
 }
 
 /// Record of a file.
-pub fn file(input: &Input) -> CaptureFile {
+pub(crate) fn file(input: &Input) -> CaptureFile {
     let counts = &input.counts;
     CaptureFile {
         name: input.name.clone(),
@@ -42,7 +42,7 @@ pub fn file(input: &Input) -> CaptureFile {
 }
 
 /// Record of a connection.
-pub fn connection(connection: &Connection) -> records::Connection {
+pub(crate) fn connection(connection: &Connection) -> records::Connection {
     let main = connection.main();
     let (direction, back) = (&connection.directions[main], &connection.directions[1 - main]);
     let point = connection.point(main);

@@ -2,7 +2,7 @@
 
 /// Round trips of one part of a path, in ns.
 #[derive(Clone, Copy, Debug)]
-pub struct Rtt {
+pub(crate) struct Rtt {
     /// Number of samples.
     pub count: u64,
     /// Sum of samples.
@@ -29,7 +29,7 @@ impl Default for Rtt {
 }
 
 impl Rtt {
-    pub fn add(&mut self, sample: i64) {
+    pub(crate) fn add(&mut self, sample: i64) {
         if self.count == 0 {
             (self.smoothed, self.deviation) = (sample, sample / 2);
         } else {
@@ -47,7 +47,7 @@ impl Rtt {
         }
     }
     /// Shortens all samples, which were too long by `by`.
-    pub fn shorten(&mut self, by: i64) {
+    pub(crate) fn shorten(&mut self, by: i64) {
         if self.count == 0 {
             return;
         }
@@ -58,14 +58,14 @@ impl Rtt {
             *one = if *one == i64::MAX { *one } else { one.saturating_sub(by) };
         }
     }
-    pub fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.count > 0
     }
     /// The least of the last eight; 0 without one.
-    pub fn recent_min(&self) -> i64 {
+    pub(crate) fn recent_min(&self) -> i64 {
         if self.count == 0 { 0 } else { self.recent.into_iter().min().unwrap_or(0) }
     }
-    pub fn mean(&self) -> Option<f64> {
+    pub(crate) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 }

@@ -5,7 +5,7 @@ const FIRST_WIDTH: i64 = 1_000_000;
 
 /// Counts of one bin of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bin {
+pub(crate) struct Bin {
     /// Most payload in flight, as the sender saw it; 0 where nothing new was sent.
     pub flight_max: u64,
     /// Least room that the receiver offered beyond the acknowledged data, where anything was sent.
@@ -52,7 +52,7 @@ impl Bin {
 
 /// Bins of one width, from the first packet on.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub(crate) struct Series {
     start: Option<i64>,
     /// Width of a bin, in ns.
     pub width: i64,
@@ -68,7 +68,7 @@ impl Default for Series {
 
 impl Series {
     /// Returns the bin that `time` falls into; the first, for times before all bins.
-    pub fn at(&mut self, time: i64) -> &mut Bin {
+    pub(crate) fn at(&mut self, time: i64) -> &mut Bin {
         let start = *self.start.get_or_insert(time);
         let since = time.saturating_sub(start).max(0);
         while since / self.width >= MOST as i64 {
@@ -92,7 +92,7 @@ impl Series {
 
 impl Series {
     /// Shortens all round trips, which were too long by `by`.
-    pub fn shorten(&mut self, by: i64) {
+    pub(crate) fn shorten(&mut self, by: i64) {
         for bin in self.bins.iter_mut().filter(|bin| bin.rtts > 0) {
             bin.rtt_sum -= by * i64::from(bin.rtts);
             bin.rtt_min -= by;
@@ -101,7 +101,7 @@ impl Series {
     }
 
     /// The bins that begin from `from` on and before `until`, with when they do.
-    pub fn between(&self, from: i64, until: i64) -> impl Iterator<Item = (i64, &Bin)> {
+    pub(crate) fn between(&self, from: i64, until: i64) -> impl Iterator<Item = (i64, &Bin)> {
         let start = self.start.unwrap_or(0);
         let begins = move |place: usize| start.saturating_add(self.width.saturating_mul(place as i64));
         self.bins.iter().enumerate().map(move |(place, bin)| (begins(place), bin)).filter(move |(time, _)| *time >= from && *time < until)
@@ -110,7 +110,7 @@ impl Series {
 
 impl Bin {
     /// Adds a round trip, in ns.
-    pub fn rtt(&mut self, rtt: i64) {
+    pub(crate) fn rtt(&mut self, rtt: i64) {
         self.rtt_min = if self.rtts == 0 { rtt } else { self.rtt_min.min(rtt) };
         self.rtt_max = self.rtt_max.max(rtt);
         self.rtt_sum = self.rtt_sum.saturating_add(rtt);

@@ -1,34 +1,34 @@
 //! Quantiles, ranks and the sign test.
 
 /// The mean; 0 without a value.
-pub fn average(of: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn average(of: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = of.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
 /// The value below which the share `at` of `values` lies; none without a value.
-pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
+pub(crate) fn quantile(values: &[f64], at: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(((sorted.len() as f64 - 1.0) * at).round().max(0.0) as usize).copied()
 }
 
 /// The share of `values` that are less, and half of those that are alike.
-pub fn rank(values: &[f64], value: f64) -> f64 {
+pub(crate) fn rank(values: &[f64], value: f64) -> f64 {
     let less = values.iter().filter(|other| **other < value).count() as f64;
     let alike = values.iter().filter(|other| **other == value).count() as f64;
     (less + alike / 2.0) / values.len().max(1) as f64
 }
 
 /// The median, and what four of five are above.
-pub fn ranked(ranks: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn ranked(ranks: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let ranks: Vec<f64> = ranks.collect();
     Some((quantile(&ranks, 0.5)?, quantile(&ranks, 0.2)?))
 }
 
 /// How unlikely it is that even odds make it so `of` times and more among `all`: one less the p-value of the sign test (Conover, Practical
 /// Nonparametric Statistics, section 3.4).
-pub fn no_chance(of: u32, all: u32) -> f64 {
+pub(crate) fn no_chance(of: u32, all: u32) -> f64 {
     // Binomial coefficients, each from the one before; scaled where they grow too large.
     let (mut one, mut less, mut total) = (1.0, 0.0, 0.0);
     for count in 0..=all {

@@ -19,7 +19,7 @@ const LOOK: u64 = 1 << 16;
 
 /// Connections by their ends.
 #[derive(Default)]
-pub struct Table {
+pub(crate) struct Table {
     places: HashMap<(Address, Address), usize>,
     open: Vec<Connection>,
     /// Ends of the packet before, and its place, which is nearly always the next one's too.
@@ -36,7 +36,7 @@ pub struct Table {
 
 impl Table {
     /// Puts the packet to its connection, which it gives back; none for a copy of a packet that was there before.
-    pub fn add(&mut self, mut packet: Packet) -> Option<&mut Connection> {
+    pub(crate) fn add(&mut self, mut packet: Packet) -> Option<&mut Connection> {
         let start = *self.start.get_or_insert(packet.time);
         packet.time = since(start, packet.time);
         let packet = &packet;
@@ -106,7 +106,7 @@ impl Table {
     }
 
     /// The record of all connections, without files.
-    pub fn finish(mut self) -> Capture {
+    pub(crate) fn finish(mut self) -> Capture {
         while !self.open.is_empty() {
             self.close(self.open.len() - 1);
         }
@@ -125,7 +125,7 @@ impl Table {
 }
 
 /// Returns the time from `start` to `time`, both by a clock that may be arbitrarily wrong.
-pub fn since(start: i64, time: i64) -> i64 {
+pub(crate) fn since(start: i64, time: i64) -> i64 {
     time.saturating_sub(start).clamp(-SPAN, SPAN)
 }
 
@@ -145,7 +145,7 @@ pub fn trace(paths: &[impl AsRef<Path>], progress: &mut dyn FnMut(f64) -> bool) 
 }
 
 /// Calls `with` on each packet.
-pub fn each(joined: &mut Joined, progress: &mut dyn FnMut(f64) -> bool, mut with: impl FnMut(Packet)) -> Result<(), Error> {
+pub(crate) fn each(joined: &mut Joined, progress: &mut dyn FnMut(f64) -> bool, mut with: impl FnMut(Packet)) -> Result<(), Error> {
     let mut count = 0_u64;
     while let Some(packet) = joined.next_packet() {
         with(packet);

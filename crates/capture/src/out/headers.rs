@@ -17,17 +17,17 @@ const TTL: u8 = 64;
 const TCP: u32 = 20;
 
 /// Makes packets of one run.
-pub struct Headers<'a> {
+pub(crate) struct Headers<'a> {
     experiment: &'a Experiment,
 }
 
 impl<'a> Headers<'a> {
-    pub fn new(experiment: &'a Experiment) -> Self {
+    pub(crate) fn new(experiment: &'a Experiment) -> Self {
         Headers { experiment }
     }
 
     /// Writes the packet of `row`, with a payload of zeros, in place of the content of `bytes`.
-    pub fn write(&mut self, row: &PacketEvent, bytes: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn write(&mut self, row: &PacketEvent, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let flow = &self.experiment.flows[row.flow as usize];
         let number = row.flow as usize;
         let sender = (address(flow.from), (SENDER_PORT + number % SENDER_PORTS) as u16);
@@ -80,7 +80,7 @@ impl<'a> Headers<'a> {
 }
 
 /// Returns the address of the host at a node: 10.0.0.1 is the first.
-pub fn address(node: usize) -> Ipv4Addr {
+pub(crate) fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0001 + node as u32)
 }
 
@@ -113,7 +113,7 @@ fn tcp(row: &PacketEvent, from: u16, to: u16) -> Result<TcpHeader, String> {
 const NOP: u8 = 1;
 
 /// The options, each padded to words of 4 bytes as [`longfat_core::packet::Segment`] counts them (RFC 7323 appendix A).
-pub(super) fn options(row: &PacketEvent, on_wire: impl Fn(u64) -> u32) -> Vec<u8> {
+pub(crate) fn options(row: &PacketEvent, on_wire: impl Fn(u64) -> u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(40);
     if let Some(mss) = row.mss {
         bytes.extend([2, 4]);

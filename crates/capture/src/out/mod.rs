@@ -108,16 +108,16 @@ fn put(out: &mut dyn Write, mut block: impl ToVec) -> io::Result<()> {
 }
 
 #[cfg(test)]
-pub mod testing {
+pub(crate) mod testing {
     /// The beginning of a file with one interface.
-    pub fn section(comment: &str) -> Vec<u8> {
+    pub(crate) fn section(comment: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         super::section(&mut bytes, comment).unwrap();
         super::interface(&mut bytes, "a", 65535).unwrap();
         bytes
     }
     /// A packet.
-    pub fn frame(nanoseconds: u64, data: &[u8]) -> Vec<u8> {
+    pub(crate) fn frame(nanoseconds: u64, data: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         super::packet(&mut bytes, 0, nanoseconds, data, data.len() as u32).unwrap();
         bytes

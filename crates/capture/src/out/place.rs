@@ -49,7 +49,7 @@ impl Place {
     }
 
     /// Returns the name of each interface in the capture.
-    pub(super) fn interfaces(&self, experiment: &Experiment) -> Vec<String> {
+    pub(crate) fn interfaces(&self, experiment: &Experiment) -> Vec<String> {
         match self {
             Place::Host(node) => vec![experiment.network.nodes[*node].name.clone()],
             Place::Links(links) => links.iter().map(|link| experiment.network.links[*link].name.clone()).collect(),
@@ -57,7 +57,7 @@ impl Place {
     }
 
     /// Returns the interface that saw the packet of `row` in this event; none if none did.
-    pub(super) fn interface_of(&self, experiment: &Experiment, row: &PacketEvent) -> Option<u32> {
+    pub(crate) fn interface_of(&self, experiment: &Experiment, row: &PacketEvent) -> Option<u32> {
         match (self, row.link) {
             (Place::Host(node), None) => {
                 let flow = &experiment.flows[row.flow as usize];

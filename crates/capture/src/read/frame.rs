@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub struct Address(u128, u16);
 
 impl Address {
-    pub(super) fn new(ip: IpAddr, port: u16) -> Self {
+    pub(crate) fn new(ip: IpAddr, port: u16) -> Self {
         let ip = match ip {
             IpAddr::V4(v4) => v4.to_ipv6_mapped(),
             IpAddr::V6(v6) => v6,

@@ -39,27 +39,27 @@ struct Pauses {
 }
 
 impl Gate {
-    pub fn shaped(shaper: Shaper) -> Self {
+    pub(super) fn shaped(shaper: Shaper) -> Self {
         let tolerance = shaper.rate.transmit_time(shaper.burst);
         Gate { shaper: Some(shaper), tolerance, ..Gate::default() }
     }
 
     /// Adds a sender that may stop the transmitter, and returns its number.
-    pub fn heed(&mut self) -> usize {
+    pub(super) fn heed(&mut self) -> usize {
         self.pauses.push(Pauses::default());
         self.pauses.len() - 1
     }
 
     /// Records a PAUSE frame of `sender` that comes at `at`. It stops the transmitter until `time` later, whatever its last one said; zero
     /// lets it go on at once (IEEE 802.3 annex 31B). A frame in transmission is sent to its end.
-    pub fn pause(&mut self, sender: usize, at: Time, time: Duration) {
+    pub(super) fn pause(&mut self, sender: usize, at: Time, time: Duration) {
         let coming = &mut self.pauses[sender].coming;
         assert!(coming.back().is_none_or(|last| last.0 <= at), "PAUSE frames come in order");
         coming.push_back((at, time));
     }
 
     /// Returns the first time from `from` on at which a packet may begin.
-    pub fn opens(&self, from: Time) -> Time {
+    pub(super) fn opens(&self, from: Time) -> Time {
         let bucket = Time::from_ps(self.due.as_ps().saturating_sub(self.tolerance.as_ps()));
         let mut opens = from.max(bucket);
         loop {
@@ -72,14 +72,14 @@ impl Gate {
     }
 
     /// Records that a packet of `len` bytes begins at `start`.
-    pub fn begins(&mut self, start: Time, len: u32) {
+    pub(super) fn begins(&mut self, start: Time, len: u32) {
         if let Some(shaper) = self.shaper {
             self.due = self.due.max(start) + shaper.rate.transmit_time(len.into());
         }
     }
 
     /// Applies the PAUSE frames that have come up to and including `now`; everything before has been done.
-    pub fn take_in(&mut self, now: Time) {
+    pub(super) fn take_in(&mut self, now: Time) {
         self.pauses.iter_mut().for_each(|pauses| pauses.take_in(now));
     }
 }
@@ -138,12 +138,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub fn new(config: PauseAt) -> Self {
+    pub(super) fn new(config: PauseAt) -> Self {
         Watch { config, refresh: Time::MAX, changes: VecDeque::new() }
     }
 
     /// Takes note that the queue holds `backlog` bytes since `now`.
-    pub fn note(&mut self, now: Time, backlog: u64) {
+    pub(super) fn note(&mut self, now: Time, backlog: u64) {
         let is_stopped = self.refresh != Time::MAX;
         if !is_stopped && backlog >= self.config.on {
             self.stop(now);
@@ -154,12 +154,12 @@ impl Watch {
     }
 
     /// Stops the links at `now`, for the first time or anew.
-    pub fn stop(&mut self, now: Time) {
+    pub(super) fn stop(&mut self, now: Time) {
         self.refresh = now + self.config.refresh;
         self.changes.push_back(PauseChange { at: now, stop: true });
     }
 
-    pub fn take_change(&mut self) -> Option<PauseChange> {
+    pub(super) fn take_change(&mut self) -> Option<PauseChange> {
         self.changes.pop_front()
     }
 }

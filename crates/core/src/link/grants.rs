@@ -19,7 +19,7 @@ use crate::units::Rate;
 use crate::units::text::{RATE, TIME};
 
 /// The registry entry.
-pub const KIND: GrantedKind = GrantedKind {
+pub(super) const KIND: GrantedKind = GrantedKind {
     name: "docsis",
     summary: "the upstream of a cable modem: it asks for time on the line, and sends when it is granted, in bursts at rate",
     source: "CableLabs, Data-Over-Cable Service Interface Specifications, MAC and Upper Layer Protocols Interface, CM-SP-MULPIv3.1; the interval, and what happens when, as the documentation of CableLabs' DOCSIS model for ns-3 has it (model-overview)",
@@ -118,7 +118,7 @@ pub(super) struct Grants {
 }
 
 impl Grants {
-    pub fn new(config: RequestGrant, outages: Outages, rng: Rng) -> Self {
+    pub(super) fn new(config: RequestGrant, outages: Outages, rng: Rng) -> Self {
         let share = u128::from(config.interval.as_ps()) * u128::from(config.sustained.as_bps());
         let each = (share / u128::from(config.rate.as_bps().max(1))).max(1) as u64;
         let most = each.max(bits_time(config.burst * 8, config.rate.as_bps()).as_ps());
@@ -148,13 +148,13 @@ impl Grants {
     }
 
     /// Takes note that the queue holds `bytes` framed bytes since `now`. Times never run backwards.
-    pub fn note(&mut self, now: Time, bytes: u64) {
+    pub(super) fn note(&mut self, now: Time, bytes: u64) {
         self.advance(now);
         self.waits = self.work(bytes);
     }
 
     /// Returns when a packet of `bytes` framed bytes has left that the transmitter takes at `start`; `in_queue` bytes stay in the queue.
-    pub fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
+    pub(super) fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
         // Packets that arrive at the instant of a request are too late for it. Packets that leave the queue then are in it.
         self.advance(start);
         debug_assert!(self.end().is_none_or(|end| end <= start), "it is free");
@@ -174,7 +174,7 @@ impl Grants {
     }
 
     /// Returns the least time for a byte.
-    pub fn least(&self) -> Duration {
+    pub(super) fn least(&self) -> Duration {
         Duration::from_ps(self.work(1))
     }
 

@@ -158,7 +158,7 @@ pub(super) struct Turns {
 impl Transmitter {
     /// Returns when a packet of `bytes` framed bytes has left that begins at `start`; `in_queue` bytes stay in the queue. Starts never run
     /// backwards.
-    pub fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
+    pub(super) fn sends(&mut self, start: Time, bytes: u32, in_queue: u64) -> Time {
         match self {
             Transmitter::Rate { rate, .. } => sent_at(rate, start, u64::from(bytes) * 8),
             Transmitter::Opportunities(turns) => turns.sends(start, bytes),
@@ -167,14 +167,14 @@ impl Transmitter {
     }
 
     /// Takes note that the queue holds `bytes` framed bytes since `now`.
-    pub fn note(&mut self, now: Time, in_queue: u64) {
+    pub(super) fn note(&mut self, now: Time, in_queue: u64) {
         if let Transmitter::Granted(grants) = self {
             grants.note(now, in_queue);
         }
     }
 
     /// Returns the least time for a byte.
-    pub fn least(&self) -> Duration {
+    pub(super) fn least(&self) -> Duration {
         match self {
             Transmitter::Rate { least, .. } => *least,
             Transmitter::Opportunities(_) => Duration::from_ps(1),

@@ -85,7 +85,7 @@ pub(super) struct OnWay {
 
 impl Travel {
     /// Returns an empty passage with at least the delay `least`; random values are drawn from `rng`.
-    pub fn new(passage: &Passage, least: Duration, course: Rng, rng: Rng) -> Self {
+    pub(super) fn new(passage: &Passage, least: Duration, course: Rng, rng: Rng) -> Self {
         Travel {
             least,
             delay: passage.delay.as_ref().map(|delay| Current::new(delay.pieces(course))),
@@ -102,7 +102,7 @@ impl Travel {
     }
 
     /// Puts the packet `id`, which the transmitter took at `began` and sent at `sent`, on its passage. Returns when it arrives.
-    pub fn take(&mut self, began: Time, sent: Time, id: PacketId, is_lost: bool) -> Time {
+    pub(super) fn take(&mut self, began: Time, sent: Time, id: PacketId, is_lost: bool) -> Time {
         let delay = self.delay.as_mut().map_or(self.least, |delay| Duration::from_ps(delay.at(sent).value));
         let through = self.harq.as_mut().map_or(sent, |harq| harq.through(began, sent, &mut self.rng));
         let mut at = through + delay.max(self.least);
@@ -130,19 +130,19 @@ impl Travel {
     }
 
     /// Returns the next packet that arrives, or would, at or before `until`, and when that is.
-    pub fn next(&mut self, until: Time) -> Option<(Time, OnWay)> {
+    pub(super) fn next(&mut self, until: Time) -> Option<(Time, OnWay)> {
         let first = self.under_way.first_entry().filter(|first| first.key().0 <= until)?;
         let ((at, _), packet) = first.remove_entry();
         Some((at, packet))
     }
 
     /// Returns when the next packet arrives.
-    pub fn first(&self) -> Time {
+    pub(super) fn first(&self) -> Time {
         self.under_way.first_key_value().map_or(Time::MAX, |((at, _), _)| *at)
     }
 
     /// Returns how many packets are under way.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.under_way.len()
     }
 }

@@ -8,7 +8,7 @@ const TOKEN: i128 = 8 * 1_000_000_000_000;
 
 /// A bucket that fills at a rate, up to its size.
 #[derive(Debug)]
-pub struct Bucket {
+pub(super) struct Bucket {
     rate: Rate,
     /// Capacity in [`TOKEN`]s, as `tokens`.
     size: i128,
@@ -20,26 +20,26 @@ pub struct Bucket {
 
 impl Bucket {
     /// Returns a full bucket of `size` bytes.
-    pub fn full(rate: Rate, size: u64) -> Self {
+    pub(super) fn full(rate: Rate, size: u64) -> Self {
         let size = i128::from(size) * TOKEN;
         Bucket { rate, size, tokens: size, filled: Time::ZERO }
     }
     /// Adds the tokens that have come up to `now`.
-    pub fn fill(&mut self, now: Time) {
+    pub(super) fn fill(&mut self, now: Time) {
         let since = i128::from(now.since(self.filled).as_ps());
         self.tokens = (self.tokens + since * i128::from(self.rate.as_bps())).min(self.size);
         self.filled = now;
     }
     /// Returns true if there are tokens for `len` bytes.
-    pub fn has(&self, len: u32) -> bool {
+    pub(super) fn has(&self, len: u32) -> bool {
         self.tokens >= i128::from(len) * TOKEN
     }
     /// Takes the tokens for `len` bytes, whether they are there or not.
-    pub fn take(&mut self, len: u32) {
+    pub(super) fn take(&mut self, len: u32) {
         self.tokens -= i128::from(len) * TOKEN;
     }
     /// Returns the first time from `from` on at which there are tokens for `len` bytes, which the bucket can hold.
-    pub fn opens(&self, from: Time, len: u32) -> Time {
+    pub(super) fn opens(&self, from: Time, len: u32) -> Time {
         let missing = (i128::from(len) * TOKEN - self.tokens).max(0) as u128;
         if missing == 0 {
             return from.max(self.filled);

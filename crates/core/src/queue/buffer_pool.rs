@@ -9,7 +9,7 @@ use crate::params::{Params, Value};
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "buffer_pool",
     summary: "fixed buffers on the receive and the transmit side of a router's cards (ANSNET's RS/960)",
     source: "Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 4.2 and Table 1",

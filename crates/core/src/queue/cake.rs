@@ -23,7 +23,7 @@ use lines::Lines;
 use schedule::{Framing, Schedule, Wire};
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "cake",
     summary: "common applications kept enhanced: a shaper, tins by codepoint, a line for each flow with fairness between hosts, CoDel and BLUE",
     source: "tc-cake(8); Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018; Cake Technical Information, bufferbloat.net, 2015; Feng, Shin, Kandlur and Saha, The BLUE Active Queue Management Algorithms, IEEE/ACM ToN 10(4), 2002; RFC 8289, RFC 8290",

@@ -43,11 +43,11 @@ pub(super) const CLASS: &str = "class";
 
 /// A set of ECN fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ecns(u8);
+pub(super) struct Ecns(u8);
 
 impl Ecns {
     /// Scalable traffic (RFC 9331 section 5.1): ECT(1), and CE, which may have been ECT(1).
-    pub const L4S: Ecns = Ecns(1 << Ecn::Ect1 as u8 | 1 << Ecn::Ce as u8);
+    pub(super) const L4S: Ecns = Ecns(1 << Ecn::Ect1 as u8 | 1 << Ecn::Ce as u8);
 
     fn named(word: &str) -> Self {
         match word {
@@ -60,7 +60,7 @@ impl Ecns {
     }
     /// Returns true if `ecn` is in the set.
     #[inline]
-    pub const fn has(self, ecn: Ecn) -> bool {
+    pub(super) const fn has(self, ecn: Ecn) -> bool {
         self.0 >> ecn as u8 & 1 != 0
     }
 }
@@ -137,7 +137,7 @@ pub fn share(class: &Params, party: &Party<'_>) -> Share {
 
 /// Classifier of the packets of one queue.
 #[derive(Debug)]
-pub struct Classifier {
+pub(super) struct Classifier {
     /// Rules, each with the number of its class.
     rules: Vec<(Whose, Rule, usize)>,
     /// Class of the packets that no rule takes.
@@ -150,7 +150,7 @@ pub struct Classifier {
 
 impl Classifier {
     /// Returns the classifier of the tables `classes`, which [`check`] let pass.
-    pub fn new(classes: &[Params], context: &QueueContext) -> Self {
+    pub(super) fn new(classes: &[Params], context: &QueueContext) -> Self {
         let mut rng = context.rng.clone();
         let rules = classes.iter().map(|class| (Whose::new(class), Rule::new(class, rng.next_u64()))).zip(0..);
         let rules = rules.map(|((whose, rule), class)| (whose, rule, class));
@@ -159,7 +159,7 @@ impl Classifier {
         Classifier { rules, rest: all.first().map_or(0, |(.., class)| *class), sheets: vec![unknown], sheet_of: Vec::new() }
     }
     /// Records that packets with this route are of `party`.
-    pub fn tell(&mut self, route: u32, party: &Party<'_>) {
+    pub(super) fn tell(&mut self, route: u32, party: &Party<'_>) {
         if self.rules.iter().all(|(whose, ..)| whose.takes_all()) {
             return;
         }
@@ -178,7 +178,7 @@ impl Classifier {
     }
     /// Returns the number of the class of `packet`.
     #[inline]
-    pub fn class(&self, packet: &Packet) -> usize {
+    pub(super) fn class(&self, packet: &Packet) -> usize {
         let sheet = self.sheet_of.get(packet.route as usize).map_or(0, |sheet| *sheet as usize);
         self.sheets[sheet].iter().find(|(rule, _)| rule.takes(packet)).map_or(self.rest, |(_, class)| *class)
     }

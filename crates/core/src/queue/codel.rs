@@ -45,7 +45,7 @@ pub(super) const fn ecn(default: bool) -> ParamSpec {
 }
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "codel",
     summary: "controlled delay (RFC 8289): drops or marks at its head once packets have waited over a target for an interval",
     source: "RFC 8289; Nichols and Jacobson, Controlling Queue Delay, ACM Queue 10(5), 2012",

@@ -6,7 +6,7 @@ use crate::packet::{PacketId, Packets};
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "droptail",
     summary: "one FIFO line with a limit in bytes or packets; an arrival that does not fit is dropped",
     source: "none for the queue; its default limit: Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 3",

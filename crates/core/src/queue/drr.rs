@@ -9,7 +9,7 @@ use crate::packet::{PacketId, Packets};
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "drr",
     summary: "deficit round robin (Shreedhar and Varghese 1996): a line for each flow, in turn by bytes; a full queue drops from the longest line",
     source: "Shreedhar and Varghese, Efficient Fair Queuing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996",

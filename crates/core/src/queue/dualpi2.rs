@@ -17,7 +17,7 @@ const SOME_TIME: Kind = Kind::Duration { min: Duration::from_micros(10), max: LO
 const GAIN: Kind = Kind::Number { min: 0.0, max: 1000.0 };
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "dualpi2",
     summary: "dual-queue coupled AQM (RFC 9332): a short line for L4S (ECT(1)) beside one for all others, and marks that make both share alike",
     source: "RFC 9332 appendix A",

@@ -36,7 +36,7 @@ pub(super) const QUANTUM: ParamSpec = ParamSpec {
 
 /// Classifier of packets into flow queues.
 #[derive(Debug)]
-pub struct Classifier(By);
+pub(super) struct Classifier(By);
 
 #[derive(Debug)]
 enum By {
@@ -48,21 +48,21 @@ enum By {
 
 impl Classifier {
     /// Returns the classifier that [`FLOWS`] and [`COLLISIONS`] describe.
-    pub fn new(params: &Params, rng: &mut Rng) -> Self {
+    pub(super) fn new(params: &Params, rng: &mut Rng) -> Self {
         let hashed = Classifier::hash(params.integer(FLOWS.name) as u32, rng);
         if params.boolean(COLLISIONS.name) { hashed } else { Classifier::each() }
     }
     /// Returns a classifier that hashes flows to `lines` flow queues.
-    pub fn hash(lines: u32, rng: &mut Rng) -> Self {
+    pub(super) fn hash(lines: u32, rng: &mut Rng) -> Self {
         Classifier(By::Hash { lines, key: rng.next_u64() })
     }
     /// Returns a classifier that gives each flow a queue of its own.
-    pub fn each() -> Self {
+    pub(super) fn each() -> Self {
         Classifier(By::Each { lines: Vec::new(), count: 0 })
     }
     /// Returns the number of the flow queue of this route.
     #[inline]
-    pub fn line(&mut self, route: u32) -> usize {
+    pub(super) fn line(&mut self, route: u32) -> usize {
         match &mut self.0 {
             // The high bits times the number of lines: even, and without a division.
             By::Hash { lines, key } => (((mix(route, *key) >> 32) * u64::from(*lines)) >> 32) as usize,
@@ -92,14 +92,14 @@ pub(super) const fn mix(route: u32, key: u64) -> u64 {
 
 /// IP bytes that a flow queue may send in its first turn of all, and in each turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Quanta {
+pub(super) struct Quanta {
     pub first: u64,
     pub each: u64,
 }
 
 impl Quanta {
     /// Returns the quanta that [`QUANTUM`] describes.
-    pub fn new(params: &Params, context: &QueueContext) -> Self {
+    pub(super) fn new(params: &Params, context: &QueueContext) -> Self {
         let each = if params.is_auto(QUANTUM.name) { u64::from(context.mtu) } else { params.integer(QUANTUM.name) };
         Quanta { first: each, each }
     }
@@ -126,7 +126,7 @@ const _: () = assert!(size_of::<Flow<super::codel::Codel>>() == 64);
 
 /// Flow queues, each with a state `S` of its control.
 #[derive(Debug)]
-pub struct FlowQueues<S> {
+pub(super) struct FlowQueues<S> {
     flows: Vec<Flow<S>>,
     classifier: Classifier,
     /// New flow queues, and old ones: those that have packets, or had when their turn came last.
@@ -146,7 +146,7 @@ pub struct FlowQueues<S> {
 
 impl<S: Clone> FlowQueues<S> {
     /// Returns flow queues with `fresh` states.
-    pub fn new(classifier: Classifier, quanta: Quanta, fresh: S) -> Self {
+    pub(super) fn new(classifier: Classifier, quanta: Quanta, fresh: S) -> Self {
         FlowQueues {
             flows: Vec::new(),
             classifier,
@@ -175,7 +175,7 @@ impl<S: Clone> FlowQueues<S> {
     }
 
     /// Returns the flow queue of this route.
-    pub fn line_of(&mut self, route: u32) -> (&mut S, &Backlog) {
+    pub(super) fn line_of(&mut self, route: u32) -> (&mut S, &Backlog) {
         let number = self.number_of(route);
         let flow = &mut self.flows[number];
         (&mut flow.state, &flow.held)
@@ -183,7 +183,7 @@ impl<S: Clone> FlowQueues<S> {
 
     /// Adds the packet `id`, which is stamped with the time, to its flow queue.
     #[inline]
-    pub fn push(&mut self, id: PacketId, packets: &mut Packets) {
+    pub(super) fn push(&mut self, id: PacketId, packets: &mut Packets) {
         let number = self.number_of(packets[id].route);
         let flow = &mut self.flows[number];
         self.packets += 1;
@@ -207,7 +207,7 @@ impl<S: Clone> FlowQueues<S> {
     /// Returns the next packet, which `take` takes from the flow queue whose turn it is; `take` may drop others first. `None` when nothing
     /// is held.
     #[inline]
-    pub fn next(
+    pub(super) fn next(
         &mut self,
         packets: &mut Packets,
         mut take: impl FnMut(&mut S, &mut Backlog, &mut Packets) -> Option<PacketId>,
@@ -245,7 +245,7 @@ impl<S: Clone> FlowQueues<S> {
     }
 
     /// Parks the flow queue that was served last: it may send nothing before `until`. An empty one is forgotten, except for that time.
-    pub fn park(&mut self, until: Time) {
+    pub(super) fn park(&mut self, until: Time) {
         let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
         let number = list.pop_front().expect("a line that was served is the first of its list");
         let flow = &mut self.flows[number as usize];
@@ -262,7 +262,7 @@ impl<S: Clone> FlowQueues<S> {
     }
 
     /// Makes the flow queues whose time has come by `now` old ones again.
-    pub fn release(&mut self, now: Time) {
+    pub(super) fn release(&mut self, now: Time) {
         while let Some(&Reverse((until, number))) = self.parked.peek()
             && until <= now
         {
@@ -275,7 +275,7 @@ impl<S: Clone> FlowQueues<S> {
     }
 
     /// Returns the first time from `from` on at which a flow queue has a packet and may send it.
-    pub fn opens(&self, from: Time) -> Time {
+    pub(super) fn opens(&self, from: Time) -> Time {
         match self.parked.peek() {
             Some(&Reverse((until, _))) if self.packets == self.parked_packets => from.max(until),
             _ => from,
@@ -283,7 +283,7 @@ impl<S: Clone> FlowQueues<S> {
     }
 
     /// Forgets all flow queues: the link is idle and nothing is held, so a request for a packet finds each of them empty.
-    pub fn idle(&mut self) {
+    pub(super) fn idle(&mut self) {
         for number in self.new.drain(..).chain(self.old.drain(..)) {
             self.flows[number as usize].active = false;
         }
@@ -291,7 +291,7 @@ impl<S: Clone> FlowQueues<S> {
 
     /// Takes the first packets of the flow queue that holds the most bytes, the first of such queues: half of them, but at most `most`.
     /// Takes none if nothing is held.
-    pub fn shorten_fattest(&mut self, most: u64, packets: &mut Packets, mut dropped: impl FnMut(PacketId, &mut Packets)) {
+    pub(super) fn shorten_fattest(&mut self, most: u64, packets: &mut Packets, mut dropped: impl FnMut(PacketId, &mut Packets)) {
         let fattest = self.flows.iter().enumerate().rev().max_by_key(|(_, flow)| flow.held.bytes());
         let Some((number, _)) = fattest else { return };
         let held = &mut self.flows[number].held;
@@ -310,13 +310,13 @@ impl<S: Clone> FlowQueues<S> {
 
     /// Returns the number of flow queues that have packets to send.
     #[cfg(test)]
-    pub fn lines_in_use(&self) -> usize {
+    pub(super) fn lines_in_use(&self) -> usize {
         self.flows.iter().filter(|flow| !flow.held.is_empty()).count()
     }
 
     /// Returns how much is held, counted in `measure`.
     #[inline]
-    pub fn held(&self, measure: Measure) -> u64 {
+    pub(super) fn held(&self, measure: Measure) -> u64 {
         measure.of(self.packets, self.bytes)
     }
 }

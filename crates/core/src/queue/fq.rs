@@ -12,7 +12,7 @@ use crate::units::Rate;
 const LIMIT_PACKETS: u64 = 10_000;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "fq",
     summary: "fair queue of a sending host: a line for each flow, in turn by bytes, new flows first; with `maxrate` no flow is faster than that",
     source: "tc-fq(8)",

@@ -14,7 +14,7 @@ const LIMIT_PACKETS: u64 = 10_240;
 const BATCH: u64 = 64;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "fq_codel",
     summary: "flow queue CoDel (RFC 8290): a line for each flow, each under codel, in turn by bytes, new flows first",
     source: "RFC 8290",

@@ -13,7 +13,7 @@ use crate::time::Time;
 const LIMIT_PACKETS: u64 = 10_240;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "fq_pie",
     summary: "flow queue PIE: a line for each flow, each under pie, in turn by bytes, new flows first",
     source: "tc-fq_pie(8); RFC 8290 for the lines, RFC 8033 for what becomes of a packet",

@@ -16,7 +16,7 @@ use crate::time::Time;
 use turns::{Ring, Turns};
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "htb",
     summary: "hierarchical token buckets: classes with a rate each, that borrow from each other up to a ceil, with any queue inside",
     source: "tc-htb(8); Floyd and Van Jacobson, Link-sharing and Resource Management Models for Packet Networks, IEEE/ACM ToN 3(4), 1995",

@@ -6,7 +6,7 @@ use crate::packet::{PacketId, Packets};
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "pfifo_head_drop",
     summary: "one FIFO line with a limit; an arrival that does not fit pushes out the oldest packets, so that senders hear of it a queue sooner",
     source: "Lakshman, Neidhardt and Ott, The Drop from Front Strategy in TCP and in TCP over ATM, INFOCOM 1996; tc-pfifo(8)",

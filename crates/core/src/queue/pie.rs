@@ -46,7 +46,7 @@ pub(super) const DQ_RATE_ESTIMATOR: ParamSpec = flag(
 );
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "pie",
     summary: "proportional integral controller enhanced (RFC 8033): drops or marks arrivals at random so that packets wait for a target",
     source: "RFC 8033; Pan et al., PIE: A Lightweight Control Scheme to Address the Bufferbloat Problem, HPSR 2013",

@@ -9,7 +9,7 @@ use crate::time::Time;
 use crate::units::{Capacity, Rate};
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "policer",
     summary: "a token bucket: what exceeds a rate and a burst is dropped at once, and nothing waits for tokens; one FIFO line behind it",
     source: "RFC 2697 section 3 (one rate, one burst, color-blind; red is dropped)",

@@ -11,7 +11,7 @@ use crate::time::Time;
 static CLASSES: [ParamSpec; 6] = [DSCP, ECN, HASH, GROUP, HOST, QUEUE];
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "prio",
     summary: "classes in order of priority, each with any queue inside: one sends while none before it can",
     source: "tc-prio(8); the classes where none are given: RFC 3246, RFC 5865, RFC 8622, RFC 2474 section 4.2.2",

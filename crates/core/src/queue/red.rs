@@ -56,7 +56,7 @@ const MAX_THRESHOLD: ParamSpec = ParamSpec {
 };
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "red",
     summary: "random early detection (Floyd and Jacobson 1993): drops or marks at random as the average queue grows",
     source: "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993; Floyd, Recommendation on using the gentle_ variant of RED, 2000; Floyd, Gummadi and Shenker, Adaptive RED, 2001",

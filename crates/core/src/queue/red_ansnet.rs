@@ -16,7 +16,7 @@ use crate::time::Time;
 const FRACTION: Kind = Kind::Number { min: 0.0, max: 1.0 };
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "red_ansnet",
     summary: "RED on the transmit side of a card's buffers, dropping as it approaches full (ANSNET's builds r60 and r200)",
     source: "Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, sections 4.2, 5.4 and 5.5; Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",

@@ -27,7 +27,7 @@ const LIMIT: ParamSpec = ParamSpec {
 };
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "sfq",
     summary: "stochastic fairness queueing (McKenney 1990): flows hashed to lines that take turns; a full queue drops from the longest line",
     source: "McKenney, Stochastic Fairness Queueing, IEEE INFOCOM 1990; tc-sfq(8)",

@@ -8,7 +8,7 @@ use crate::time::{Duration, Time};
 use crate::units::Capacity;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "step",
     summary: "a step marker for dctcp and prague: marks ECN-capable packets over a threshold of the instantaneous queue, drops only what does not fit",
     source: "RFC 8257 section 3.1; Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010, section 3.1; RFC 9331 section 5",

@@ -11,7 +11,7 @@ use crate::time::Time;
 use crate::units::Capacity;
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "tbf",
     summary: "a token bucket filter: packets wait for the tokens of a rate and a burst, in one FIFO line or in any other queue; a shaper",
     source: "tc-tbf(8); RFC 2697 section 3 for the bucket",

@@ -24,7 +24,7 @@ const MAX_THRESHOLD: ParamSpec = ParamSpec {
 static CLASSES: [ParamSpec; 8] = [DSCP, ECN, HASH, GROUP, HOST, MIN_THRESHOLD, MAX_THRESHOLD, MAX_P];
 
 /// The registry entry.
-pub const KIND: QueueKind = QueueKind {
+pub(super) const KIND: QueueKind = QueueKind {
     name: "wred",
     summary: "weighted random early detection: RED over one line, with thresholds and a probability for each class or drop precedence",
     source: "RFC 2597 sections 2 and 4; Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",

@@ -4,7 +4,7 @@ use super::{Application, Demand, Over, Rank, Socket, Traffic, TrafficKind, Volum
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "bulk",
     summary: "writes without end; the run does not wait for it",
     source: "none: longfat's own",

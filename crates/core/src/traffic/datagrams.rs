@@ -93,7 +93,7 @@ impl Datagrams for Stopped {
 
 /// Arrivals of datagrams that are numbered from 0. Each payload counts once, and copies count apart.
 #[derive(Debug, Default)]
-pub struct Arrived {
+pub(super) struct Arrived {
     /// Arrived numbers below the greatest so far: a bit for each.
     seen: Vec<u64>,
     bytes: u64,
@@ -103,7 +103,7 @@ pub struct Arrived {
 
 impl Arrived {
     /// Records an arrival.
-    pub fn add(&mut self, datagram: &Datagram) {
+    pub(super) fn add(&mut self, datagram: &Datagram) {
         let (word, bit) = (datagram.number as usize / 64, 1 << (datagram.number % 64));
         if word >= self.seen.len() {
             self.seen.resize(word + 1, 0);
@@ -119,7 +119,7 @@ impl Arrived {
     }
 
     /// Returns the statistics of an end that only receives.
-    pub fn stats(&self) -> DatagramStats {
+    pub(super) fn stats(&self) -> DatagramStats {
         let Arrived { bytes, duplicates, bytes_duplicate, .. } = *self;
         DatagramStats { bytes_delivered: bytes, duplicates, bytes_duplicate, ..DatagramStats::default() }
     }

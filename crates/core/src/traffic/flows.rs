@@ -5,7 +5,7 @@ use crate::params::{Keys, Kind, ParamSpec, Params, Refusal, Value};
 use crate::rng::Rng;
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "flows",
     summary: "each connection writes a volume of its own, drawn from a distribution of sizes, and closes; with `load` they come as a Poisson process",
     source: "Alizadeh and others, pFabric: Minimal Near-Optimal Datacenter Transport, SIGCOMM 2013, section 5.1",

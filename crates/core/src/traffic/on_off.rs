@@ -5,7 +5,7 @@ use super::{Over, SHAPE, SOME_TIME, Schedule, Spell, TrafficKind, rate, shape_of
 use crate::params::{ParamSpec, Params, Value};
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "on_off",
     summary: "UDP on and off for random times with heavy tails: many together are long-range dependent; the run does not wait for it",
     source: "Willinger, Taqqu, Sherman and Wilson, Self-Similarity Through High-Variability, IEEE/ACM ToN 5(1), 1997; Cox, Renewal Theory, 1962",

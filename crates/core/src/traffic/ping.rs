@@ -8,7 +8,7 @@ use crate::quantiles::Quantiles;
 use crate::time::{Duration, Time};
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "ping",
     summary: "a probe, not TCP: an echo request now and then, which the other end answers; the run does not wait for it",
     source: "RFC 792; Bulot, Cottrell and Hughes-Jones, Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks, 2004, section 3",
@@ -46,7 +46,7 @@ impl Traffic {
 
 /// One end of a probe: the one that asks, or the one that answers.
 #[derive(Debug)]
-pub struct Ping {
+pub(super) struct Ping {
     /// Requests; `None`: this end answers.
     asks: Option<Asking>,
     /// Requests to be answered, in the order in which they came: a host may take in several requests before it sends.
@@ -70,13 +70,13 @@ const MOST_WAITING: usize = 4096;
 
 impl Ping {
     /// Returns the end that sends an echo request of `size` bytes (the whole IP packet) every `interval`, first at `start`.
-    pub fn ask(interval: Duration, size: u32, start: Time) -> Self {
+    pub(super) fn ask(interval: Duration, size: u32, start: Time) -> Self {
         let asks = Asking { interval, size, next: start, number: 0, waiting: VecDeque::new() };
         Ping { asks: Some(asks), replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
 
     /// Returns the end that answers.
-    pub fn answer() -> Self {
+    pub(super) fn answer() -> Self {
         Ping { asks: None, replies: VecDeque::new(), stats: DatagramStats::default(), round_trips: Quantiles::default() }
     }
 }

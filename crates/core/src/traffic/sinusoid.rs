@@ -6,7 +6,7 @@ use crate::params::{ParamSpec, Params, Refusal};
 use crate::units::text::RATE;
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "sinusoid",
     summary: "UDP at mean + amplitude sin(2 pi t / period), t from the start of the flow; the run does not wait for it",
     source: "Bulot, Cottrell and Hughes-Jones, Evaluation of Advanced TCP Stacks on Fast Long-Distance Production Networks, 2004, sections 3 and 4.5",

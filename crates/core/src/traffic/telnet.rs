@@ -5,7 +5,7 @@ use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::units::Rate;
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "telnet",
     summary: "someone types: `writes` with Poisson gaps, said by their mean; the run does not wait for it",
     source: "Romanow and Floyd, Dynamics of TCP Traffic over ATM Networks, IEEE JSAC, 1995, appendix A; Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992",

@@ -5,7 +5,7 @@ use crate::params::{Kind, ParamSpec, Value};
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "ttcp",
     summary: "writes a fixed volume as fast as TCP takes it, then closes; the run ends once all such flows are done",
     source: "Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 4.4",

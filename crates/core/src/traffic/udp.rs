@@ -11,7 +11,7 @@ use crate::units::Rate;
 use crate::units::text::TIME;
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "udp",
     summary: "UDP at a constant rate, or on and off at even times; the run does not wait for it",
     source: "RFC 768",
@@ -50,7 +50,7 @@ impl Traffic {
 }
 
 /// Parameter that every kind of UDP has.
-pub const PACKET: ParamSpec = ParamSpec {
+pub(super) const PACKET: ParamSpec = ParamSpec {
     name: "size",
     kind: Kind::Bytes { min: LEAST_SIZE as u64, max: 65_535 },
     default: Some(Value::Bytes(1500)),
@@ -58,7 +58,7 @@ pub const PACKET: ParamSpec = ParamSpec {
 };
 
 /// Checks that the times on have room for a packet.
-pub fn holds_a_packet(params: &Params) -> Result<(), Refusal> {
+pub(super) fn holds_a_packet(params: &Params) -> Result<(), Refusal> {
     let least = params.rate("rate").transmit_time(params.integer("size"));
     if params.duration("on") >= least {
         return Ok(());
@@ -68,13 +68,13 @@ pub fn holds_a_packet(params: &Params) -> Result<(), Refusal> {
 }
 
 /// Returns the sending end of UDP on this schedule.
-pub fn sender(schedule: Schedule, params: &Params, life: Life) -> Box<dyn Datagrams> {
+pub(super) fn sender(schedule: Schedule, params: &Params, life: Life) -> Box<dyn Datagrams> {
     let size = params.integer("size") as u32;
     Box::new(Udp::send(Departures::new(schedule, size, life.start, life.rng), size))
 }
 
 /// Returns the demand of UDP on this schedule in `time`.
-pub fn demand(schedule: Schedule, params: &Params, time: Duration) -> Demand {
+pub(super) fn demand(schedule: Schedule, params: &Params, time: Duration) -> Demand {
     let size = params.integer("size") as u32;
     let packets = schedule.mean_bps() * time.as_secs_f64() / (8.0 * f64::from(size));
     Demand::datagrams(packets, size)
@@ -87,7 +87,7 @@ fn schedule(params: &Params) -> Schedule {
 
 /// One end of UDP: the one that sends, or the one that receives.
 #[derive(Debug)]
-pub struct Udp {
+pub(super) struct Udp {
     /// Departures; `None`: this end receives.
     departures: Option<Departures>,
     size: u32,
@@ -97,13 +97,13 @@ pub struct Udp {
 
 impl Udp {
     /// Returns the end that sends packets of `size` bytes (the whole IP packet).
-    pub fn send(departures: Departures, size: u32) -> Self {
+    pub(super) fn send(departures: Departures, size: u32) -> Self {
         assert!((LEAST_SIZE..=65_535).contains(&size), "a packet of {size} bytes");
         Udp { departures: Some(departures), size, sent: 0, arrived: Arrived::default() }
     }
 
     /// Returns the end that receives.
-    pub fn receive() -> Self {
+    pub(super) fn receive() -> Self {
         Udp { departures: None, size: LEAST_SIZE, sent: 0, arrived: Arrived::default() }
     }
 }

@@ -7,7 +7,7 @@ use crate::params::{Kind, ParamSpec, Value};
 use crate::time::{Duration, Time};
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "udpmon",
     summary: "a burst of numbered UDP packets with a gap between them, or none: UDPmon",
     source: "Antony, Blom, de Laat, Lee and Sjouw, Microscopic examination of TCP flows over transatlantic links, FGCS 19(6), 2003, sections 2 and 4",
@@ -55,7 +55,7 @@ impl Traffic {
 
 /// One end: the one that sends the burst, or the one that receives it.
 #[derive(Debug)]
-pub struct UdpMon {
+pub(super) struct UdpMon {
     /// Packets still to send, and when the next one leaves.
     left: u32,
     next: Time,
@@ -67,12 +67,12 @@ pub struct UdpMon {
 
 impl UdpMon {
     /// Returns the end that sends `packets` of `size` bytes (IP), the first at `start`.
-    pub fn send(packets: u32, gap: Duration, size: u32, start: Time) -> Self {
+    pub(super) fn send(packets: u32, gap: Duration, size: u32, start: Time) -> Self {
         UdpMon { left: packets, next: start, gap, size, sent: 0, arrived: Arrived::default() }
     }
 
     /// Returns the end that receives.
-    pub fn receive() -> Self {
+    pub(super) fn receive() -> Self {
         UdpMon::send(0, Duration::ZERO, HEADERS, Time::ZERO)
     }
 }

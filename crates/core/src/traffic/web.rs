@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "web",
     summary: "transfers of random size over one TCP connection, with time to think between them; the run does not wait for it",
     source: "Crovella and Bestavros, Self-Similarity in World Wide Web Traffic: Evidence and Possible Causes, IEEE/ACM ToN 5(6), 1997",

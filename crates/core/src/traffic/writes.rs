@@ -7,7 +7,7 @@ use crate::params::{Choice, Kind, ParamSpec, Params, Value};
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: TrafficKind = TrafficKind {
+pub(super) const KIND: TrafficKind = TrafficKind {
     name: "writes",
     summary: "writes over TCP at a rate of its own, whatever TCP has sent of it; the run does not wait for it",
     source: "none: longfat's own, for the constant rate, Poisson and Pareto of Weigle and Feng, Dynamic Right-Sizing in TCP: A Simulation Study, ICCCN 2001, section III",

@@ -14,7 +14,7 @@ macro_rules! tcp {
 
 /// All that an experiment may ask for. Of TCP's parameters those stay free that a socket, a route or a namespace can be told; the others may
 /// be at their default, which asks for nothing, or as the stack `linux` has them.
-pub const CANNOT: &[Limit] = &[
+pub(super) const CANNOT: &[Limit] = &[
     Limit { what: "cell switches", key: "path.switches", only: &[], with: None, written: &["path.switches", "path.preset=atm"] },
     Limit { what: "flow control between switches and hosts", key: "path.link.pause", only: &[], with: None, written: &[] },
     Limit { what: "a random order of what comes at one instant", key: "ties", only: &[], with: None, written: &["ties"] },

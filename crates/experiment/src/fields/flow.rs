@@ -8,10 +8,10 @@ use longfat_core::traffic;
 use longfat_tcp::{congestion, options, stack, window_sizing};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-pub static CONTROL: Variants = Variants { what: "congestion control", tag: "kind", default: None, cases: controls };
+pub(crate) static CONTROL: Variants = Variants { what: "congestion control", tag: "kind", default: None, cases: controls };
 
-pub static SIZING: Variants = one_of!(window_sizing::REGISTRY, "window sizing");
-pub static TRAFFIC: Variants = one_of!(traffic::REGISTRY, "traffic");
+pub(crate) static SIZING: Variants = one_of!(window_sizing::REGISTRY, "window sizing");
+pub(crate) static TRAFFIC: Variants = one_of!(traffic::REGISTRY, "traffic");
 
 /// Returns the controls of the registry, and registered ones, which tell what they were made from.
 fn controls() -> &'static [Case] {
@@ -34,7 +34,7 @@ fn controls() -> &'static [Case] {
 }
 
 /// Returns the fields of one end of a connection: the stack, and every parameter of TCP.
-pub fn endpoint() -> &'static [Field] {
+pub(crate) fn endpoint() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let buffer = options::PARAMS.iter().find(|p| p.name == "send_buffer").map_or(Kind::Bool, |p| p.kind);
         let mut fields = vec![
@@ -67,7 +67,7 @@ fn drawn(name: &'static str, doc: &'static str) -> Field {
 }
 
 /// A group of connections.
-pub fn flow() -> &'static [Field] {
+pub(crate) fn flow() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let mut fields = vec![
             Field::new("name", Shape::Text, "by default `flow1`, `flow2`.. in the order of the file"),

@@ -7,7 +7,7 @@ use longfat_core::time::Duration;
 use std::sync::LazyLock;
 
 /// A host, or several alike.
-pub fn host() -> &'static [Field] {
+pub(crate) fn host() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let cycles = Kind::Count { unit: "cycles", min: 0, max: 1_000_000_000 };
         let packet = |name, doc| Field::or(name, cycles, Value::Count(0), doc);

@@ -11,11 +11,11 @@ use std::sync::LazyLock;
 /// The least MTU: leaves the 32 bytes of the least mss after 40 bytes of headers and 12 of timestamps.
 const LEAST_MTU: u64 = 84;
 
-pub static DISCARD: Variants = one_of!(discard::REGISTRY, "discard policy");
-pub static LOSS: Variants = one_of!(loss::REGISTRY, "loss");
+pub(crate) static DISCARD: Variants = one_of!(discard::REGISTRY, "discard policy");
+pub(crate) static LOSS: Variants = one_of!(loss::REGISTRY, "loss");
 
 /// One way of a link.
-pub fn way() -> &'static [Field] {
+pub(crate) fn way() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             Field::auto(
@@ -87,7 +87,7 @@ pub fn way() -> &'static [Field] {
 }
 
 /// Flow control by what a queue holds.
-pub fn pause() -> &'static [Field] {
+pub(crate) fn pause() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let bytes = Kind::Bytes { min: 1, max: 1 << 40 };
         vec![
@@ -109,7 +109,7 @@ pub fn pause() -> &'static [Field] {
 }
 
 /// Returns the fields of a link in both directions.
-pub fn link() -> &'static [Field] {
+pub(crate) fn link() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let mut fields = way().to_vec();
         fields.push(Field::new("reverse", Shape::Table(way), "what is different on the way back"));
@@ -119,7 +119,7 @@ pub fn link() -> &'static [Field] {
 }
 
 /// A link of an explicit path.
-pub fn explicit_link() -> &'static [Field] {
+pub(crate) fn explicit_link() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let mut fields = vec![
             Field::new("name", Shape::Text, "by default its ends: `a-b`"),

@@ -6,7 +6,7 @@ use longfat_core::atm::port;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use std::sync::LazyLock;
 
-pub static PATH: Variants = Variants { what: "path", tag: "preset", default: Some("explicit"), cases: paths };
+pub(crate) static PATH: Variants = Variants { what: "path", tag: "preset", default: Some("explicit"), cases: paths };
 
 fn paths() -> &'static [Case] {
     static TABLE: LazyLock<Vec<Case>> = LazyLock::new(|| {
@@ -140,7 +140,7 @@ fn paths() -> &'static [Case] {
 }
 
 /// A route that moves.
-pub fn path_change() -> &'static [Field] {
+pub(crate) fn path_change() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             Field::param(ParamSpec { name: "at", kind: TIME, default: None, doc: "from when on" }),

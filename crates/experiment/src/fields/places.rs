@@ -20,7 +20,7 @@ struct Place {
 }
 
 /// Returns a hint for `key`, which the table at the keys `here` does not have: the nearest places where it is right.
-pub fn hint(key: &str, here: &[String]) -> Option<String> {
+pub(super) fn hint(key: &str, here: &[String]) -> Option<String> {
     static PLACES: LazyLock<BTreeMap<&str, Vec<Place>>> = LazyLock::new(all);
     let shared = |place: &Place| place.keys.iter().zip(here).take_while(|(a, b)| *a == b).count();
     let places = PLACES.get(key)?;

@@ -6,10 +6,10 @@ use longfat_core::params::Kind;
 use longfat_core::queue::shared;
 use std::sync::LazyLock;
 
-pub static SHARING: Variants = one_of!(shared::REGISTRY, "sharing of a memory");
+pub(crate) static SHARING: Variants = one_of!(shared::REGISTRY, "sharing of a memory");
 
 /// A router, or several alike.
-pub fn router() -> &'static [Field] {
+pub(crate) fn router() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             Field::required("name", Shape::Names, "a router, or a list of them"),

@@ -7,7 +7,7 @@ use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
 use std::sync::LazyLock;
 
-pub static RATE_TRACE: Variants = Variants {
+pub(crate) static RATE_TRACE: Variants = Variants {
     what: "rate trace",
     tag: "kind",
     default: None,
@@ -31,7 +31,7 @@ pub static RATE_TRACE: Variants = Variants {
     },
 };
 
-pub static DELAY_TRACE: Variants = Variants {
+pub(crate) static DELAY_TRACE: Variants = Variants {
     what: "delay trace",
     tag: "kind",
     default: None,
@@ -44,7 +44,7 @@ pub static DELAY_TRACE: Variants = Variants {
 const AT: &str = "milliseconds, in order of time, one for each 1500 bytes; after the last one they begin anew";
 
 /// An opportunity of a trace, in ms.
-pub const fn at() -> ParamSpec {
+pub(crate) const fn at() -> ParamSpec {
     ParamSpec { name: "at", kind: count(0, u32::MAX as u64), default: None, doc: AT }
 }
 
@@ -94,13 +94,13 @@ fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
 }
 
 /// Returns the fields of a rate from a time on.
-pub fn rate_step() -> &'static [Field] {
+pub(crate) fn rate_step() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("rate", Kind::Rate));
     &TABLE
 }
 
 /// Returns the fields of a delay from a time on.
-pub fn delay_step() -> &'static [Field] {
+pub(crate) fn delay_step() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| step("delay", DELAY));
     &TABLE
 }
@@ -114,7 +114,7 @@ const fn needed(name: &'static str, kind: Kind, doc: &'static str) -> Field {
 }
 
 /// A time in which nothing is sent.
-pub fn outage() -> &'static [Field] {
+pub(crate) fn outage() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             needed("from", TIME, "when it begins"),
@@ -126,7 +126,7 @@ pub fn outage() -> &'static [Field] {
 }
 
 /// A random delay of each packet.
-pub fn jitter() -> &'static [Field] {
+pub(crate) fn jitter() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             Field::or(
@@ -159,7 +159,7 @@ pub fn jitter() -> &'static [Field] {
 }
 
 /// Packets that are overtaken.
-pub fn reorder() -> &'static [Field] {
+pub(crate) fn reorder() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![needed("probability", Kind::Number { min: 0.0, max: 1.0 }, "that a packet is held back"), needed("by", DELAY, "for how long")]
     });
@@ -167,7 +167,7 @@ pub fn reorder() -> &'static [Field] {
 }
 
 /// Returns the fields of blocks that are retransmitted.
-pub fn harq() -> &'static [Field] {
+pub(crate) fn harq() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let time = |name, default, doc| Field::or(name, SOME_TIME, Value::Duration(Duration::from_millis(default)), doc);
         vec![

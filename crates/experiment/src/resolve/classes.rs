@@ -25,7 +25,7 @@ fn has_names(params: &Params) -> bool {
 }
 
 /// The queue as it is written, with the names of hosts for names that stand for several. Names must be those of something.
-pub fn named(choice: Choice, written: &Written<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Choice, Fault> {
+pub(super) fn named(choice: Choice, written: &Written<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Choice, Fault> {
     if !has_names(&choice.params) {
         return Ok(choice);
     }
@@ -88,7 +88,7 @@ fn groups(view: &View<'_>, flows: &[Flow]) -> Result<Vec<String>, Fault> {
 }
 
 /// Checks that each class of the queues in front of the links gets packets, on at least one of the links that share its text.
-pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
+pub(super) fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
     let by_names: Vec<usize> = (0..fronts.len()).filter(|&i| has_names(&network.links[i].queue.params)).collect();
     if by_names.is_empty() {
         return Ok(());

@@ -29,7 +29,7 @@ const TIMESTAMPS: u64 = 12;
 const MAX_FLOWS: u64 = 100_000;
 
 /// A `[[flow]]`, with everything that does not depend on the route.
-pub struct Group<'a> {
+pub(super) struct Group<'a> {
     view: View<'a>,
     name: String,
     from: Vec<usize>,
@@ -76,7 +76,7 @@ impl End {
 }
 
 /// Returns every `[[flow]]` of the file, checked but for its routes.
-pub fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration, seed: u64) -> Result<Vec<Group<'a>>, Fault> {
+pub(super) fn groups<'a>(file: &View<'a>, plan: &Plan<'a>, duration: Duration, seed: u64) -> Result<Vec<Group<'a>>, Fault> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut names = BTreeSet::new();
     for (i, at) in file.items("flow").into_iter().enumerate() {
@@ -250,7 +250,7 @@ fn traffic(view: &View<'_>) -> Result<(Traffic, Option<f64>), Fault> {
 }
 
 /// Returns the hosts that `view` names at `key`, or the hosts of the name `usual`.
-pub fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
+pub(super) fn hosts(view: &View<'_>, key: &str, usual: &str, plan: &Plan<'_>) -> Result<Vec<usize>, Fault> {
     if view.get(key).is_none() {
         return plan.hosts_or(key, usual, &|message| view.fault(key, message));
     }
@@ -372,7 +372,7 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
 }
 
 /// Returns every connection, in the order of the file. If no link is marked as the bottleneck, marks one.
-pub fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Flow>, Fault> {
+pub(super) fn connections(groups: &[Group<'_>], network: &mut Network) -> Result<Vec<Flow>, Fault> {
     let routes = Routes::new(network);
     let mut found = BTreeMap::new();
     let mut flows = Vec::new();

@@ -20,7 +20,7 @@ const COSTS: [&str; 4] = ["send_packet", "send_byte", "receive_packet", "receive
 const BACKLOG: [&str; 2] = ["netdev_max_backlog", "on_backlog_full"];
 
 /// Returns every host that the file describes, in the order of the network.
-pub fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
+pub(super) fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<Vec<Host>, Fault> {
     let mut hosts: Vec<Host> = Vec::new();
     let mut described = BTreeSet::new();
     let connections = connections(flows);

@@ -15,7 +15,7 @@ use longfat_model::{Link, Pause};
 
 /// Queue and discard policy in front of a link as written, and the place of the link.
 #[derive(Clone)]
-pub struct Front<'a> {
+pub(super) struct Front<'a> {
     pub queue: Option<Written<'a>>,
     pub discard: Option<Written<'a>>,
     pub place: Written<'a>,
@@ -23,7 +23,7 @@ pub struct Front<'a> {
 
 /// One direction of a link as the file describes it.
 #[derive(Clone)]
-pub struct Direction<'a> {
+pub(super) struct Direction<'a> {
     pub rate: Rate,
     pub delay: Option<Duration>,
     pub mtu: u32,
@@ -39,12 +39,12 @@ pub struct Direction<'a> {
 
 impl Direction<'_> {
     /// The fastest it ever is.
-    pub fn most(&self) -> Rate {
+    pub(super) fn most(&self) -> Rate {
         let changing = self.changes.unsteady.service.as_ref().map(|service| Rate::from_bps(service.greatest().max(1)));
         changing.map_or(self.rate, |most| most.max(self.rate))
     }
     /// A direction of this framing and mtu with a rate of its own, on which nothing happens.
-    pub fn bare(&self, rate: Rate) -> Self {
+    pub(super) fn bare(&self, rate: Rate) -> Self {
         let Direction { mtu, cells, overhead, min_frame, .. } = *self;
         let front = Front { queue: None, discard: None, place: self.front.place.clone() };
         let (loss, changes) = (loss::choice("none"), Changes::default());
@@ -54,25 +54,25 @@ impl Direction<'_> {
 
 /// A link as the file describes it, both directions.
 #[derive(Clone)]
-pub struct Line<'a> {
+pub(super) struct Line<'a> {
     pub there: Direction<'a>,
     pub back: Direction<'a>,
 }
 
 impl Line<'_> {
-    pub fn with_delay(&self, there: Duration, back: Duration) -> Self {
+    pub(super) fn with_delay(&self, there: Duration, back: Duration) -> Self {
         let mut line = self.clone();
         (line.there.delay, line.back.delay) = (Some(there), Some(back));
         line
     }
     /// Propagation there and back.
-    pub fn round_trip(&self) -> Duration {
+    pub(super) fn round_trip(&self) -> Duration {
         self.there.delay.unwrap_or(Duration::ZERO) + self.back.delay.unwrap_or(Duration::ZERO)
     }
 }
 
 /// Returns the link that `view` describes.
-pub fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
+pub(super) fn line<'a>(view: &View<'a>) -> Result<Line<'a>, Fault> {
     let there = way(view, None)?;
     // The forward direction is the bottleneck, unless the reverse direction says so too.
     let same = Direction { bottleneck: false, ..there.clone() };
@@ -181,6 +181,6 @@ fn loss(written: &Written<'_>) -> Result<Choice, Fault> {
 
 /// Returns the fault of a `kind` in front of `link` that was checked and cannot work. It points at the place where it is `written`, or at
 /// the link.
-pub fn cannot_work(kind: &str, link: &Link, sentence: &str, written: Option<&Written<'_>>, place: &Written<'_>) -> Fault {
+pub(super) fn cannot_work(kind: &str, link: &Link, sentence: &str, written: Option<&Written<'_>>, place: &Written<'_>) -> Fault {
     written.unwrap_or(place).fault(format!("the {kind} of link `{}` cannot work: {sentence}", link.name))
 }

@@ -24,7 +24,7 @@ use longfat_core::time::Duration;
 use longfat_model::{Experiment, Measure, Ties};
 
 /// The run with number `repeat` of its combination, whose traces are among `files`.
-pub fn resolve(root: &Node, repeat: u64, files: &dyn Files) -> Result<Experiment, Fault> {
+pub(crate) fn resolve(root: &Node, repeat: u64, files: &dyn Files) -> Result<Experiment, Fault> {
     let file = View::new(Written { node: root, path: Vec::new(), files }, fields::root());
     let (first, repeats) = (file.integer("seed")?.unwrap_or(1), file.integer("repeats")?.unwrap_or(1));
     if first + (repeats - 1) > fields::MAX_SEED {
@@ -60,7 +60,7 @@ pub fn resolve(root: &Node, repeat: u64, files: &dyn Files) -> Result<Experiment
 }
 
 /// True if the repeats of `experiment` differ in more than their seeds. Only the starts of flows are drawn before a run begins.
-pub fn repeats_are_drawn(experiment: &Experiment) -> bool {
+pub(crate) fn repeats_are_drawn(experiment: &Experiment) -> bool {
     experiment.flows.iter().any(|flow| flow.drawn.is_some())
 }
 

@@ -10,7 +10,7 @@ use longfat_model::{Experiment, Move, NodeKind};
 use std::collections::BTreeSet;
 
 /// Returns every move of the path, in both directions, in order of time.
-pub fn moves(path: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Move>, Fault> {
+pub(super) fn moves(path: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Move>, Fault> {
     let (nodes, links) = (&plan.network.nodes, &plan.network.links);
     let (mut moves, mut seen) = (Vec::new(), BTreeSet::new());
     for written in path.items("move") {
@@ -52,7 +52,7 @@ pub fn moves(path: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Move>, Fault> {
 }
 
 /// A move must be of a link by which some flow goes: any other moves nothing.
-pub fn check(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
+pub(super) fn check(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     let Some(path) = file.sub("path", &[]).filter(|_| !experiment.network.moves.is_empty()) else { return Ok(()) };
     let links = &experiment.network.links;
     let name = |link: usize| name_of(&links[link].name);

@@ -8,12 +8,12 @@ use longfat_model::{Link, Network, Node, NodeKind};
 use std::collections::BTreeMap;
 
 /// The first of `names`, for a message.
-pub fn some(names: &[&str]) -> String {
+pub(super) fn some(names: &[&str]) -> String {
     if names.len() <= 8 { names.join(", ") } else { format!("{}, ...", names[..8].join(", ")) }
 }
 
 /// The hosts on one side of a preset: `left1`, `left2`, ..., which `left` stands for.
-pub struct Side {
+pub(super) struct Side {
     pub name: &'static str,
     pub hosts: Vec<usize>,
     /// The keys that say how many there are.
@@ -22,7 +22,7 @@ pub struct Side {
 
 /// A network whose links have no queues yet.
 #[derive(Default)]
-pub struct Plan<'a> {
+pub(super) struct Plan<'a> {
     pub network: Network,
     /// Queue and discard policy in front of each link, as written.
     pub fronts: Vec<Front<'a>>,
@@ -33,7 +33,7 @@ pub struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Adds a node, whose name is its own.
-    pub fn node(&mut self, name: String, kind: NodeKind) -> usize {
+    pub(super) fn node(&mut self, name: String, kind: NodeKind) -> usize {
         let number = self.network.nodes.len();
         self.numbers.insert(name.clone(), number);
         self.network.nodes.push(Node { name, kind });
@@ -41,13 +41,13 @@ impl<'a> Plan<'a> {
     }
 
     /// The node called `name`.
-    pub fn named(&self, name: &str) -> Option<usize> {
+    pub(super) fn named(&self, name: &str) -> Option<usize> {
         self.numbers.get(name).copied()
     }
 
     /// Numbers the hosts before the routers and these before the switches, as an explicit path lists them, so that both are
     /// the same network.
-    pub fn hosts_first(&mut self) {
+    pub(super) fn hosts_first(&mut self) {
         let nodes = &mut self.network.nodes;
         let mut order: Vec<usize> = (0..nodes.len()).collect();
         order.sort_by_key(|&i| (!nodes[i].is_host(), nodes[i].is_switch()));
@@ -61,7 +61,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds the two ways of `line` between `a` and `b`.
-    pub fn link(&mut self, name: &str, a: usize, b: usize, line: &Line<'a>) {
+    pub(super) fn link(&mut self, name: &str, a: usize, b: usize, line: &Line<'a>) {
         for (suffix, from, to, way) in [('>', a, b, &line.there), ('<', b, a, &line.back)] {
             self.network.links.push(Link {
                 name: format!("{name}{suffix}"),
@@ -88,13 +88,13 @@ impl<'a> Plan<'a> {
     }
 
     /// The hosts that `name` stands for.
-    pub fn hosts(&self, name: &str) -> Option<Vec<usize>> {
+    pub(super) fn hosts(&self, name: &str) -> Option<Vec<usize>> {
         let group = self.sides.iter().find(|side| side.name == name).map(|side| side.hosts.clone());
         group.or_else(|| self.named(name).filter(|node| self.network.nodes[*node].is_host()).map(|node| vec![node]))
     }
 
     /// The host, or the hosts, that `name` at the key of a name stands for; a fault by `fault` where there is none.
-    pub fn hosts_or(&self, key: &str, name: &str, fault: &dyn Fn(String) -> Fault) -> Result<Vec<usize>, Fault> {
+    pub(super) fn hosts_or(&self, key: &str, name: &str, fault: &dyn Fn(String) -> Fault) -> Result<Vec<usize>, Fault> {
         self.hosts(name).ok_or_else(|| {
             let message = match self.named(name).map(|node| &self.network.nodes[node]) {
                 Some(node) => {
@@ -112,7 +112,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns every name that a flow can be from or to.
-    pub fn host_names(&self) -> Vec<&str> {
+    pub(super) fn host_names(&self) -> Vec<&str> {
         let hosts = self.network.nodes.iter().filter(|n| n.is_host()).map(|n| n.name.as_str());
         let mut names: Vec<&str> = self.sides.iter().map(|side| side.name).chain(hosts).collect();
         names.dedup();

@@ -8,7 +8,7 @@ use longfat_model::{Interrupts, Nic, OnFull};
 use longfat_tcp::Offload;
 
 /// Profile of a host: settings under one word.
-pub struct Profile {
+pub(super) struct Profile {
     pub name: &'static str,
     pub txqueuelen: u64,
     gso_max_size: u64,
@@ -27,13 +27,13 @@ const PROFILES: [Profile; 2] = [
 const ALL_AT_ONCE: [&str; 4] = ["profile", "gso_max_size", "limit_output_bytes", "gro_max_size"];
 
 /// The profile of the host, if it names one.
-pub fn profile(view: &View<'_>) -> Result<Option<&'static Profile>, Fault> {
+pub(super) fn profile(view: &View<'_>) -> Result<Option<&'static Profile>, Fault> {
     let name = view.word("profile")?;
     Ok(PROFILES.iter().find(|profile| Some(profile.name) == name))
 }
 
 /// Returns the bursts that the host's interface takes at once.
-pub fn offload(view: &View<'_>, profile: Option<&Profile>, nic: Option<Nic>) -> Result<Option<Offload>, Fault> {
+pub(super) fn offload(view: &View<'_>, profile: Option<&Profile>, nic: Option<Nic>) -> Result<Option<Offload>, Fault> {
     let gso_max_size = view.integer("gso_max_size")?.or(profile.map(|profile| profile.gso_max_size));
     let limit_output_bytes = view.integer("limit_output_bytes")?.or(profile.map(|profile| profile.limit_output_bytes));
     if gso_max_size.is_none()
@@ -57,7 +57,7 @@ pub fn offload(view: &View<'_>, profile: Option<&Profile>, nic: Option<Nic>) -> 
 }
 
 /// Returns the interrupts of its interface, if it has no processor.
-pub fn interrupts(view: &View<'_>, profile: Option<&Profile>) -> Result<Option<Interrupts>, Fault> {
+pub(super) fn interrupts(view: &View<'_>, profile: Option<&Profile>) -> Result<Option<Interrupts>, Fault> {
     let gro_max_size = view.integer("gro_max_size")?.or(profile.map(|profile| profile.gro_max_size));
     let rx_frames = view.integer("rx_frames")?;
     let given = if view.get("rx_usecs").is_some() { view.duration("rx_usecs")? } else { None };
@@ -77,10 +77,10 @@ pub fn interrupts(view: &View<'_>, profile: Option<&Profile>) -> Result<Option<I
 }
 
 /// Why packets would not wait.
-pub const WAITS: &str = "packets wait only for a processor or an interrupt";
+pub(super) const WAITS: &str = "packets wait only for a processor or an interrupt";
 
 /// A processor, and a random time for each packet, are of hosts that take packets one by one.
-pub fn goes_alone(view: &View<'_>, beside: &str) -> Result<(), Fault> {
+pub(super) fn goes_alone(view: &View<'_>, beside: &str) -> Result<(), Fault> {
     for name in ALL_AT_ONCE {
         if view.value(name)? != Value::Auto {
             let fault = view.fault(name, format!("with `{beside}` a host takes packets one by one"));

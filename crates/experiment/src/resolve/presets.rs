@@ -57,7 +57,7 @@ fn rtts(view: &View<'_>) -> Vec<Duration> {
 }
 
 /// The nodes and links of the file's path.
-pub fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
+pub(super) fn plan<'a>(file: &View<'a>) -> Result<Plan<'a>, Fault> {
     let written = file.written("path").ok_or_else(|| file.fault("path", "there is no `path`"))?;
     let (preset, path) = written.variant(&PATH)?;
     let mut plan = match preset {
@@ -79,7 +79,7 @@ fn sides(of: [(&'static str, Vec<usize>, &'static str); 2]) -> Vec<Side> {
     of.into_iter().map(|(name, hosts, said_by)| Side { name, hosts, said_by }).collect()
 }
 
-pub fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+pub(super) fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let rtts = rtts(path);
     let pairs = path.integer("pairs")?.map_or(rtts.len().max(1), |n| n as usize);
     if rtts.len() > 1 && rtts.len() != pairs {
@@ -117,7 +117,7 @@ pub fn dumbbell<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     Ok(plan)
 }
 
-pub fn chain<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+pub(super) fn chain<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let mut hops = Vec::new();
     for at in path.items("hops") {
         hops.push(line(&View::new(at, fields::link()))?);
@@ -167,7 +167,7 @@ fn shares(total: Duration, n: u64) -> Vec<Duration> {
     (0..n).map(|i| if i == 0 { total - each * (n - 1) } else { each }).collect()
 }
 
-pub fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+pub(super) fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let n = path.integer("bottlenecks")?.unwrap_or(1);
     let rtt = path.duration("rtt")?;
     let mut bottleneck = shared_line(path, "bottleneck", rtt.is_some())?;
@@ -206,7 +206,7 @@ pub fn parking_lot<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
 }
 
 /// RF95 Figure 1, and the same with several switches in a row.
-pub fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+pub(super) fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let number = |name: &str| Ok(path.integer(name)?.map_or(1, |n| n as usize));
     let (senders, receivers, switches) = (number("senders")?, number("receivers")?, number("switches")?);
     if switches == 1 && receivers > 1 {
@@ -249,7 +249,7 @@ pub fn atm<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
 }
 
 /// Returns a star: all hosts on one router.
-pub fn star<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+pub(super) fn star<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let number = |name: &str| Ok(path.integer(name)?.map_or(1, |n| n as usize));
     let (senders, receivers) = (number("senders")?, number("receivers")?);
     let mut bottleneck = shared_line(path, "bottleneck", false)?;
@@ -276,7 +276,7 @@ fn switch(path: &View<'_>) -> Result<NodeKind, Fault> {
     Ok(NodeKind::Switch { ports: path.integer("ports")?.expect("it has a default"), buffers_at_inputs })
 }
 
-pub fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
+pub(super) fn explicit<'a>(path: &View<'a>) -> Result<Plan<'a>, Fault> {
     let mut plan = Plan::default();
     for (key, kind) in [("hosts", NodeKind::Host), ("routers", NodeKind::Router), ("switches", switch(path)?)] {
         for at in path.items(key) {

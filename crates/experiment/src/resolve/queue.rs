@@ -18,7 +18,7 @@ use longfat_model::{Flow, Host, Link, Network, Nic, NodeKind, Pause, Router};
 const UNLIMITED: Capacity = Capacity::Bytes(1 << 30);
 
 /// Chooses every queue.
-pub fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router], seed: u64) -> Result<Network, Fault> {
+pub(super) fn finish(plan: Plan<'_>, flows: &[Flow], hosts: &[Host], routers: &[Router], seed: u64) -> Result<Network, Fault> {
     switch::check(&plan.network, &plan.fronts, flows)?;
     let written_at = |i: usize| plan.fronts[i].queue.as_ref().filter(|_| !plan.network.nodes[plan.network.links[i].from].is_switch());
     let choice = |i: usize| match written_at(i) {

@@ -19,7 +19,7 @@ const MOST_SAID: &str = "what a run records may take 8 GiB of memory";
 const MOST_OF_SERIES: u64 = 64 << 30;
 
 /// Refuses what would take more than that.
-pub fn check(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
+pub(super) fn check(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
     series(file, experiment)?;
     packets(file, experiment)?;
     acks(file, experiment)
@@ -94,7 +94,7 @@ fn acks(file: &View<'_>, experiment: &Experiment) -> Result<(), Fault> {
 }
 
 /// The packets that `measure.packets` names.
-pub fn watched(file: &View<'_>, network: &Network, flows: &[Flow]) -> Result<Option<Watched>, Fault> {
+pub(super) fn watched(file: &View<'_>, network: &Network, flows: &[Flow]) -> Result<Option<Watched>, Fault> {
     let view = measured(file);
     let Some(name) = view.text("packets") else { return Ok(None) };
     let mut found = Vec::new();

@@ -11,7 +11,7 @@ use longfat_model::{NodeKind, Router};
 use std::collections::BTreeMap;
 
 /// Returns every router that the file describes, in the order of the network.
-pub fn routers(file: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Router>, Fault> {
+pub(super) fn routers(file: &View<'_>, plan: &Plan<'_>) -> Result<Vec<Router>, Fault> {
     let mut routers = BTreeMap::new();
     for at in file.items("router") {
         let view = View::new(at, fields::router());

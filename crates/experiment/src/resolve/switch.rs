@@ -14,7 +14,7 @@ use longfat_model::{Flow, Link, Network, NodeKind};
 use std::collections::BTreeSet;
 
 /// Checks the links at switches, whatever their policies.
-pub fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
+pub(super) fn check(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), Fault> {
     let mut used = vec![0; network.nodes.len()];
     for (ways, fronts) in network.links.chunks(2).zip(fronts.chunks(2)) {
         let name = ways[0].name.trim_end_matches('>');
@@ -81,7 +81,7 @@ fn ring(network: &Network, fronts: &[Front<'_>], flows: &[Flow]) -> Result<(), F
 }
 
 /// The policy of the output port in front of `link`.
-pub fn policy(written: Option<&Written<'_>>, place: &Written<'_>, link: &Link, seed: u64) -> Result<Choice, Fault> {
+pub(super) fn policy(written: Option<&Written<'_>>, place: &Written<'_>, link: &Link, seed: u64) -> Result<Choice, Fault> {
     let choice = written.map_or_else(|| Ok(discard::choice("plain")), |written| written.choice(&DISCARD))?;
     let frame = aal5::cells(link.mtu + link.overhead);
     let context = DiscardContext { rate: link.rate, frame, rng: Rng::named(seed, &link.name) };

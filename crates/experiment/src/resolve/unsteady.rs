@@ -11,18 +11,18 @@ use longfat_core::params::{Choice, Value};
 use longfat_core::time::Duration;
 
 /// The keys of it. A way back that says one of them has nothing of this from the way there.
-pub const KEYS: [&str; 8] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate", "harq", "limit_in_delay"];
+pub(super) const KEYS: [&str; 8] = ["rate_trace", "delay_trace", "down", "jitter", "reorder", "duplicate", "harq", "limit_in_delay"];
 
 /// Changes of one direction, and the files from which they were read.
 #[derive(Clone, Debug, Default)]
-pub struct Changes {
+pub(super) struct Changes {
     pub unsteady: Unsteady,
     pub rate_file: Option<TraceFile>,
     pub delay_file: Option<TraceFile>,
 }
 
 /// Returns the changes that `view` describes, or else those of the `other` direction.
-pub fn changes(view: &View<'_>, other: Option<&Changes>) -> Result<Changes, Fault> {
+pub(super) fn changes(view: &View<'_>, other: Option<&Changes>) -> Result<Changes, Fault> {
     if KEYS.iter().all(|key| view.get(key).is_none()) {
         let mut same = other.cloned().unwrap_or_default();
         // A rate or delay of this direction replaces the trace of the other one.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub const FILES: &[(&str, &str)] = &[
+pub(super) const FILES: &[(&str, &str)] = &[
     ("lfn", include_str!("../../../../experiments/lfn.toml")),
     ("parking-lot", include_str!("../../../../experiments/parking-lot.toml")),
     ("two-way", include_str!("../../../../experiments/two-way.toml")),

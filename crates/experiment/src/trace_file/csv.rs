@@ -5,7 +5,7 @@ use crate::short;
 use longfat_core::link::course::Step;
 use longfat_core::time::Duration;
 
-pub const FORMAT: Format = Format { name: "csv", parse };
+pub(super) const FORMAT: Format = Format { name: "csv", parse };
 
 fn parse(bytes: &[u8], how: How) -> Result<Content, String> {
     let values = columns(how.of);

@@ -4,7 +4,7 @@ use super::{Content, Format, How, columns, lines, value};
 use crate::short;
 use longfat_core::link::course::Step;
 
-pub const FORMAT: Format = Format { name: "lines", parse };
+pub(super) const FORMAT: Format = Format { name: "lines", parse };
 
 fn parse(bytes: &[u8], how: How) -> Result<Content, String> {
     let (Some(column), Some(interval)) = (how.value, how.interval) else { panic!("both are needed keys") };

@@ -3,7 +3,7 @@
 use super::{Content, Format, lines};
 use crate::short;
 
-pub const FORMAT: Format = Format {
+pub(super) const FORMAT: Format = Format {
     name: "mahimahi",
     parse: |bytes, _| {
         let times = lines(bytes).map(|(number, line)| millisecond(number, &line?));

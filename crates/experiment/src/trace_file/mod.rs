@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::files::Files;
 use longfat_core::link::course::Step;
-pub use longfat_model::{How, Quantity, TraceFile};
+pub(crate) use longfat_model::{How, Quantity, TraceFile};
 use sha2::{Digest, Sha256};
 
 /// Content of a trace.
 #[derive(Clone, Debug)]
-pub enum Content {
+pub(crate) enum Content {
     /// Opportunities in milliseconds, one per line.
     Opportunities(Arc<[u32]>),
     /// Times, each with a value in the unit of its column: bit/s, or picoseconds.
@@ -24,7 +24,7 @@ pub enum Content {
 }
 
 /// Format of a trace.
-pub struct Format {
+pub(crate) struct Format {
     /// The `kind` of a trace.
     pub name: &'static str,
     /// Makes a trace of the lines of a file.
@@ -32,10 +32,10 @@ pub struct Format {
 }
 
 /// Every format.
-pub const FORMATS: &[Format] = &[mahimahi::FORMAT, csv::FORMAT, lines::FORMAT];
+pub(crate) const FORMATS: &[Format] = &[mahimahi::FORMAT, csv::FORMAT, lines::FORMAT];
 
 /// The format called `name`, if there is one.
-pub fn format(name: &str) -> Option<&'static Format> {
+pub(crate) fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
@@ -64,7 +64,7 @@ static KNOWN: Mutex<BTreeMap<(String, &'static str, How), Known>> = Mutex::new(B
 
 /// Returns the content of the trace `path` of `files`, and its SHA-256; or one sentence for the user. It is read anew only if it has
 /// changed.
-pub fn read(path: &str, files: &dyn Files, format: &Format, how: How) -> Result<(Content, String), String> {
+pub(crate) fn read(path: &str, files: &dyn Files, format: &Format, how: How) -> Result<(Content, String), String> {
     let state = files.state(path);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let key = (path.to_owned(), format.name, how);

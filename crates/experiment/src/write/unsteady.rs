@@ -10,7 +10,7 @@ use longfat_model::Link;
 use serde_json::{Value as Json, json};
 
 /// Puts it into the `table` of the link.
-pub fn write(link: &Link, table: &mut Table) {
+pub(super) fn write(link: &Link, table: &mut Table) {
     let Unsteady { service, outages, passage, limit_in_delay } = &link.unsteady;
     let rate = service.as_ref().map(|service| match (service, &link.rate_file) {
         (Service::Rate(course), file) => trace(course, file.as_ref(), "rate", |bps| RATE.format(bps).into()),

@@ -71,7 +71,7 @@ macro_rules! classes {
         )*
 
         /// Adds the classes to the module.
-        pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $(module.add_class::<$name>()?;)*
             module.add_class::<Capture>()
         }

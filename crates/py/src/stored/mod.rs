@@ -3,8 +3,8 @@
 mod parts;
 mod reader;
 
-pub use parts::hexadecimal;
-pub use reader::{Columns, Together, kept_columns, restored};
+pub(crate) use parts::hexadecimal;
+pub(crate) use reader::{Columns, Together, kept_columns, restored};
 
 use crate::error::error;
 use crate::visit::{TABLES, visit};
@@ -139,14 +139,14 @@ impl PyTrace {
     }
 }
 
-pub fn experiment_of(resolved: &str) -> PyResult<Experiment> {
+pub(crate) fn experiment_of(resolved: &str) -> PyResult<Experiment> {
     let resolved = serde_json::from_str(resolved).map_err(|e| PyValueError::new_err(format!("experiment.json: {e}")))?;
     Ok(restore(&resolved, Arc::new(Disk)).map_err(error)?.experiment)
 }
 
 /// Returns every column of results, by table: a list of {name, stored, unit, doc, form, is_shown}.
 #[pyfunction(name = "columns")]
-pub fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("run", described(py, columns::run())?)?;
     all.set_item("flows", described(py, columns::flows())?)?;

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict};
 use sha2::{Digest, Sha256};
 
 /// Visitor that returns all of a table, as arrays.
-pub struct Whole<'py>(pub Python<'py>);
+pub(super) struct Whole<'py>(pub Python<'py>);
 
 impl<'py> Visit for Whole<'py> {
     type Out = PyResult<Bound<'py, PyDict>>;
@@ -18,7 +18,7 @@ impl<'py> Visit for Whole<'py> {
     }
 }
 
-pub fn whole<'py, R: Clone + 'static>(
+pub(super) fn whole<'py, R: Clone + 'static>(
     py: Python<'py>,
     columns: &[Column<R>],
     rows: &(impl Recorded<R> + ?Sized),
@@ -38,7 +38,7 @@ pub fn whole<'py, R: Clone + 'static>(
 }
 
 /// Visitor that counts the cells of a table.
-pub struct Size;
+pub(super) struct Size;
 
 impl Visit for Size {
     type Out = usize;
@@ -48,7 +48,7 @@ impl Visit for Size {
 }
 
 /// Visitor that counts the rows and pieces of a table.
-pub struct Pieces;
+pub(super) struct Pieces;
 
 impl Visit for Pieces {
     type Out = (usize, usize);
@@ -58,7 +58,7 @@ impl Visit for Pieces {
 }
 
 /// A table goes into a digest, however many rows it has.
-pub struct Digested<'a>(pub &'a str, pub &'a mut Sha256);
+pub(super) struct Digested<'a>(pub &'a str, pub &'a mut Sha256);
 
 impl Visit for Digested<'_> {
     type Out = ();
@@ -87,12 +87,12 @@ fn each_bytes<R: Clone + 'static>(column: &Column<R>, rows: &(impl Recorded<R> +
 }
 
 /// A table as bytes: a piece of it, by its number, or all of it.
-pub struct ToBytes {
+pub(super) struct ToBytes {
     pub piece: Option<usize>,
 }
 
 /// Rows as bytes.
-pub struct Part {
+pub(super) struct Part {
     pub rows: usize,
     /// Cells of the columns that are not of words, one column behind the other.
     numbers: Vec<u8>,
@@ -101,7 +101,7 @@ pub struct Part {
 }
 
 /// Part in Python.
-pub type InBytes<'py> = (usize, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
+pub(super) type InBytes<'py> = (usize, Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
 
 impl Visit for ToBytes {
     type Out = Part;
@@ -126,11 +126,11 @@ impl Part {
         part
     }
 
-    pub fn to_python<'py>(&self, py: Python<'py>) -> InBytes<'py> {
+    pub(super) fn to_python<'py>(&self, py: Python<'py>) -> InBytes<'py> {
         (self.rows, PyBytes::new(py, &self.numbers), self.words.iter().map(|words| PyBytes::new(py, words)).collect())
     }
 }
 
-pub fn hexadecimal(digest: Sha256) -> String {
+pub(crate) fn hexadecimal(digest: Sha256) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

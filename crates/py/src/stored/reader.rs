@@ -18,12 +18,12 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 
 /// Function that calls its argument with the rows of a table, once per piece.
-pub type Tables<'a> = dyn FnMut(&str, &mut Rows<'_>) -> PyResult<()> + 'a;
+pub(super) type Tables<'a> = dyn FnMut(&str, &mut Rows<'_>) -> PyResult<()> + 'a;
 /// Function that is given a table, and which of its rows.
-pub type Rows<'a> = dyn FnMut(&Columns, Range<usize>) -> PyResult<()> + 'a;
+pub(super) type Rows<'a> = dyn FnMut(&Columns, Range<usize>) -> PyResult<()> + 'a;
 
 /// The trace in tables.
-pub fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyResult<PyTrace> {
+pub(crate) fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyResult<PyTrace> {
     let mut reader = Reader { tables, missing: Vec::new() };
     let run = reader.rows("run", columns::run(), 1)?;
     let [trace] = <[Trace; 1]>::try_from(run).expect("there is one row");
@@ -43,7 +43,7 @@ pub fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyResult<PyT
 }
 
 /// The rows of many runs, one behind the other, of which each run is given its own.
-pub struct Together {
+pub(crate) struct Together {
     run: IntoIter<Trace>,
     flows: IntoIter<FlowRecord>,
     links: IntoIter<LinkRecord>,
@@ -58,7 +58,7 @@ pub struct Together {
 
 impl Together {
     /// Reads the tables, by name.
-    pub fn new(tables: &HashMap<String, Columns>) -> PyResult<Self> {
+    pub(crate) fn new(tables: &HashMap<String, Columns>) -> PyResult<Self> {
         let mut each = |name: &str, with: &mut Rows<'_>| {
             let columns = tables.get(name).ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
             with(columns, 0..columns.values().map(Kept::len).max().unwrap_or(0))
@@ -79,7 +79,7 @@ impl Together {
     }
 
     /// Returns the next run, which has `rows` rows of each table. `None` where these are not those of the experiment, or there is none.
-    pub fn next(&mut self, experiment: Option<Experiment>, rows: impl Fn(&str) -> usize) -> Option<PyTrace> {
+    pub(crate) fn next(&mut self, experiment: Option<Experiment>, rows: impl Fn(&str) -> usize) -> Option<PyTrace> {
         fn some<R>(all: &mut IntoIter<R>, count: usize) -> Vec<R> {
             all.take(count).collect()
         }
@@ -113,18 +113,18 @@ fn whole(experiment: Experiment, mut trace: Trace, missing: Vec<String>) -> PyTr
 }
 
 /// A column as it comes from Python.
-pub enum Kept {
+pub(crate) enum Kept {
     Cells(Vec<u64>),
     Floats(Vec<f64>),
     Words(Vec<String>),
 }
 
 /// The columns of a table, by name.
-pub type Columns = HashMap<String, Kept>;
+pub(crate) type Columns = HashMap<String, Kept>;
 
 impl Kept {
     /// Returns the number of its rows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Kept::Cells(cells) => cells.len(),
             Kept::Floats(values) => values.len(),
@@ -133,7 +133,7 @@ impl Kept {
     }
 
     /// Adds these rows to a digest.
-    pub fn digest(&self, rows: Range<usize>, digest: &mut Sha256) {
+    pub(crate) fn digest(&self, rows: Range<usize>, digest: &mut Sha256) {
         let mut bytes = Vec::with_capacity(8 * rows.len());
         match self {
             Kept::Cells(cells) => cells[rows].iter().for_each(|cell| bytes.extend_from_slice(&cell.to_le_bytes())),
@@ -144,7 +144,7 @@ impl Kept {
     }
 }
 
-pub fn kept_columns(table: &Bound<'_, PyDict>) -> PyResult<Columns> {
+pub(crate) fn kept_columns(table: &Bound<'_, PyDict>) -> PyResult<Columns> {
     let mut columns = Columns::new();
     for (name, values) in table {
         let name: String = name.extract()?;

@@ -2,7 +2,7 @@
 
 use super::{Bound, Metric, Scope, measured_rates, ratio};
 
-pub const ASYMMETRY: Metric = Metric {
+pub(super) const ASYMMETRY: Metric = Metric {
     name: "asymmetry",
     unit: "1",
     bound: Bound::Balance,

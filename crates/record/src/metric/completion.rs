@@ -2,7 +2,7 @@
 
 use super::{Bound, Metric, Scope};
 
-pub const COMPLETION: Metric = Metric {
+pub(super) const COMPLETION: Metric = Metric {
     name: "completion_s",
     unit: "s",
     bound: Bound::NotNegative,

@@ -4,7 +4,7 @@ use super::{Bound, Metric, Scope, goodput, ratio, senders, span_s};
 use crate::trace::Trace;
 use longfat_model::{Cpu, Experiment, Flow};
 
-pub const SENDER: Metric = Metric {
+pub(super) const SENDER: Metric = Metric {
     name: "sender_cpu_utilization",
     unit: "1",
     bound: Bound::Share,
@@ -13,7 +13,7 @@ pub const SENDER: Metric = Metric {
     compute: |experiment, trace| of_flows(experiment, trace, |flow| flow.from),
 };
 
-pub const RECEIVER: Metric = Metric {
+pub(super) const RECEIVER: Metric = Metric {
     name: "receiver_cpu_utilization",
     unit: "1",
     bound: Bound::Share,
@@ -23,7 +23,7 @@ pub const RECEIVER: Metric = Metric {
 };
 
 // §4.2: CPU utilization times CPU MHz over the average throughput.
-pub const MHZ_PER_MBPS: Metric = Metric {
+pub(super) const MHZ_PER_MBPS: Metric = Metric {
     name: "mhz_per_mbps",
     unit: "MHz/(Mbit/s)",
     bound: Bound::NotNegative,

@@ -6,7 +6,7 @@ use crate::trace::Trace;
 use longfat_model::Experiment;
 use longfat_model::route::Routes;
 
-pub const THROUGHPUT: Metric = Metric {
+pub(super) const THROUGHPUT: Metric = Metric {
     name: "effective_throughput",
     unit: "1",
     bound: Bound::Share,

@@ -6,7 +6,7 @@ use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Rank;
 use longfat_model::Experiment;
 
-pub const GOODPUT: Metric = Metric {
+pub(crate) const GOODPUT: Metric = Metric {
     name: "goodput_bps",
     unit: "bit/s",
     bound: Bound::Goodput,
@@ -16,7 +16,7 @@ pub const GOODPUT: Metric = Metric {
     compute: |experiment, trace| (0..trace.flows.len()).map(|i| (Scope::Flow(i), of_flows(experiment, trace, &[i]))).collect(),
 };
 
-pub const SENDER: Metric = Metric {
+pub(crate) const SENDER: Metric = Metric {
     name: "sender_goodput_bps",
     unit: "bit/s",
     bound: Bound::Goodput,
@@ -28,7 +28,7 @@ pub const SENDER: Metric = Metric {
     },
 };
 
-pub const DEVIATION: Metric = Metric {
+pub(crate) const DEVIATION: Metric = Metric {
     name: "goodput_deviation_bps",
     unit: "bit/s",
     bound: Bound::NotNegative,
@@ -38,7 +38,7 @@ pub const DEVIATION: Metric = Metric {
     compute: |experiment, trace| of_intervals(experiment, trace, |rates| mean_and_deviation(rates).1),
 };
 
-pub const TOTAL: Metric = Metric {
+pub(crate) const TOTAL: Metric = Metric {
     name: "goodput_total_bps",
     unit: "bit/s",
     bound: Bound::Goodput,

@@ -6,7 +6,7 @@ use crate::trace::{Level, MemoryRecord, Trace};
 const PROMISED: &str = "Weigle and Feng 2001, section V";
 const WASTED: &str = "Weigle and Feng 2001, section I-B";
 
-pub const PROMISED_MEAN: Metric = Metric {
+pub(super) const PROMISED_MEAN: Metric = Metric {
     name: "memory_promised_mean_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
@@ -15,7 +15,7 @@ pub const PROMISED_MEAN: Metric = Metric {
     compute: |_, trace| of(trace, |memory| memory.promised.mean),
 };
 
-pub const PROMISED_PEAK: Metric = Metric {
+pub(super) const PROMISED_PEAK: Metric = Metric {
     name: "memory_promised_peak_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
@@ -24,7 +24,7 @@ pub const PROMISED_PEAK: Metric = Metric {
     compute: |_, trace| of(trace, |memory| peak(&memory.promised)),
 };
 
-pub const BUFFERED_MEAN: Metric = Metric {
+pub(super) const BUFFERED_MEAN: Metric = Metric {
     name: "memory_buffered_mean_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
@@ -33,7 +33,7 @@ pub const BUFFERED_MEAN: Metric = Metric {
     compute: |_, trace| of(trace, |memory| memory.buffered.mean),
 };
 
-pub const BUFFERED_PEAK: Metric = Metric {
+pub(super) const BUFFERED_PEAK: Metric = Metric {
     name: "memory_buffered_peak_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
@@ -42,7 +42,7 @@ pub const BUFFERED_PEAK: Metric = Metric {
     compute: |_, trace| of(trace, |memory| peak(&memory.buffered)),
 };
 
-pub const WASTED_MEAN: Metric = Metric {
+pub(super) const WASTED_MEAN: Metric = Metric {
     name: "memory_wasted_mean_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
@@ -51,7 +51,7 @@ pub const WASTED_MEAN: Metric = Metric {
     compute: |_, trace| of(trace, |memory| memory.wasted.mean),
 };
 
-pub const WASTED_PEAK: Metric = Metric {
+pub(super) const WASTED_PEAK: Metric = Metric {
     name: "memory_wasted_peak_bytes",
     unit: "byte",
     bound: Bound::NotNegative,
@@ -60,7 +60,7 @@ pub const WASTED_PEAK: Metric = Metric {
     compute: |_, trace| of(trace, |memory| peak(&memory.wasted)),
 };
 
-pub const DROPS: Metric = Metric {
+pub(super) const DROPS: Metric = Metric {
     name: "memory_drops",
     unit: "1",
     bound: Bound::NotNegative,

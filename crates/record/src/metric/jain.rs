@@ -2,7 +2,7 @@
 
 use super::{Bound, Metric, Scope, measured_rates, ratio};
 
-pub const JAIN: Metric = Metric {
+pub(super) const JAIN: Metric = Metric {
     name: "jain_index",
     unit: "1",
     bound: Bound::Share,

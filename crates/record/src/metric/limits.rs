@@ -23,13 +23,13 @@ macro_rules! share {
     };
 }
 
-pub const CWND: Metric =
+pub(super) const CWND: Metric =
     share!("cwnd_limited_share", Some(LimitedBy::Cwnd), "time in which the congestion window kept the sender from sending");
-pub const RWND: Metric = share!("rwnd_limited_share", Some(LimitedBy::Rwnd), "time in which the receiver's window did");
-pub const SNDBUF: Metric = share!("sndbuf_limited_share", Some(LimitedBy::SendBuffer), "time in which the send buffer did");
-pub const PACING: Metric = share!("pacing_limited_share", Some(LimitedBy::Pacing), "time in which pacing did");
-pub const HOST: Metric = share!("host_limited_share", Some(LimitedBy::Host), "time in which the sender's interface did");
-pub const APPLICATION: Metric = share!("application_limited_share", None, "time in which the application had nothing more to send");
+pub(super) const RWND: Metric = share!("rwnd_limited_share", Some(LimitedBy::Rwnd), "time in which the receiver's window did");
+pub(super) const SNDBUF: Metric = share!("sndbuf_limited_share", Some(LimitedBy::SendBuffer), "time in which the send buffer did");
+pub(super) const PACING: Metric = share!("pacing_limited_share", Some(LimitedBy::Pacing), "time in which pacing did");
+pub(super) const HOST: Metric = share!("host_limited_share", Some(LimitedBy::Host), "time in which the sender's interface did");
+pub(super) const APPLICATION: Metric = share!("application_limited_share", None, "time in which the application had nothing more to send");
 
 /// NaN where no measured flow is TCP that was established.
 fn share_of(experiment: &Experiment, trace: &Trace, limit: Option<LimitedBy>) -> f64 {

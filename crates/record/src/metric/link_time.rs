@@ -11,7 +11,7 @@ use longfat_model::{Experiment, Flow, Link};
 
 const SOURCE: &str = "Romanow and Floyd 1995, section 3.1";
 
-pub const GOOD: Metric = Metric {
+pub(super) const GOOD: Metric = Metric {
     name: "good_share",
     unit: "1",
     bound: Bound::Share,
@@ -20,7 +20,7 @@ pub const GOOD: Metric = Metric {
     compute: |experiment, trace| each(experiment, trace, |split| split.good),
 };
 
-pub const DUPLICATE: Metric = Metric {
+pub(super) const DUPLICATE: Metric = Metric {
     name: "duplicate_share",
     unit: "1",
     bound: Bound::Share,
@@ -29,7 +29,7 @@ pub const DUPLICATE: Metric = Metric {
     compute: |experiment, trace| each(experiment, trace, |split| split.duplicate),
 };
 
-pub const DEAD: Metric = Metric {
+pub(super) const DEAD: Metric = Metric {
     name: "dead_share",
     unit: "1",
     bound: Bound::Share,
@@ -38,7 +38,7 @@ pub const DEAD: Metric = Metric {
     compute: |experiment, trace| each(experiment, trace, |split| split.dead),
 };
 
-pub const IDLE: Metric = Metric {
+pub(super) const IDLE: Metric = Metric {
     name: "idle_share",
     unit: "1",
     bound: Bound::Share,

@@ -2,7 +2,7 @@
 
 use super::{Bound, Metric, Scope, ratio};
 
-pub const SHARE: Metric = Metric {
+pub(super) const SHARE: Metric = Metric {
     name: "loss_share",
     unit: "1",
     bound: Bound::Share,
@@ -19,7 +19,7 @@ pub const SHARE: Metric = Metric {
     },
 };
 
-pub const CELLS: Metric = Metric {
+pub(super) const CELLS: Metric = Metric {
     name: "cell_loss_share",
     unit: "1",
     bound: Bound::Share,

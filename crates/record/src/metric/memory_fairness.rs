@@ -8,7 +8,7 @@ use longfat_tcp::window_sizing::bounds;
 // flow's part of the bandwidth beside its part of all memory.
 const SOURCE: &str = "Weigle and Feng 2001, sections II-A and IV-D";
 
-pub const PROPORTION: Metric = Metric {
+pub(super) const PROPORTION: Metric = Metric {
     name: "memory_proportion",
     unit: "1",
     bound: Bound::NotNegative,
@@ -22,7 +22,7 @@ pub const PROPORTION: Metric = Metric {
     },
 };
 
-pub const FAIRNESS: Metric = Metric {
+pub(super) const FAIRNESS: Metric = Metric {
     name: "memory_fairness",
     unit: "1",
     bound: Bound::Share,

@@ -5,7 +5,7 @@ use crate::trace::{FlowRecord, Trace};
 use longfat_core::traffic::Rank;
 use longfat_model::Experiment;
 
-pub const MEAN: Metric = Metric {
+pub(super) const MEAN: Metric = Metric {
     name: "ping_rtt_mean_s",
     unit: "s",
     bound: Bound::NotNegative,
@@ -14,7 +14,7 @@ pub const MEAN: Metric = Metric {
     compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |probe| probe.rtt_mean_s))],
 };
 
-pub const DEVIATION: Metric = Metric {
+pub(super) const DEVIATION: Metric = Metric {
     name: "ping_rtt_deviation_s",
     unit: "s",
     bound: Bound::NotNegative,
@@ -23,7 +23,7 @@ pub const DEVIATION: Metric = Metric {
     compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |probe| probe.rtt_deviation_s))],
 };
 
-pub const LOSS: Metric = Metric {
+pub(super) const LOSS: Metric = Metric {
     name: "ping_loss_share",
     unit: "1",
     bound: Bound::Share,

@@ -4,7 +4,7 @@ use super::{Bound, Metric, Scope, ratio, span_s};
 use crate::trace::Trace;
 use longfat_model::Experiment;
 
-pub const MEAN: Metric = Metric {
+pub(super) const MEAN: Metric = Metric {
     name: "queue_delay_mean_s",
     unit: "s",
     bound: Bound::NotNegative,
@@ -14,7 +14,7 @@ pub const MEAN: Metric = Metric {
     compute: |experiment, trace| (0..trace.links.len()).map(|i| (Scope::Link(i), of_link(experiment, trace, i))).collect(),
 };
 
-pub const BOTTLENECK: Metric = Metric {
+pub(super) const BOTTLENECK: Metric = Metric {
     name: "bottleneck_queue_delay_mean_s",
     unit: "s",
     bound: Bound::NotNegative,
@@ -39,11 +39,11 @@ macro_rules! quantile {
     };
 }
 
-pub const BOTTLENECK_P50: Metric = quantile!("bottleneck_queue_delay_p50_s", 0, "median wait of a packet in the queue");
-pub const BOTTLENECK_P95: Metric = quantile!("bottleneck_queue_delay_p95_s", 1, "the wait that 95 of 100 packets did not exceed");
-pub const BOTTLENECK_P99: Metric = quantile!("bottleneck_queue_delay_p99_s", 2, "the wait that 99 of 100 packets did not exceed");
+pub(super) const BOTTLENECK_P50: Metric = quantile!("bottleneck_queue_delay_p50_s", 0, "median wait of a packet in the queue");
+pub(super) const BOTTLENECK_P95: Metric = quantile!("bottleneck_queue_delay_p95_s", 1, "the wait that 95 of 100 packets did not exceed");
+pub(super) const BOTTLENECK_P99: Metric = quantile!("bottleneck_queue_delay_p99_s", 2, "the wait that 99 of 100 packets did not exceed");
 
-pub const BOTTLENECK_MAX: Metric = Metric {
+pub(super) const BOTTLENECK_MAX: Metric = Metric {
     name: "bottleneck_queue_delay_max_s",
     unit: "s",
     bound: Bound::NotNegative,

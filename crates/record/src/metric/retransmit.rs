@@ -3,7 +3,7 @@
 use super::{Bound, Metric, Scope, measured, ratio};
 use crate::trace::FlowCounts;
 
-pub const SHARE: Metric = Metric {
+pub(super) const SHARE: Metric = Metric {
     name: "retransmit_share",
     unit: "1",
     bound: Bound::Share,
@@ -16,7 +16,7 @@ pub const SHARE: Metric = Metric {
     },
 };
 
-pub const RATE: Metric = Metric {
+pub(super) const RATE: Metric = Metric {
     name: "retransmission_rate",
     unit: "1",
     bound: Bound::NotNegative,

@@ -4,7 +4,7 @@ use super::{Bound, Metric, Scope, measured, ratio};
 use crate::trace::{FlowRecord, Trace};
 use longfat_model::Experiment;
 
-pub const MEAN: Metric = Metric {
+pub(super) const MEAN: Metric = Metric {
     name: "flow_rtt_mean_s",
     unit: "s",
     bound: Bound::NotNegative,
@@ -27,11 +27,11 @@ macro_rules! quantile {
     };
 }
 
-pub const P50: Metric = quantile!("flow_rtt_p50_s", 0, "of each flow the median of");
-pub const P95: Metric = quantile!("flow_rtt_p95_s", 1, "of each flow the round trip not exceeded by 95 of 100 of");
-pub const P99: Metric = quantile!("flow_rtt_p99_s", 2, "of each flow the round trip not exceeded by 99 of 100 of");
+pub(super) const P50: Metric = quantile!("flow_rtt_p50_s", 0, "of each flow the median of");
+pub(super) const P95: Metric = quantile!("flow_rtt_p95_s", 1, "of each flow the round trip not exceeded by 95 of 100 of");
+pub(super) const P99: Metric = quantile!("flow_rtt_p99_s", 2, "of each flow the round trip not exceeded by 99 of 100 of");
 
-pub const RESPONSIVENESS: Metric = Metric {
+pub(super) const RESPONSIVENESS: Metric = Metric {
     name: "responsiveness_rpm",
     unit: "1/min",
     bound: Bound::NotNegative,
@@ -40,7 +40,7 @@ pub const RESPONSIVENESS: Metric = Metric {
     compute: |experiment, trace| vec![(Scope::Run, ratio(60.0, mean(experiment, trace, |flow| flow.rtt_mean_s)))],
 };
 
-pub const MAX: Metric = Metric {
+pub(super) const MAX: Metric = Metric {
     name: "flow_rtt_max_s",
     unit: "s",
     bound: Bound::NotNegative,

@@ -7,7 +7,7 @@ use longfat_model::Experiment;
 use longfat_model::route::Routes;
 use std::collections::BTreeMap;
 
-pub const FLOW: Metric = Metric {
+pub(super) const FLOW: Metric = Metric {
     name: "slowdown",
     unit: "1",
     bound: Bound::NotNegative,
@@ -31,11 +31,11 @@ macro_rules! quantile {
     };
 }
 
-pub const P50: Metric = quantile!("completion_p50_s", "s", 0.5, |of| of.1, "median completion time");
-pub const P95: Metric = quantile!("completion_p95_s", "s", 0.95, |of| of.1, "completion time not exceeded by 95 of 100");
-pub const P99: Metric = quantile!("completion_p99_s", "s", 0.99, |of| of.1, "completion time not exceeded by 99 of 100");
-pub const SLOWDOWN_P50: Metric = quantile!("slowdown_p50", "1", 0.5, |of| of.2, "median slowdown");
-pub const SLOWDOWN_P99: Metric = quantile!("slowdown_p99", "1", 0.99, |of| of.2, "slowdown not exceeded by 99 of 100");
+pub(super) const P50: Metric = quantile!("completion_p50_s", "s", 0.5, |of| of.1, "median completion time");
+pub(super) const P95: Metric = quantile!("completion_p95_s", "s", 0.95, |of| of.1, "completion time not exceeded by 95 of 100");
+pub(super) const P99: Metric = quantile!("completion_p99_s", "s", 0.99, |of| of.1, "completion time not exceeded by 99 of 100");
+pub(super) const SLOWDOWN_P50: Metric = quantile!("slowdown_p50", "1", 0.5, |of| of.2, "median slowdown");
+pub(super) const SLOWDOWN_P99: Metric = quantile!("slowdown_p99", "1", 0.99, |of| of.2, "slowdown not exceeded by 99 of 100");
 
 /// The flows of `flows` that began after the warmup: their numbers, completion times in seconds, and slowdowns, infinite where one did not finish.
 fn each(experiment: &Experiment, trace: &Trace) -> Vec<(usize, f64, f64)> {

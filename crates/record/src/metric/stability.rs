@@ -2,7 +2,7 @@
 
 use super::{Bound, Metric, mean_and_deviation, of_intervals, ratio};
 
-pub const STABILITY: Metric = Metric {
+pub(super) const STABILITY: Metric = Metric {
     name: "stability",
     unit: "1",
     bound: Bound::NotNegative,

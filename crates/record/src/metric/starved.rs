@@ -2,7 +2,7 @@
 
 use super::{Bound, Metric, Scope, measured_rates};
 
-pub const FLOWS: Metric = Metric {
+pub(super) const FLOWS: Metric = Metric {
     name: "starved_flows",
     unit: "1",
     bound: Bound::NotNegative,

@@ -4,7 +4,7 @@ use super::{Bound, Metric, Scope, each_sample, measured, measured_while, ratio};
 use crate::trace::Trace;
 use longfat_model::Experiment;
 
-pub const CWND: Metric = Metric {
+pub(super) const CWND: Metric = Metric {
     name: "cwnd_correlation",
     unit: "1",
     bound: Bound::Balance,

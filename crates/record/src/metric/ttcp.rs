@@ -4,7 +4,7 @@ use super::{Bound, Metric, Scope, extremes, ratio};
 use crate::trace::FlowRecord;
 use longfat_core::time::Time;
 
-pub const RATE: Metric = Metric {
+pub(super) const RATE: Metric = Metric {
     name: "ttcp_rate_bps",
     unit: "bit/s",
     bound: Bound::Goodput,
@@ -21,7 +21,7 @@ pub const RATE: Metric = Metric {
 
 // Villamizar and Song 1994, §5.6: not the mean, which a flow that waits for another would make exceed the link;
 // the slowest flow's rate times the number of flows is all data over all time.
-pub const UTILIZATION: Metric = Metric {
+pub(super) const UTILIZATION: Metric = Metric {
     name: "ttcp_utilization_bps",
     unit: "bit/s",
     bound: Bound::NotNegative,

@@ -2,7 +2,7 @@
 
 use super::{Bound, Metric, Scope, extremes, measured_rates, ratio};
 
-pub const UNFAIRNESS: Metric = Metric {
+pub(super) const UNFAIRNESS: Metric = Metric {
     name: "unfairness",
     unit: "1",
     bound: Bound::Share,

@@ -3,7 +3,7 @@
 use super::{Bound, Metric, Scope, extremes, ratio, span_s};
 use crate::trace::Trace;
 
-pub const LINK: Metric = Metric {
+pub(super) const LINK: Metric = Metric {
     name: "utilization",
     unit: "1",
     bound: Bound::Share,
@@ -13,7 +13,7 @@ pub const LINK: Metric = Metric {
     compute: |_, trace| (0..trace.links.len()).map(|i| (Scope::Link(i), of_link(trace, i))).collect(),
 };
 
-pub const BOTTLENECK: Metric = Metric {
+pub(super) const BOTTLENECK: Metric = Metric {
     name: "bottleneck_utilization",
     unit: "1",
     bound: Bound::Share,

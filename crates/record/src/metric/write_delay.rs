@@ -5,7 +5,7 @@ use crate::trace::{FlowSample, Trace};
 use longfat_core::traffic::Rank;
 use longfat_model::Experiment;
 
-pub const MEAN: Metric = Metric {
+pub(super) const MEAN: Metric = Metric {
     name: "write_delay_mean_s",
     unit: "s",
     bound: Bound::NotNegative,

@@ -38,7 +38,7 @@ pub struct CellTotals {
 }
 
 /// Mean over `span` of a quantity whose integrals over time, in ps, were these at its ends.
-pub fn mean(span: Duration, from: u128, to: u128) -> f64 {
+pub(crate) fn mean(span: Duration, from: u128, to: u128) -> f64 {
     if span.is_zero() { 0.0 } else { to.saturating_sub(from) as f64 / span.as_ps() as f64 }
 }
 

@@ -10,10 +10,10 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// The largest window without the scale option: 16 bits (RFC 9293 section 3.1, RFC 7323 section 2.2).
-pub const UNSCALED: u64 = 65_535;
+pub(super) const UNSCALED: u64 = 65_535;
 
 /// The largest window that a segment can tell of: 16 bits, shifted by 14 (RFC 7323 section 2.3). Nearly 1 GiB.
-pub const LARGEST: u64 = UNSCALED << 14;
+pub(super) const LARGEST: u64 = UNSCALED << 14;
 
 /// An experiment, with what warnings ask of it.
 pub struct Asked<'a> {
@@ -86,13 +86,13 @@ impl<'a> Asked<'a> {
 }
 
 /// Returns the most bytes that its buffers, and the window field, allow in flight.
-pub fn window(flow: &Flow) -> u64 {
+pub(super) fn window(flow: &Flow) -> u64 {
     let field = if flow.sender.window_scale && flow.receiver.window_scale { LARGEST } else { UNSCALED };
     window_sizing::bounds(&flow.sender).0.min(window_sizing::bounds(&flow.receiver).1).min(field)
 }
 
 /// True if `flow` is of TCP and sends as much as the path takes: for ever, or more than `bytes`.
-pub fn sends_more_than(flow: &Flow, bytes: f64) -> bool {
+pub(super) fn sends_more_than(flow: &Flow, bytes: f64) -> bool {
     let sends = match flow.traffic.rank() {
         Rank::Endless => true,
         Rank::Volume => flow.traffic.volume().is_some_and(|volume| volume as f64 > bytes),
@@ -103,7 +103,7 @@ pub fn sends_more_than(flow: &Flow, bytes: f64) -> bool {
 
 /// Returns the name of each flow in messages: `flow forward 2` where its group has several, `flow forward` where it is alone. A name that
 /// begins with `flow`, as default names do, stands alone: `flow1`.
-pub fn called(experiment: &Experiment) -> Vec<String> {
+pub(super) fn called(experiment: &Experiment) -> Vec<String> {
     let mut members: BTreeMap<&str, usize> = BTreeMap::new();
     experiment.flows.iter().for_each(|flow| *members.entry(&*flow.group).or_default() += 1);
     let words = experiment.flows.iter().zip(experiment.flow_names()).map(|(flow, name)| {
@@ -114,12 +114,12 @@ pub fn called(experiment: &Experiment) -> Vec<String> {
 }
 
 /// `flow forward 1`, `flow forward 1 and 3 more`; `first` as of [`called`].
-pub fn flows(first: &str, count: usize) -> String {
+pub(super) fn flows(first: &str, count: usize) -> String {
     if count == 1 { first.to_owned() } else { format!("{first} and {} more", count - 1) }
 }
 
 /// A rate for people.
-pub fn rate(bps: f64) -> String {
+pub(super) fn rate(bps: f64) -> String {
     match bps {
         bps if bps >= 1e9 => format!("{:.1} Gbit/s", bps / 1e9),
         bps if bps >= 1e6 => format!("{:.1} Mbit/s", bps / 1e6),
@@ -128,7 +128,7 @@ pub fn rate(bps: f64) -> String {
 }
 
 /// Bytes for people.
-pub fn bytes(n: f64) -> String {
+pub(super) fn bytes(n: f64) -> String {
     match n {
         n if n >= 1e9 => format!("{:.2} GB", n / 1e9),
         n if n >= 1e6 => format!("{:.1} MB", n / 1e6),

@@ -3,7 +3,7 @@
 use super::{Asked, Check, Warning};
 use longfat_tcp::window_sizing;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "window_below_a_segment",
     summary: "a window of less than one segment: no full segment is ever sent",
     advice: "make the flow's `window` (or its smaller buffer) at least one mss, or the mss smaller",

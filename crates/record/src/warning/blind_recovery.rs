@@ -4,7 +4,7 @@ use super::{Asked, Check, Warning};
 use crate::trace::Trace;
 use longfat_tcp::RecoveryKind;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "blind_recovery",
     summary: "BBR with a recovery other than `rack` ran into timeouts: it does not slow down for loss, and only time tells that a retransmission was lost",
     advice: "say `stack = \"linux\"` or `recovery = \"rack\"`, with which BBR was made and measured",

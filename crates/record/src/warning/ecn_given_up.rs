@@ -2,7 +2,7 @@
 
 use super::{Check, Warning};
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "ecn_given_up",
     summary: "a flow has found that its path spoils marks, and does without them",
     advice: "look for what changes ECN fields on the path; see docs/ecn.md",

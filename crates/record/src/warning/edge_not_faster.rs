@@ -4,7 +4,7 @@ use super::asked::{rate, sends_more_than};
 use super::{Asked, Check, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "edge_not_faster",
     summary: "the links of the hosts carry no more than the bottleneck, or just as much but for framing",
     advice: "leave the edges out or give them a higher rate, or mark the link that shall limit with `bottleneck = true`",

@@ -4,7 +4,7 @@ use super::{Asked, Check, Warning};
 use crate::trace::Trace;
 use longfat_core::time::{Duration, Time};
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "ended_before_measured",
     summary: "the run ended before its measured span began",
     advice: "let the warmup be shorter, or the flows send more",

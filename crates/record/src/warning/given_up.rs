@@ -2,7 +2,7 @@
 
 use super::{Check, Warning};
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "gave_up",
     summary: "an end gave a connection up, since nothing answered",
     advice: "look for losses on both ways; `user_timeout` and `syn_retries` say how long an end tries",

@@ -4,7 +4,7 @@ use super::verdict::{Verdict, reasons};
 use super::{Asked, Check, Warning};
 use crate::trace::Trace;
 
-pub const SUSPECT: Warning = Warning {
+pub(super) const SUSPECT: Warning = Warning {
     name: "suspect",
     summary: "a run in real time may have been spoilt by the machine it ran on",
     advice: "run it again while nothing else runs, or let it be slower",
@@ -12,7 +12,7 @@ pub const SUSPECT: Warning = Warning {
     check: Check::After(|asked, trace| of(Verdict::Suspect, asked, trace)),
 };
 
-pub const INVALID: Warning = Warning {
+pub(super) const INVALID: Warning = Warning {
     name: "invalid",
     summary: "a run in real time was spoilt by the machine it ran on: its numbers are not those of the experiment",
     advice: "let it be slower, or run it on a faster machine: `longfat testbed check` says what this one can carry",

@@ -5,7 +5,7 @@ use super::{Asked, Check, Warning};
 use crate::trace::columns;
 use longfat_model::cost::CELL;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "many_rows",
     summary: "`measure.interval` asks for series of more than 1 GiB in each run, before they are compressed",
     advice: "raise `measure.interval`: a plot shows a few thousand samples",

@@ -7,7 +7,7 @@ use longfat_core::units::text::TIME;
 use longfat_tcp::congestion;
 use std::collections::BTreeMap;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "marked_by_one_packet",
     summary: "several L4S flows share a dualpi2 whose marks begin at less than the time that the link takes for a packet",
     advice: "set `min_th` of the queue to the time that the link takes for two packets",

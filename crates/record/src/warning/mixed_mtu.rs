@@ -3,7 +3,7 @@
 use super::{Asked, Check, Warning};
 use std::collections::BTreeSet;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "mixed_mtu",
     summary: "the MTUs along a path differ, so the mss is that of the smallest",
     advice: "give all links of the path the same `mtu`, or say the `mss` that you mean",

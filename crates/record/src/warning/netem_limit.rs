@@ -5,7 +5,7 @@ use super::{Asked, Check, Warning};
 use longfat_core::units::Capacity;
 use std::collections::BTreeSet;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "netem_limit",
     summary: "a bottleneck's droptail holds netem's default of 1000 packets, and the packets on the wire, which netem would count as well, are more than that",
     advice: "where this stands for `tc ... netem delay ... limit 1000`, say `limit_in_delay = \"1000 packets\"` at the link; where it is a queue of 1000 packets, such as a device's txqueuelen, nothing is to be done",

@@ -4,7 +4,7 @@ use super::asked::UNSCALED;
 use super::{Asked, Check, Warning};
 use longfat_tcp::window_sizing;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "window_not_scaled",
     summary: "a window of more than 65535 bytes between ends that do not both scale windows",
     advice: "set `window_scale = true` at both ends, or ask for no more than 65535 bytes",

@@ -3,7 +3,7 @@
 use super::{Asked, Check, Warning};
 use longfat_core::link::{OPPORTUNITY, Service};
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "openings_at_one_instant",
     summary: "a trace of mahimahi has all its openings at one instant: the link stands still, and then sends them at once",
     advice: "a line of the trace is the millisecond of one opening of 1500 bytes, not a size or a rate: for a constant rate list each millisecond that has one, such as 1, 2, 3 ... for 12 Mbit/s, or say `rate`",

@@ -5,7 +5,7 @@ use super::{Asked, Check, Warning};
 use longfat_core::units::text::{RATE, TIME};
 use std::collections::BTreeMap;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "window_over_1_gib",
     summary: "flows that only the largest window of TCP bounds cannot fill their path",
     advice: "share the path among so many `streams`, as you would have to on a real one",

@@ -8,7 +8,7 @@ use longfat_core::queue::DropReason;
 use longfat_model::chance;
 use std::collections::BTreeMap;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "phase_locked",
     summary: "of senders that are alike one got less than a third of another, and nothing that happens to packets is random",
     advice: "give the hosts an `overhead` of about the time that the bottleneck takes for a packet, and edges faster than the bottleneck",

@@ -5,7 +5,7 @@ use super::{Asked, Check, Warning};
 use crate::trace::{LinkRecord, Trace};
 use longfat_core::queue::DropReason;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "queue_elsewhere",
     summary: "a queue that is not the bottleneck's dropped more than it, or held packets for longer",
     advice: "mark the link that shall limit with `bottleneck = true`, give the others a higher rate, or give hosts a transmit queue that holds TCP back: `txqueuelen` with `on_full = \"wait\"`",

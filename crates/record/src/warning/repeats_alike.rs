@@ -3,7 +3,7 @@
 use super::{Check, Warning};
 use longfat_model::chance;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "repeats_alike",
     summary: "`repeats` of a run in which nothing is random: all of them give the same",
     advice: "let starts be random, `start = { random = \"uniform 0 s..1 s\" }`, or give hosts an `overhead`; or leave `repeats` out",

@@ -6,7 +6,7 @@ use crate::trace::{FlowRecord, Trace};
 use longfat_core::traffic::Rank;
 use longfat_model::{Flow, OnFull};
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "short_run",
     summary: "a flow without end did not leave slow start, or saw fewer than two losses of its control",
     advice: "raise `measure.duration` to several times the longest time between two losses, until the mean rate stays the same",

@@ -5,7 +5,7 @@ use super::{Asked, Check, Warning};
 use crate::metric::goodput;
 use crate::trace::Trace;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "unequal_streams",
     summary: "of the parallel `streams` of a sender, the slowest got less than half of what the fastest did",
     advice: "look at `goodput_bps` in the table `flows`: the sum hides that a transfer waits for its slowest stream",

@@ -2,7 +2,7 @@
 
 use super::{Check, Warning};
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "unfinished",
     summary: "the run ended before a flow had delivered its volume",
     advice: "raise `measure.duration`, or let the volume be smaller; times and rates of such a flow are NaN",

@@ -5,7 +5,7 @@ use super::{Asked, Check, Warning};
 use longfat_core::units::text::{SIZE, TIME};
 use std::collections::BTreeMap;
 
-pub const WARNING: Warning = Warning {
+pub(super) const WARNING: Warning = Warning {
     name: "window_below_path",
     summary: "the windows of all flows over a link, each once a round trip, are less than nine tenths of what it carries",
     advice: "raise `window` to the bandwidth-delay product, or leave it to `window = \"auto\"`; ignore this where the window is what you ask about",

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum Value {
+pub(crate) enum Value {
     None,
     Bool(bool),
     Int(i128),
@@ -17,7 +17,7 @@ pub enum Value {
 
 /// Reason for an early end of the evaluation.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// The statement does not hold, or makes no sense: the reason.
     Fail(String),
     /// The expression needs something that is not supported.
@@ -25,11 +25,11 @@ pub enum Stop {
 }
 
 /// Values that blocks have assigned so far.
-pub type Variables = BTreeMap<String, Value>;
+pub(crate) type Variables = BTreeMap<String, Value>;
 
 /// Runs one statement; returns the text that it prints, if any. `lookup` knows the names that are not variables: `None` for an unknown
 /// name, `Err` for a known name without a value here.
-pub fn run(
+pub(crate) fn run(
     statement: &Statement,
     variables: &mut Variables,
     lookup: &dyn Fn(&str) -> Option<Result<Value, String>>,

@@ -26,10 +26,10 @@ const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 const KEYWORDS: &[&str] =
     &["if", "for", "while", "def", "import", "from", "try", "with", "class", "return", "del", "global", "pass", "raise", "exec", "async"];
 /// Parentheses in parentheses, and lists in lists.
-pub const DEEPEST: usize = 32;
+pub(super) const DEEPEST: usize = 32;
 
 /// The statements of `text`, which begins two characters after `start`.
-pub fn parse(text: &str, start: Place) -> Result<Vec<Statement>, SyntaxError> {
+pub(crate) fn parse(text: &str, start: Place) -> Result<Vec<Statement>, SyntaxError> {
     let words = words(text, Place { line: start.line, column: start.column + 2 })?;
     let mut parser = Parser { words, text, at: 0, depth: 0 };
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ const SYMBOLS: &[&str] = &[
 
 /// A word.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Word {
+pub(super) enum Word {
     Name(String),
     Number(Value),
     Text(String),
@@ -21,7 +21,7 @@ pub enum Word {
 }
 
 /// Words with their place and where they begin and end in the text. Inside brackets a new line means nothing.
-pub fn words(text: &str, start: Place) -> Result<Vec<(Word, Place, usize, usize)>, SyntaxError> {
+pub(super) fn words(text: &str, start: Place) -> Result<Vec<(Word, Place, usize, usize)>, SyntaxError> {
     let mut all = Vec::new();
     let mut place = start;
     let mut open = 0_usize;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Outcome of a call.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Attempt {
+pub(crate) enum Attempt {
     Returns(i64),
     Fails(&'static str),
     /// Not yet done; `Some`: try again at that time at the latest.
@@ -23,7 +23,7 @@ pub enum Attempt {
 
 /// Progress of a call that is tried more than once.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     pub(super) begun: Option<Time>,
     pub(super) bytes: u64,
 }
@@ -40,7 +40,7 @@ fn new_fd(call: &Call) -> i64 {
 
 impl Host {
     /// Tries `call`. A call that blocks is tried again with the same `progress`.
-    pub fn attempt(&mut self, now: Time, call: &Call, progress: &mut Progress) -> Attempt {
+    pub(crate) fn attempt(&mut self, now: Time, call: &Call, progress: &mut Progress) -> Attempt {
         let attempt = self.make_call(now, call, progress);
         self.follow(now);
         attempt
@@ -314,7 +314,7 @@ impl Host {
     }
 
     /// A reset leaves an error behind: ECONNREFUSED for an attempt to connect, else ECONNRESET; giving up ETIMEDOUT.
-    pub fn note_error(&mut self) {
+    pub(crate) fn note_error(&mut self) {
         if let Some((fd, connection)) = &self.endpoint
             && let Some(abort) = connection.aborted()
             && let Some(socket) = self.sockets.get_mut(fd)

@@ -5,7 +5,7 @@ use longfat_core::time::{Duration, Time};
 use longfat_tcp::Connection;
 
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Counters {
+pub(crate) struct Counters {
     /// Segments received and sent (RFC 4898: SegsIn, SegsOut), and received segments with data.
     pub segs_in: u64,
     pub segs_out: u64,
@@ -24,7 +24,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub fn came(&mut self, now: Time, segment: &Segment) {
+    pub(crate) fn came(&mut self, now: Time, segment: &Segment) {
         self.segs_in += 1;
         if segment.len > 0 {
             self.data_segs_in += 1;
@@ -35,7 +35,7 @@ impl Counters {
         }
     }
 
-    pub fn went(&mut self, now: Time, segment: &Segment) {
+    pub(crate) fn went(&mut self, now: Time, segment: &Segment) {
         self.segs_out += 1;
         if segment.len > 0 {
             self.last_data_sent = Some(now);
@@ -43,7 +43,7 @@ impl Counters {
     }
 
     /// Takes in an event of `connection`, if there was one.
-    pub fn follow(&mut self, now: Time, connection: &Connection) {
+    pub(crate) fn follow(&mut self, now: Time, connection: &Connection) {
         let (unacked, _) = connection.unacked();
         let timeouts = connection.stats().timeouts;
         self.retransmits = if unacked < self.unacked { 0 } else { self.retransmits } + timeouts.saturating_sub(self.timeouts);
@@ -58,7 +58,7 @@ impl Counters {
         }
     }
 
-    pub fn busy(&self, now: Time) -> Duration {
+    pub(crate) fn busy(&self, now: Time) -> Duration {
         self.busy + self.busy_since.map_or(Duration::ZERO, |since| now.since(since))
     }
 }

@@ -35,7 +35,7 @@ const CONSTANTS: &[(&str, i128)] = &[
 /// Returns the value of `name`. `None`: the name is unknown. `Err`: it is known, but the endpoint does not keep that number.
 ///
 /// Counts of segments are bytes divided by the mss, rounded up where Linux counts segments and down for windows.
-pub fn lookup(name: &str, host: &Host, now: Time) -> Option<Result<Value, String>> {
+pub(crate) fn lookup(name: &str, host: &Host, now: Time) -> Option<Result<Value, String>> {
     if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
         return Some(Ok(Value::Int(*value)));
     }

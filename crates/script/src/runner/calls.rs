@@ -8,7 +8,7 @@ use crate::syntax::{Call, Expression};
 use longfat_core::time::Time;
 
 /// A system call that has not returned.
-pub struct Pending<'a> {
+pub(super) struct Pending<'a> {
     pub call: &'a Call,
     pub place: Place,
     pub progress: Progress,
@@ -73,7 +73,7 @@ impl<'a> Runner<'a> {
 }
 
 /// Compares the result of a call with the script's.
-pub fn judge(place: Place, call: &Call, attempt: Attempt) -> Step {
+pub(super) fn judge(place: Place, call: &Call, attempt: Attempt) -> Step {
     let expected = match (&call.result, &call.errno) {
         (Expression::Anything, _) => None,
         (Expression::Integer(n), errno) => Some((*n, errno.as_deref())),

@@ -35,7 +35,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 
 /// Outcome of a shell command.
 #[derive(Default, Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     pub notes: Vec<String>,
     pub slept: Duration,
 }
@@ -46,12 +46,12 @@ const DEEPEST: u32 = 8;
 impl Settings {
     /// Runs a shell command of a script in `folder`. Only commands that set sysctls, wait, or call a shell script that does, mean something
     /// here.
-    pub fn command(&mut self, text: &str, folder: &Path) -> Result<Ran, Refusal> {
+    pub(crate) fn command(&mut self, text: &str, folder: &Path) -> Result<Ran, Refusal> {
         self.command_at(text, folder, 0)
     }
 
     /// Runs the shell script at `path`, called by a script in `folder`, line by line.
-    pub fn shell_script(&mut self, path: &Path, folder: &Path) -> Result<Ran, Refusal> {
+    pub(crate) fn shell_script(&mut self, path: &Path, folder: &Path) -> Result<Ran, Refusal> {
         self.shell_script_at(path, folder, 0)
     }
 

@@ -10,11 +10,11 @@ use super::merge::{Arrival, Batch};
 
 /// Number of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct InputId(u32);
+pub(crate) struct InputId(u32);
 
 /// Packets that come to a stage from one source, in order of time.
 #[derive(Debug)]
-pub struct Input {
+pub(crate) struct Input {
     /// The stage it leads to, by its place in the order of a sweep.
     pub to: usize,
     /// Number among the inputs of that stage, if that is a host or a port.
@@ -33,7 +33,7 @@ pub struct Input {
 
 impl Input {
     /// An input by which nothing has come yet.
-    pub fn new(to: usize, from: Option<u32>, rank: u32) -> Self {
+    pub(crate) fn new(to: usize, from: Option<u32>, rank: u32) -> Self {
         Input { to, at: 0, from, line: Line::new(), delivered: 0, rank, tie: None }
     }
 }
@@ -41,7 +41,7 @@ impl Input {
 /// Ranks of arrivals by one input where ties between links are broken at random. Each instant has a rank of its own, drawn from the input's
 /// own stream: it does not depend on how much is done at once.
 #[derive(Debug)]
-pub struct Tie {
+pub(crate) struct Tie {
     rng: Rng,
     instant: Time,
     rank: u32,
@@ -49,7 +49,7 @@ pub struct Tie {
 
 impl Tie {
     /// Ranks from the stream `rng`.
-    pub fn new(rng: Rng) -> Self {
+    pub(crate) fn new(rng: Rng) -> Self {
         Tie { rng, instant: Time::MAX, rank: 0 }
     }
 
@@ -64,7 +64,7 @@ impl Tie {
 
 /// All inputs.
 #[derive(Debug, Default)]
-pub struct Inputs {
+pub(crate) struct Inputs {
     all: Vec<Input>,
     /// Inputs in which nothing waited before this turn.
     pub fresh: Vec<InputId>,
@@ -74,24 +74,24 @@ pub struct Inputs {
 
 impl Inputs {
     /// Adds an input.
-    pub fn add(&mut self, input: Input) -> InputId {
+    pub(crate) fn add(&mut self, input: Input) -> InputId {
         self.all.push(input);
         InputId(self.all.len() as u32 - 1)
     }
 
     /// Returns all inputs, in order.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Input> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Input> {
         self.all.iter_mut()
     }
 
     /// Returns all inputs with their numbers, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (InputId, &Input)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (InputId, &Input)> {
         self.all.iter().enumerate().map(|(number, input)| (InputId(number as u32), input))
     }
 
     /// Records that the packet `id` will arrive by the input `to` at the time of its stamp.
     #[inline(always)]
-    pub fn put(&mut self, to: InputId, id: PacketId, packets: &mut Packets) {
+    pub(crate) fn put(&mut self, to: InputId, id: PacketId, packets: &mut Packets) {
         let input = &mut self.all[to.0 as usize];
         if input.line.is_empty() {
             self.fresh.push(to);
@@ -101,7 +101,7 @@ impl Inputs {
 
     /// Appends all packets of `line` to the input `to`.
     #[inline]
-    pub fn append(&mut self, to: InputId, line: &mut Line, packets: &mut Packets) {
+    pub(crate) fn append(&mut self, to: InputId, line: &mut Line, packets: &mut Packets) {
         let input = &mut self.all[to.0 as usize];
         if input.line.is_empty() && !line.is_empty() {
             self.fresh.push(to);
@@ -111,7 +111,7 @@ impl Inputs {
 
     /// Puts the packets that arrive up to `until` by the inputs in `waiting` into the batch. Inputs with more packets stay in `waiting`.
     /// Returns the time of the next of those.
-    pub fn gather(&mut self, waiting: &mut Vec<InputId>, until: Time, packets: &Packets) -> Time {
+    pub(crate) fn gather(&mut self, waiting: &mut Vec<InputId>, until: Time, packets: &Packets) -> Time {
         let Inputs { all, batch, .. } = self;
         // The first input goes first where time and rank are equal, whichever began to wait first.
         waiting.sort();

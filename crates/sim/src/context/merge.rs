@@ -5,7 +5,7 @@ use longfat_core::time::Time;
 
 /// Arrival of a packet: its time, its rank among those of that instant, and the packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     pub time: Time,
     pub rank: u32,
     pub id: PacketId,
@@ -20,7 +20,7 @@ impl Arrival {
 
 /// Arrivals, input after input, in memory that is reused.
 #[derive(Debug, Default)]
-pub struct Batch {
+pub(crate) struct Batch {
     arrivals: Vec<Arrival>,
     room: Vec<Arrival>,
     /// Start of each bucket; in the end, its end.
@@ -30,17 +30,17 @@ pub struct Batch {
 impl Batch {
     /// Adds an arrival, of the same input or of the next one.
     #[inline]
-    pub fn push(&mut self, arrival: Arrival) {
+    pub(crate) fn push(&mut self, arrival: Arrival) {
         self.arrivals.push(arrival);
     }
 
     /// Returns the number of arrivals.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.arrivals.len()
     }
 
     /// All of them by time, then by rank; those that have both in common in the order in which they were pushed. None is left.
-    pub fn drain(&mut self) -> impl Iterator<Item = Arrival> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Arrival> {
         if self.arrivals.len() > 1 {
             self.sort();
         }

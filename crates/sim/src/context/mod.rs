@@ -1,10 +1,10 @@
 //! The context: everything outside a stage that it may touch in its turn. What it does to other stages waits in the context until the turn
 //! is over.
 
-pub mod ending;
-pub mod inputs;
-pub mod merge;
-pub mod route;
+pub(crate) mod ending;
+pub(crate) mod inputs;
+pub(crate) mod merge;
+pub(crate) mod route;
 
 use longfat_core::atm::port::Run;
 use longfat_core::packet::{PacketId, Packets};
@@ -18,7 +18,7 @@ use route::RouteTable;
 
 /// Milestones of a flow: when it reached each.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Milestones {
+pub(crate) struct Milestones {
     pub established: Option<Time>,
     pub delivered_all: Option<Time>,
     pub acked_all: Option<Time>,
@@ -27,7 +27,7 @@ pub struct Milestones {
 
 /// Bounds on the events done before the caller can ask to stop. The numbers of a run do not depend on them.
 #[derive(Clone, Copy, Debug)]
-pub struct Turns {
+pub(crate) struct Turns {
     /// Events of one sweep, after which no stage begins anything that it need not.
     pub sweep: u64,
     /// Events that a stage may take in its turn all the same.
@@ -38,19 +38,19 @@ pub struct Turns {
 
 impl Turns {
     /// A fraction of a second. Only flows far above the rate of what they cross come to that: so many packets on one path.
-    pub const USUAL: Turns = Turns { sweep: 1_000_000, stage: 1000, enough: 0 };
+    pub(crate) const USUAL: Turns = Turns { sweep: 1_000_000, stage: 1000, enough: 0 };
 }
 
 /// Place of a link or an endpoint: the stage that owns it, by its place in the order of a sweep, and the number among those of that stage.
 #[derive(Clone, Copy, Debug)]
-pub struct Spot {
+pub(crate) struct Spot {
     pub stage: usize,
     pub index: usize,
 }
 
 /// Effect of a turn on another stage, other than a packet, which the [`Inputs`] hold.
 #[derive(Clone, Copy, Debug)]
-pub enum Message {
+pub(crate) enum Message {
     /// Cells that go on to the port `to` of another switch, which they enter by the port `ingress`.
     Cells { to: usize, ingress: usize, run: Run },
     /// A PAUSE frame that comes to the transmitter of `link` at `at` and stops it for `time`. `sender` is the number of the queue among those
@@ -61,7 +61,7 @@ pub enum Message {
 }
 
 /// Everything that stages share.
-pub struct Context {
+pub(crate) struct Context {
     pub now: Time,
     pub steps: u64,
     pub turns: Turns,
@@ -81,13 +81,13 @@ pub struct Context {
 
 impl Context {
     /// Returns the event count at which the stage that has its turn leaves events at a later instant for its next turn.
-    pub fn turn_ends(&self) -> u64 {
+    pub(crate) fn turn_ends(&self) -> u64 {
         self.turns.enough.max(self.steps.saturating_add(self.turns.stage))
     }
 
     /// The packet `id`, which has come to its host, is lost there.
     #[cold]
-    pub fn lose(&mut self, id: PacketId, reason: DropReason) {
+    pub(crate) fn lose(&mut self, id: PacketId, reason: DropReason) {
         let link = self.inputs[self.routes.hop(self.packets[id].route)].from.expect("a link brings what comes to a host");
         self.out.push(Message::Lost { link, reason });
         self.ledger.dropped(self.now, id, &self.packets, reason, link);

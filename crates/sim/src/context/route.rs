@@ -14,7 +14,7 @@ use crate::Error;
 
 /// The routes of all endpoints. Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
 #[derive(Debug)]
-pub struct RouteTable {
+pub(crate) struct RouteTable {
     /// Link that a packet with each cursor waits for; `None` past the last link of a route.
     links: Vec<Option<u32>>,
     /// Input by which a packet comes to its next stage, for each cursor that it has when it leaves a link.
@@ -36,7 +36,7 @@ pub struct RouteTable {
 
 impl RouteTable {
     /// The routes of every flow of `experiment`.
-    pub fn new(experiment: &Experiment) -> Result<Self, Error> {
+    pub(crate) fn new(experiment: &Experiment) -> Result<Self, Error> {
         let links = &experiment.network.links;
         let routes = Routes::new(&experiment.network);
         let mut table = RouteTable {
@@ -77,54 +77,54 @@ impl RouteTable {
     }
 
     /// The links of the route of `endpoint`, in order.
-    pub fn route(&self, endpoint: usize) -> Vec<u32> {
+    pub(crate) fn route(&self, endpoint: usize) -> Vec<u32> {
         self.links[self.starts[endpoint] as usize..].iter().map_while(|link| *link).collect()
     }
 
     /// The link by which `endpoint` sends.
-    pub fn first(&self, endpoint: usize) -> u32 {
+    pub(crate) fn first(&self, endpoint: usize) -> u32 {
         self.link(self.starts[endpoint])
     }
 
     /// The link by which packets come to `endpoint`.
-    pub fn last_to(&self, endpoint: usize) -> u32 {
+    pub(crate) fn last_to(&self, endpoint: usize) -> u32 {
         *self.route(endpoint ^ 1).last().expect("a route has a link")
     }
 
     /// Links that a flow crosses, in the order of the table, as often as flows cross them.
-    pub fn crossed(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn crossed(&self) -> impl Iterator<Item = u32> {
         self.links.iter().filter_map(|link| *link)
     }
 
     /// Returns each pair of links of which one follows the other on some route.
-    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         self.links.windows(2).filter_map(|pair| Some((pair[0]?, pair[1]?)))
     }
 
     /// The link that a packet with this cursor waits for.
-    pub fn link(&self, cursor: u32) -> u32 {
+    pub(crate) fn link(&self, cursor: u32) -> u32 {
         self.links[cursor as usize].expect("the packet has not come to its endpoint")
     }
 
     /// The link that `packet` takes, which comes to its queue at `time`.
-    pub fn link_at(&self, packet: &Packet, time: Time) -> u32 {
+    pub(crate) fn link_at(&self, packet: &Packet, time: Time) -> u32 {
         self.moves.at(self.link(packet.route), time)
     }
 
     /// Returns the input by which a packet that has left a link with this cursor comes to its next stage.
     #[inline]
-    pub fn hop(&self, cursor: u32) -> InputId {
+    pub(crate) fn hop(&self, cursor: u32) -> InputId {
         self.hops[cursor as usize].expect("a link leads somewhere")
     }
 
     /// The input of `packet`, which has left the link `from`, where routes move.
-    pub fn hop_from(&self, from: u32, packet: &Packet) -> InputId {
+    pub(crate) fn hop_from(&self, from: u32, packet: &Packet) -> InputId {
         let next = self.links[packet.route as usize].map(|next| self.moves.at(next, packet.stamp));
         next.and_then(|next| self.moved.get(&(from, next)).copied()).unwrap_or_else(|| self.hop(packet.route))
     }
 
     /// Returns each pair of links that can follow each other on this route where either moves.
-    pub fn moved_pairs(&self, route: &[u32]) -> Vec<(u32, u32)> {
+    pub(crate) fn moved_pairs(&self, route: &[u32]) -> Vec<(u32, u32)> {
         let all = |pair: &[u32]| [pair[0], pair[1]].map(|link| self.moves.all(link));
         let moving = route.windows(2).map(all).filter(|pair| pair.iter().any(|links| links.len() > 1));
         moving
@@ -134,7 +134,7 @@ impl RouteTable {
 
     /// The channel of a packet with this cursor at the output port to which it comes.
     #[inline]
-    pub fn channel(&self, cursor: u32) -> u32 {
+    pub(crate) fn channel(&self, cursor: u32) -> u32 {
         self.channels[cursor as usize]
     }
 }

@@ -33,7 +33,7 @@ use crate::stage::router::Router;
 
 impl World {
     /// The world of `experiment` at time zero.
-    pub fn new(experiment: &Experiment) -> Result<Self, Error> {
+    pub(crate) fn new(experiment: &Experiment) -> Result<Self, Error> {
         let mut table = RouteTable::new(experiment)?;
         let names: Vec<String> = experiment.flow_names().map(|name| name.to_string()).collect();
         let Made { mut links, memories } = made::links(experiment);

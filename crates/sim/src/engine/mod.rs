@@ -4,4 +4,4 @@ mod layout;
 mod plan;
 mod schedule;
 mod units;
-pub mod world;
+pub(crate) mod world;

@@ -30,7 +30,7 @@ use longfat_core::time::Duration;
 
 /// Edges between stages: from, to, and the least lag in ps.
 #[derive(Debug, Default)]
-pub struct Graph {
+pub(super) struct Graph {
     stages: usize,
     edges: BTreeMap<(usize, usize), u64>,
     /// Stages that no other stage may be ahead of by more than this, in ps.
@@ -39,7 +39,7 @@ pub struct Graph {
 
 /// Order in which stages advance, and how far.
 #[derive(Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     /// Every stage, in the order of a sweep.
     pub order: Vec<usize>,
     /// Distance of each stage behind the front, by its number: its negative lead.
@@ -50,18 +50,18 @@ pub struct Plan {
 
 impl Graph {
     /// Returns a graph of `stages` stages without edges.
-    pub fn new(stages: usize) -> Self {
+    pub(super) fn new(stages: usize) -> Self {
         Graph { stages, ..Graph::default() }
     }
 
     /// Adds an edge: an event at `from` reaches `to` no earlier than `lag` later.
-    pub fn join(&mut self, from: usize, to: usize, lag: Duration) {
+    pub(super) fn join(&mut self, from: usize, to: usize, lag: Duration) {
         let least = self.edges.entry((from, to)).or_insert(u64::MAX);
         *least = (*least).min(lag.as_ps());
     }
 
     /// Bounds all stages: none may be ahead of `stage` by more than `lag`.
-    pub fn bound(&mut self, stage: usize, lag: Duration) {
+    pub(super) fn bound(&mut self, stage: usize, lag: Duration) {
         let least = self.horizons.entry(stage).or_insert(u64::MAX);
         *least = (*least).min(lag.as_ps());
     }
@@ -70,7 +70,7 @@ impl Graph {
     ///
     /// The first order has back edges of long lags. It is as good as any if the cycle that sets its period has one back edge, since every cycle has
     /// one. If not, another is tried, in which what goes around that cycle is done as it goes.
-    pub fn plan(&self, longest: Duration) -> Plan {
+    pub(super) fn plan(&self, longest: Duration) -> Plan {
         let longest = longest.as_ps() as i64;
         let mut best = self.with(self.order(|edge| edge.1), longest);
         while let Some(tightest) = best.tightest.filter(|cycle| cycle.backs > 1) {

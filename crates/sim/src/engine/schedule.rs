@@ -7,7 +7,7 @@ use crate::due::Due;
 
 /// The turns of the stages, each by its place in the order of a sweep.
 #[derive(Debug)]
-pub struct Schedule {
+pub(super) struct Schedule {
     /// Time at which each stage has something to do, plus its lag behind the front: the front of the first sweep in which it has its turn.
     due: Due,
     /// Distance of each stage behind the front.
@@ -26,7 +26,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// The schedule of `plan` at time zero; `units` says for each stage, in order, which unit of the plan it is, and nothing is due.
-    pub fn new(plan: &Plan, units: impl Iterator<Item = usize>) -> Self {
+    pub(super) fn new(plan: &Plan, units: impl Iterator<Item = usize>) -> Self {
         let behind: Vec<Duration> = units.map(|unit| plan.behind[unit]).collect();
         Schedule {
             due: Due::new(behind.len()),
@@ -39,25 +39,25 @@ impl Schedule {
         }
     }
 
-    pub fn front(&self) -> Time {
+    pub(super) fn front(&self) -> Time {
         self.front
     }
 
-    pub fn reached(&self) -> Option<Time> {
+    pub(super) fn reached(&self) -> Option<Time> {
         self.reached
     }
 
-    pub fn is_single(&self) -> bool {
+    pub(super) fn is_single(&self) -> bool {
         self.period == Duration::ZERO
     }
 
     /// Records that all stages have come to `now`, from which the next sweep goes on.
-    pub fn meet(&mut self, now: Time) {
+    pub(super) fn meet(&mut self, now: Time) {
         self.front = now;
     }
 
     /// Makes all stages go together from here on.
-    pub fn be_single(&mut self) {
+    pub(super) fn be_single(&mut self) {
         for place in 0..self.behind.len() {
             let due = self.due_at(place);
             self.due.set(place, due);
@@ -67,7 +67,7 @@ impl Schedule {
     }
 
     /// A sweep begins, in which no stage goes beyond `stop`: moves the front.
-    pub fn begin(&mut self, stop: Time, is_first: bool) {
+    pub(super) fn begin(&mut self, stop: Time, is_first: bool) {
         self.stop = stop;
         let next = self.due.first();
         // A sweep assumes that all stages have gone through the last front, less their distance behind it. Before the first sweep no stage
@@ -79,48 +79,48 @@ impl Schedule {
 
     /// The first stage from `place` on whose turn it is in this sweep.
     #[inline]
-    pub fn next(&self, place: usize) -> Option<usize> {
+    pub(super) fn next(&self, place: usize) -> Option<usize> {
         self.due.next(place, self.front)
     }
 
     /// Returns how far the stage at `place` may go in its turn.
     #[inline]
-    pub fn until(&self, place: usize) -> Time {
+    pub(super) fn until(&self, place: usize) -> Time {
         Time::from_ps(self.front.as_ps() - self.behind[place].as_ps()).min(self.stop)
     }
 
     /// Returns the time at which the stage at `place` has something to do.
     #[inline]
-    pub fn due_at(&self, place: usize) -> Time {
+    pub(super) fn due_at(&self, place: usize) -> Time {
         let due = self.due.at(place);
         if due == Time::MAX { due } else { Time::from_ps(due.as_ps() - self.behind[place].as_ps()) }
     }
 
     /// The stage at `place` next has something to do at `time`.
     #[inline]
-    pub fn set(&mut self, place: usize, time: Time) {
+    pub(super) fn set(&mut self, place: usize, time: Time) {
         self.due.set(place, time.saturating_add(self.behind[place]));
     }
 
     /// The stage at `place` has something to do at `time`, if not earlier.
     #[inline]
-    pub fn lower(&mut self, place: usize, time: Time) {
+    pub(super) fn lower(&mut self, place: usize, time: Time) {
         self.due.lower(place, time.saturating_add(self.behind[place]));
     }
 
     /// The stage at `place` has done all before `next`, and that is enough for one turn: no stage goes further in this sweep.
-    pub fn cut(&mut self, place: usize, next: Time) {
+    pub(super) fn cut(&mut self, place: usize, next: Time) {
         self.front = Time::from_ps(next.as_ps() - 1 + self.behind[place].as_ps());
     }
 
     /// Bounds this sweep: no stage goes beyond `bound` either.
     #[inline]
-    pub fn bound(&mut self, bound: Time) {
+    pub(super) fn bound(&mut self, bound: Time) {
         self.stop = self.stop.min(bound);
     }
 
     /// The sweep is over.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         let last = self.front.as_ps().checked_sub(self.spread.as_ps()).map(Time::from_ps);
         self.reached = self.reached.max(last.map(|last| last.min(self.stop)));
     }

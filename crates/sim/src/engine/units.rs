@@ -11,7 +11,7 @@ use crate::stage::host::{SOONEST, build};
 
 /// A stage that is still to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(super) enum Kind {
     /// The host of this number in the experiment.
     Host(usize),
     /// The router of this number in the experiment.
@@ -23,7 +23,7 @@ pub enum Kind {
 
 /// Units that the plan puts in order: hosts, routers with a memory, all endpoints that send and receive by the same two links, links and ports.
 #[derive(Debug, Default)]
-pub struct Units {
+pub(super) struct Units {
     /// The stages of each unit.
     pub stages: Vec<Vec<Kind>>,
     /// The unit of each stage.
@@ -35,7 +35,7 @@ pub struct Units {
 
 impl Units {
     /// The units of the network of `experiment`.
-    pub fn new(experiment: &Experiment, table: &RouteTable) -> Self {
+    pub(super) fn new(experiment: &Experiment, table: &RouteTable) -> Self {
         let links = &experiment.network.links;
         let (mut units, ends) = (Units::default(), 0..table.starts.len());
         let (mut of_link, mut of_endpoint) = (vec![None; links.len()], vec![None; ends.len()]);
@@ -92,7 +92,7 @@ impl Units {
 
     /// Edges between the units, and how long each takes at least: a packet that comes to a link reaches the next stage after `lag`, and a PAUSE frame takes
     /// from one link to another as long as `pauses` says.
-    pub fn graph(
+    pub(super) fn graph(
         &self,
         experiment: &Experiment,
         table: &RouteTable,

@@ -25,7 +25,7 @@ use crate::stage::port::OutputPort;
 
 /// Why [`World::run`] came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pause {
+pub(crate) enum Pause {
     /// Everything up to and including the given time has been done.
     Reached,
     /// The steps allowed have been done.
@@ -35,7 +35,7 @@ pub enum Pause {
 }
 
 /// A network with its flows, at one instant.
-pub struct World {
+pub(crate) struct World {
     /// Stages in the order of a sweep.
     pub stages: Vec<Stage>,
     pub(super) schedule: Schedule,
@@ -50,12 +50,12 @@ pub struct World {
 
 impl World {
     /// Virtual time.
-    pub fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         self.context.now
     }
 
     /// Runs up to and including `until`, but stops after about `steps` steps.
-    pub fn run(&mut self, until: Time, steps: u64) -> Pause {
+    pub(crate) fn run(&mut self, until: Time, steps: u64) -> Pause {
         let enough = self.context.steps.saturating_add(steps);
         loop {
             if self.context.ending.is_reached() {
@@ -97,7 +97,7 @@ impl World {
     }
 
     /// Makes all stages go together from here on.
-    pub fn be_single(&mut self) {
+    pub(crate) fn be_single(&mut self) {
         self.schedule.be_single();
     }
 
@@ -189,7 +189,7 @@ impl World {
     }
 
     /// Does everything that is due at every queue and port up to now, which every stage has reached.
-    pub fn advance_links(&mut self) {
+    pub(crate) fn advance_links(&mut self) {
         for i in 0..self.spots.len() {
             let Spot { stage, index } = self.spots[i];
             self.stages[stage].carriers_mut()[index].advance(&mut self.context);
@@ -212,35 +212,35 @@ impl World {
     }
 
     /// The endpoint of this number: endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
-    pub fn endpoint(&self, number: usize) -> &Endpoint {
+    pub(crate) fn endpoint(&self, number: usize) -> &Endpoint {
         let Spot { stage, index } = self.context.endpoints[number];
         self.stages[stage].endpoint(index)
     }
 
     /// The endpoint of this number, to be changed.
-    pub fn endpoint_mut(&mut self, number: usize) -> &mut Endpoint {
+    pub(crate) fn endpoint_mut(&mut self, number: usize) -> &mut Endpoint {
         let Spot { stage, index } = self.context.endpoints[number];
         self.stages[stage].endpoint_mut(index)
     }
 
     /// The link of this number.
-    pub fn link(&self, number: usize) -> &Link {
+    pub(crate) fn link(&self, number: usize) -> &Link {
         let Spot { stage, index } = self.spots[number];
         &self.stages[stage].carriers()[index].link
     }
 
     /// Returns every link, in order.
-    pub fn links(&self) -> impl ExactSizeIterator<Item = &Link> {
+    pub(crate) fn links(&self) -> impl ExactSizeIterator<Item = &Link> {
         (0..self.spots.len()).map(|number| self.link(number))
     }
 
     /// Waits that links have recorded so far count no more.
-    pub fn forget_waits(&mut self) {
+    pub(crate) fn forget_waits(&mut self) {
         self.stages.iter_mut().flat_map(Stage::carriers_mut).for_each(|carrier| carrier.link.forget_waits());
     }
 
     /// The port in front of the link of this number, if there is one.
-    pub fn port(&self, link: usize) -> Option<&OutputPort> {
+    pub(crate) fn port(&self, link: usize) -> Option<&OutputPort> {
         if let Stage::Port(port) = &self.stages[self.spots[link].stage] { Some(port) } else { None }
     }
 
@@ -249,17 +249,17 @@ impl World {
     }
 
     /// The hosts of which something is said, in the order of the experiment.
-    pub fn hosts(&self) -> impl Iterator<Item = &Host> {
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().map(|place| self.host(*place))
     }
 
     /// The memories of hosts, in the order of the experiment.
-    pub fn memories(&self) -> impl Iterator<Item = &Pool> {
+    pub(crate) fn memories(&self) -> impl Iterator<Item = &Pool> {
         self.hosts().filter_map(|host| host.memory.as_ref())
     }
 
     /// Totals by now.
-    pub fn totals_now(&mut self) -> Totals {
+    pub(crate) fn totals_now(&mut self) -> Totals {
         self.advance_links();
         let now = self.now();
         Totals {
@@ -304,7 +304,7 @@ impl World {
     }
 
     /// Returns the packets on their way by each link.
-    pub fn on_wires(&self) -> Vec<u64> {
+    pub(crate) fn on_wires(&self) -> Vec<u64> {
         let mut on_wires: Vec<u64> = self.links().map(Link::keeps).collect();
         for (_, input) in self.context.inputs.iter() {
             match input.from {
@@ -317,13 +317,13 @@ impl World {
 
     /// The packets on their way by the link `number`.
     #[cfg(test)]
-    pub fn on_wire(&self, number: u32) -> impl Iterator<Item = PacketId> {
+    pub(crate) fn on_wire(&self, number: u32) -> impl Iterator<Item = PacketId> {
         let of_link = self.context.inputs.iter().filter(move |(_, input)| input.from == Some(number));
         of_link.flat_map(|(_, input)| input.line.iter(&self.context.packets))
     }
 
     /// Takes the packets that are on their way to some stage, at the end of a run.
-    pub fn take_on_way(&mut self) -> Vec<PacketId> {
+    pub(crate) fn take_on_way(&mut self) -> Vec<PacketId> {
         let Context { packets, inputs, .. } = &mut self.context;
         inputs.iter_mut().flat_map(|input| std::iter::from_fn(|| input.line.pop(packets))).collect()
     }

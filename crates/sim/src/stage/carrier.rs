@@ -9,7 +9,7 @@ use crate::context::{Context, Message};
 use crate::ledger::LinkLog;
 
 /// One link.
-pub struct Carrier {
+pub(crate) struct Carrier {
     /// Number in the network.
     pub number: u32,
     pub link: Link,
@@ -21,7 +21,7 @@ pub struct Carrier {
 
 /// A link that fills a queue with flow control.
 #[derive(Clone, Copy, Debug)]
-pub struct Feeder {
+pub(crate) struct Feeder {
     pub link: u32,
     /// The number of the queue among those that may stop that link.
     pub sender: usize,
@@ -34,7 +34,7 @@ pub struct Feeder {
 impl Carrier {
     /// The packet `id` comes to the queue at `now`.
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, id: PacketId, context: &mut Context) {
+    pub(crate) fn offer(&mut self, now: Time, id: PacketId, context: &mut Context) {
         let Context { packets, ledger, .. } = context;
         ledger.queued(now, id, packets, self.number);
         self.link.offer(now, id, packets, &mut LinkLog { link: self.number, ledger });
@@ -42,7 +42,7 @@ impl Carrier {
 
     /// Does what happens at the queue before what could still come at `until`.
     #[inline]
-    pub fn advance_before(&mut self, until: Time, context: &mut Context) {
+    pub(crate) fn advance_before(&mut self, until: Time, context: &mut Context) {
         self.advance_queue_before(until, context);
         self.settle(until, context);
         self.pass_on(context);
@@ -50,19 +50,19 @@ impl Carrier {
 
     /// Does what happens at the queue, and not yet on the wire, before what could still come at `until`.
     #[inline]
-    pub fn advance_queue_before(&mut self, until: Time, context: &mut Context) {
+    pub(crate) fn advance_queue_before(&mut self, until: Time, context: &mut Context) {
         let Context { packets, ledger, .. } = context;
         self.link.advance_before(until, packets, &mut LinkLog { link: self.number, ledger });
     }
 
     /// Does what has happened at the queue up to now.
-    pub fn advance_queue(&mut self, context: &mut Context) {
+    pub(crate) fn advance_queue(&mut self, context: &mut Context) {
         let Context { packets, ledger, now, .. } = context;
         self.link.advance(*now, packets, &mut LinkLog { link: self.number, ledger });
     }
 
     /// Does what has happened at the queue, and on the wire, up to now.
-    pub fn advance(&mut self, context: &mut Context) {
+    pub(crate) fn advance(&mut self, context: &mut Context) {
         self.advance_queue(context);
         self.settle(context.now, context);
         self.pass_on(context);
@@ -70,14 +70,14 @@ impl Carrier {
 
     /// Does what has happened on the wire up to `until`.
     #[inline]
-    pub fn settle(&mut self, until: Time, context: &mut Context) {
+    pub(crate) fn settle(&mut self, until: Time, context: &mut Context) {
         let Context { packets, ledger, .. } = context;
         self.link.settle(until, packets, &mut LinkLog { link: self.number, ledger });
     }
 
     /// Sends on its way what the link has sent.
     #[inline]
-    pub fn pass_on(&mut self, context: &mut Context) {
+    pub(crate) fn pass_on(&mut self, context: &mut Context) {
         let Context { packets, inputs, routes, .. } = &mut *context;
         if !routes.moves.is_empty() {
             while let Some(id) = self.link.take_sent(packets) {

@@ -1,7 +1,7 @@
 //! The ends of a flow: TCP or datagrams, the application over it, and its one pending event.
 
 mod agent;
-pub mod alone;
+pub(crate) mod alone;
 
 use longfat_core::packet::{Direction, Dscp, Ecn, Packet, PacketId};
 use longfat_core::rng::Rng;
@@ -13,7 +13,7 @@ use longfat_tcp::Connection;
 
 use crate::context::Context;
 use crate::ledger::{Tally, sent_so_far};
-pub use agent::Agent;
+pub(crate) use agent::Agent;
 use agent::Stream;
 
 /// Milestones of this end, in order, to write down when each came.
@@ -35,7 +35,7 @@ enum Milestone {
 /// costs is how many there are.
 #[derive(Debug)]
 #[repr(align(64))]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     pub agent: Agent,
     /// Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
     pub number: usize,
@@ -59,7 +59,7 @@ pub struct Endpoint {
 const _: () = assert!(size_of::<Endpoint>() == 8 * 64);
 
 /// The initial sequence number and the clock phase of an endpoint: its own, whatever other flows there are.
-pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
+pub(crate) fn personality(seed: u64, name: &str) -> (u32, Duration) {
     let mut rng = Rng::named(seed, name);
     let iss = rng.next_u64() as u32;
     // Long against every tick, so that the phase is even over all of them.
@@ -68,7 +68,7 @@ pub fn personality(seed: u64, name: &str) -> (u32, Duration) {
 
 impl Endpoint {
     /// The end that connects and sends.
-    pub fn sender(flow: &Flow, iss: u32, phase: Duration, rng: Rng) -> Self {
+    pub(crate) fn sender(flow: &Flow, iss: u32, phase: Duration, rng: Rng) -> Self {
         let start = Time::ZERO + flow.start;
         let stop = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
         let (params, life) = (flow.traffic.params(), Life { start, rng, volume: flow.traffic.volume() });
@@ -87,7 +87,7 @@ impl Endpoint {
     }
 
     /// The end that listens and receives.
-    pub fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
+    pub(crate) fn receiver(flow: &Flow, iss: u32, phase: Duration) -> Self {
         match flow.traffic.kind().over {
             Over::Tcp(_) => {
                 let mut tcp = Connection::listen(flow.receiver.clone(), iss, phase);
@@ -121,18 +121,18 @@ impl Endpoint {
     }
 
     /// True if it has yet to open its connection.
-    pub fn is_yet_to_start(&self) -> bool {
+    pub(crate) fn is_yet_to_start(&self) -> bool {
         !self.program.has_begun() && self.milestone == Milestone::Nothing
     }
 
     /// Returns the bytes that the receiving application would read at once.
-    pub fn would_read(&self, now: Time) -> u64 {
+    pub(crate) fn would_read(&self, now: Time) -> u64 {
         self.program.would_read(now)
     }
 
     /// The receiving application reads, if it takes its time, is ready to and there is something.
     #[inline]
-    pub fn read(&mut self, now: Time) {
+    pub(crate) fn read(&mut self, now: Time) {
         if !self.reads_slowly {
             return;
         }
@@ -146,7 +146,7 @@ impl Endpoint {
 
     /// The packet `id` comes to the protocol.
     #[inline]
-    pub fn receive(&mut self, id: PacketId, context: &mut Context) {
+    pub(crate) fn receive(&mut self, id: PacketId, context: &mut Context) {
         let Context { now, packets, ledger, .. } = context;
         let (packet, segment) = (&packets[id], packets.segment(id));
         ledger.left(*now, packet, segment);
@@ -164,7 +164,7 @@ impl Endpoint {
     }
 
     /// Does everything due at its wake-up: of the application, and of the protocol's timers.
-    pub fn wake(&mut self, context: &mut Context) {
+    pub(crate) fn wake(&mut self, context: &mut Context) {
         self.handle_time(context.now);
         self.wake = self.program.alarm();
         if self.agent.gave_up() {
@@ -173,7 +173,7 @@ impl Endpoint {
     }
 
     /// Does everything due, but does not set the next wake-up.
-    pub fn handle_time(&mut self, now: Time) {
+    pub(crate) fn handle_time(&mut self, now: Time) {
         if self.program.alarm() <= now {
             if self.program.wait().readable {
                 // The application reads once the timers have expired.
@@ -189,7 +189,7 @@ impl Endpoint {
 
     /// The next packet that it sends, which is in the network now.
     #[inline]
-    pub fn poll(&mut self, context: &mut Context) -> Option<PacketId> {
+    pub(crate) fn poll(&mut self, context: &mut Context) -> Option<PacketId> {
         if self.agent.is_silent(context.now) {
             return None;
         }
@@ -201,7 +201,7 @@ impl Endpoint {
 
     /// Sends the packet whose segment is in the vacant slot `id`, which is in the network now.
     #[inline]
-    pub fn enter(&mut self, id: PacketId, ecn: Ecn, context: &mut Context) {
+    pub(crate) fn enter(&mut self, id: PacketId, ecn: Ecn, context: &mut Context) {
         let Context { now, packets, ledger, .. } = context;
         let segment = packets.segment(id);
         let mut packet = Packet::new(*now, self.route, ecn, segment);
@@ -214,7 +214,7 @@ impl Endpoint {
 
     /// Ends its turn when it has nothing more to send: notes the events, and sets its timer.
     #[inline]
-    pub fn settle(&mut self, context: &mut Context) {
+    pub(crate) fn settle(&mut self, context: &mut Context) {
         let now = context.now;
         if context.ledger.keeps_events() {
             context.ledger.note(now, self.number, &self.agent.stats());
@@ -226,19 +226,19 @@ impl Endpoint {
     }
 
     /// The application may have something to do before the endpoint would be woken otherwise.
-    pub fn set_alarm(&mut self) {
+    pub(crate) fn set_alarm(&mut self) {
         self.wake = self.wake.min(self.program.alarm());
     }
 
     /// Returns the direction of the packets that it sends.
     #[inline]
-    pub const fn way(&self) -> Direction {
+    pub(crate) const fn way(&self) -> Direction {
         if self.number.is_multiple_of(2) { Direction::There } else { Direction::Back }
     }
 
     /// Notes a milestone that has been reached since the last call.
     #[inline]
-    pub fn note_milestone(&mut self, context: &mut Context) {
+    pub(crate) fn note_milestone(&mut self, context: &mut Context) {
         if let Some(milestone) = self.reached() {
             self.note(milestone, context);
         }

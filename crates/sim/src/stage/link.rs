@@ -9,7 +9,7 @@ use crate::context::merge::Arrival;
 use crate::ledger::LinkLog;
 
 /// A link with the queue before it.
-pub struct LinkStage {
+pub(crate) struct LinkStage {
     pub carrier: Carrier,
     /// The inputs in which packets wait.
     pub waiting: Vec<InputId>,
@@ -17,7 +17,7 @@ pub struct LinkStage {
 
 impl LinkStage {
     /// The link lives up to and including `until`. Returns when it next has something to do.
-    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+    pub(crate) fn run(&mut self, until: Time, context: &mut Context) -> Time {
         let next = match self.waiting[..] {
             [only] if context.inputs[only].tie.is_none() => self.take_from_one(only, until, context),
             _ => self.take_from_all(until, context),

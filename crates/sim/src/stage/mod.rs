@@ -1,11 +1,11 @@
 //! Stages: what lives by itself for a while, and owns its state.
 
-pub mod carrier;
-pub mod endpoint;
-pub mod host;
-pub mod link;
-pub mod port;
-pub mod router;
+pub(crate) mod carrier;
+pub(crate) mod endpoint;
+pub(crate) mod host;
+pub(crate) mod link;
+pub(crate) mod port;
+pub(crate) mod router;
 
 use longfat_core::packet::Packet;
 use longfat_core::time::{Duration, Time};
@@ -21,7 +21,7 @@ use port::OutputPort;
 use router::Router;
 
 /// One stage, with everything that it has.
-pub enum Stage {
+pub(crate) enum Stage {
     /// A link with the queue before it.
     Link(Box<LinkStage>),
     /// An output port of a switch, with the link behind it.
@@ -37,7 +37,7 @@ pub enum Stage {
 impl Stage {
     /// The stage lives up to and including `until`, or until it has had its turn. Returns when it next has something to do.
     #[inline]
-    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+    pub(crate) fn run(&mut self, until: Time, context: &mut Context) -> Time {
         match self {
             Stage::Endpoint(endpoint) => endpoint.run(until, context),
             Stage::Link(link) => link.run(until, context),
@@ -50,7 +50,7 @@ impl Stage {
     /// Records that `packet` is the first to arrive by the input `id`, number `at` of the stage's, since nothing waited there. Returns the
     /// time at which the stage has something to do for it.
     #[inline]
-    pub fn expect(&mut self, id: InputId, at: usize, packet: &Packet) -> Time {
+    pub(crate) fn expect(&mut self, id: InputId, at: usize, packet: &Packet) -> Time {
         match self {
             Stage::Endpoint(_) => {}
             Stage::Link(link) => link.waiting.push(id),
@@ -62,7 +62,7 @@ impl Stage {
     }
 
     /// A PAUSE frame is on its way to the link `index` of the stage ([`longfat_core::link::Link::pause`]). Returns when the stage has something to do.
-    pub fn pause(&mut self, index: usize, sender: usize, at: Time, time: Duration) -> Time {
+    pub(crate) fn pause(&mut self, index: usize, sender: usize, at: Time, time: Duration) -> Time {
         let link = &mut self.carriers_mut()[index].link;
         link.pause(sender, at, time);
         let due = link.due();
@@ -71,12 +71,12 @@ impl Stage {
 
     /// Returns the time beyond which no stage may go.
     #[inline]
-    pub fn bound(&self) -> Time {
+    pub(crate) fn bound(&self) -> Time {
         if let Stage::Host(host) = self { host.next_look() } else { Time::MAX }
     }
 
     /// Returns the time at which an endpoint of the stage first wakes.
-    pub fn first_wake(&self) -> Time {
+    pub(crate) fn first_wake(&self) -> Time {
         match self {
             Stage::Endpoint(alone) => alone.endpoint.wake,
             Stage::Host(host) => host.first_due(),
@@ -85,7 +85,7 @@ impl Stage {
     }
 
     /// Returns its links.
-    pub fn carriers(&self) -> &[Carrier] {
+    pub(crate) fn carriers(&self) -> &[Carrier] {
         match self {
             Stage::Link(link) => std::slice::from_ref(&link.carrier),
             Stage::Port(port) => std::slice::from_ref(&port.carrier),
@@ -96,7 +96,7 @@ impl Stage {
     }
 
     /// Returns its links, to be changed.
-    pub fn carriers_mut(&mut self) -> &mut [Carrier] {
+    pub(crate) fn carriers_mut(&mut self) -> &mut [Carrier] {
         match self {
             Stage::Link(link) => std::slice::from_mut(&mut link.carrier),
             Stage::Port(port) => std::slice::from_mut(&mut port.carrier),
@@ -107,7 +107,7 @@ impl Stage {
     }
 
     /// Returns its endpoint of this number.
-    pub fn endpoint(&self, index: usize) -> &Endpoint {
+    pub(crate) fn endpoint(&self, index: usize) -> &Endpoint {
         match self {
             Stage::Endpoint(alone) => &alone.endpoint,
             Stage::Host(host) => &host.members[index].endpoint,
@@ -116,7 +116,7 @@ impl Stage {
     }
 
     /// Returns its endpoint of this number, to be changed.
-    pub fn endpoint_mut(&mut self, index: usize) -> &mut Endpoint {
+    pub(crate) fn endpoint_mut(&mut self, index: usize) -> &mut Endpoint {
         match self {
             Stage::Endpoint(alone) => &mut alone.endpoint,
             Stage::Host(host) => &mut host.members[index].endpoint,

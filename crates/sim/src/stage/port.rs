@@ -21,7 +21,7 @@ use crate::context::{Context, Message};
 use crate::ledger::LinkLog;
 
 /// An output port, and the link behind it.
-pub struct OutputPort {
+pub(crate) struct OutputPort {
     pub carrier: Carrier,
     port: Port,
     /// True if its cells go to another switch.
@@ -38,7 +38,7 @@ pub struct OutputPort {
 
 /// A link by which cells come to a port.
 #[derive(Clone, Copy, Debug)]
-pub struct CellSource {
+pub(crate) struct CellSource {
     input: InputId,
     /// Bytes that the link adds to each packet.
     overhead: u32,
@@ -47,7 +47,7 @@ pub struct CellSource {
 
 impl CellSource {
     /// Returns the source `link`, whose packets arrive by `input`.
-    pub fn new(input: InputId, link: &longfat_model::Link) -> Self {
+    pub(crate) fn new(input: InputId, link: &longfat_model::Link) -> Self {
         CellSource { input, overhead: link.overhead, cell_time: cell_time(link.rate) }
     }
 
@@ -82,7 +82,7 @@ impl CellSource {
 
 /// Totals of a port up to some instant.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CellTotals {
+pub(crate) struct CellTotals {
     pub count: Count,
     pub transmitted: u64,
     pub queued: u64,
@@ -93,7 +93,7 @@ pub struct CellTotals {
 
 impl CellTotals {
     /// Returns the totals as a record has them.
-    pub fn totals(&self) -> trace::CellTotals {
+    pub(crate) fn totals(&self) -> trace::CellTotals {
         trace::CellTotals { count: self.count, transmitted: self.transmitted }
     }
 }
@@ -103,7 +103,7 @@ fn cell_time(rate: Rate) -> Duration {
 }
 
 /// Makes the port in front of the link `link` of `experiment`, with `channels` channels.
-pub fn port(experiment: &Experiment, link: usize, channels: u32) -> Port {
+pub(crate) fn port(experiment: &Experiment, link: usize, channels: u32) -> Port {
     let Network { nodes, links, .. } = &experiment.network;
     let line = &links[link];
     let policy = line.discard.as_ref().expect("a port has a policy");
@@ -137,12 +137,12 @@ pub fn port(experiment: &Experiment, link: usize, channels: u32) -> Port {
 
 impl OutputPort {
     /// The port `port` before the link of `carrier`, which leaves nothing for longer than `patience`.
-    pub fn new(carrier: Carrier, port: Port, is_before_switch: bool, patience: Duration, sources: Vec<CellSource>) -> Self {
+    pub(crate) fn new(carrier: Carrier, port: Port, is_before_switch: bool, patience: Duration, sources: Vec<CellSource>) -> Self {
         OutputPort { carrier, port, is_before_switch, patience, sources, waiting: Vec::new(), packets_in: 0, packets_lost: 0 }
     }
 
     /// The port lives up to and including `until`. Returns when it next has something to do.
-    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+    pub(crate) fn run(&mut self, until: Time, context: &mut Context) -> Time {
         let next = self.live(until, context);
         self.carrier.settle(until, context);
         let news = next.min(self.port.next_news());
@@ -150,7 +150,7 @@ impl OutputPort {
     }
 
     /// Does everything up to `until`. Returns the time at which a packet that has not arrived yet next has an effect.
-    pub fn live(&mut self, until: Time, context: &mut Context) -> Time {
+    pub(crate) fn live(&mut self, until: Time, context: &mut Context) -> Time {
         let next = self.take_cells(until, context);
         self.port.advance(until);
         self.settle(context);
@@ -158,30 +158,30 @@ impl OutputPort {
     }
 
     /// Records a packet that is the first to arrive by the source `at` since nothing waited there. Returns the time of its first effect.
-    pub fn expect(&mut self, at: usize, packet: &Packet) -> Time {
+    pub(crate) fn expect(&mut self, at: usize, packet: &Packet) -> Time {
         self.waiting.push(at);
         self.due(self.news_of(&self.sources[at], packet))
     }
 
     /// Cells come from another switch by the port `ingress` there. Returns when anything comes of them.
-    pub fn take(&mut self, ingress: usize, run: Run) -> Time {
+    pub(crate) fn take(&mut self, ingress: usize, run: Run) -> Time {
         self.arrive(ingress, run);
         let news = self.port.next_news();
         self.due(news)
     }
 
     /// Returns every packet of which some cells are still to come to the output: its route, and true if it is lost already.
-    pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         self.port.unfinished()
     }
 
     /// Packets in it that are not lost.
-    pub fn packets_queued(&self) -> u64 {
+    pub(crate) fn packets_queued(&self) -> u64 {
         self.unfinished().filter(|(_, _, is_lost)| !is_lost).count() as u64
     }
 
     /// Totals up to `now`, up to which it was advanced.
-    pub fn totals(&self, now: Time) -> CellTotals {
+    pub(crate) fn totals(&self, now: Time) -> CellTotals {
         let port = &self.port;
         CellTotals {
             count: port.count,

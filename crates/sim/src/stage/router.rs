@@ -13,7 +13,7 @@ use crate::context::merge::Arrival;
 use crate::due::Due;
 
 /// One router.
-pub struct Router {
+pub(crate) struct Router {
     /// The links that lead from it and that flows cross, in order.
     pub carriers: Vec<Carrier>,
     /// The inputs in which packets wait.
@@ -24,18 +24,18 @@ pub struct Router {
 }
 
 impl Router {
-    pub fn new(carriers: Vec<Carrier>, memory: Arc<SharedBuffer>) -> Self {
+    pub(crate) fn new(carriers: Vec<Carrier>, memory: Arc<SharedBuffer>) -> Self {
         Router { waiting: Vec::new(), departures: Due::new(carriers.len()), carriers, memory }
     }
 
     /// Checks at the end of a run that the memory holds what the queues hold.
-    pub fn audit(&self) {
+    pub(crate) fn audit(&self) {
         let held: u64 = self.carriers.iter().map(|carrier| carrier.link.queue_holds().1).sum();
         assert_eq!(self.memory.used(), held, "the memory of a router holds what its queues hold");
     }
 
     /// The links of the router live up to and including `until`. Returns when one of them next has something to do.
-    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+    pub(crate) fn run(&mut self, until: Time, context: &mut Context) -> Time {
         let mut next = context.inputs.gather(&mut self.waiting, until, &context.packets);
         for (place, carrier) in self.carriers.iter().enumerate() {
             self.departures.set(place, carrier.link.departs());

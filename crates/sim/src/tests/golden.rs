@@ -29,7 +29,7 @@ fn file() -> PathBuf {
 }
 
 /// The runs: what each is about, and its experiment file.
-pub fn experiments() -> Vec<(String, String)> {
+pub(super) fn experiments() -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut add = |about: &str, name: &str, text: String| all.push((format!("{about} {name}"), text));
     for kind in queue::REGISTRY {

@@ -20,7 +20,7 @@ use longfat_tcp::{TcpConfig, congestion};
 use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// The experiment number `seed`: the same every time. `None` where no flow has a way.
-pub fn experiment(seed: u64) -> Option<Experiment> {
+pub(super) fn experiment(seed: u64) -> Option<Experiment> {
     let mut draw = Draw(Rng::named(seed, "random experiment"));
     let mut experiment = Dumbbell { duration: Duration::from_millis(draw.of(&[700, 2000, 3000])), ..Dumbbell::default() }.experiment();
     experiment.seed = seed;

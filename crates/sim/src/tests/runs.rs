@@ -16,7 +16,7 @@ use crate::run;
 use longfat_model::dumbbell::{Dumbbell, droptail, tcp};
 
 /// A volume of 2 MB for each of `pairs` flows over 10 Mb/s and 20 ms.
-pub fn volumes(pairs: usize) -> Dumbbell {
+pub(super) fn volumes(pairs: usize) -> Dumbbell {
     Dumbbell { pairs, traffic: Traffic::ttcp(2_000_000), duration: Duration::from_secs(100), ..Dumbbell::default() }
 }
 

@@ -32,24 +32,24 @@ pub(super) struct Alpha {
 
 impl Alpha {
     /// Returns the value, to be set from outside.
-    pub fn value_mut(&mut self) -> &mut f64 {
+    pub(super) fn value_mut(&mut self) -> &mut f64 {
         &mut self.value
     }
 
     /// RFC 8257 §3.3: until something is known, as if all were marked, so that the first mark halves the window.
-    pub fn new(g: f64) -> Self {
+    pub(super) fn new(g: f64) -> Self {
         Alpha { value: 1.0, g, acked: 0, marked: 0 }
     }
 
     /// RFC 8257 §3.3 steps 1 to 3.
     #[inline]
-    pub fn count(&mut self, ack: &AckSample) {
+    pub(super) fn count(&mut self, ack: &AckSample) {
         self.acked += ack.delivered;
         self.marked += ack.marked;
     }
 
     /// RFC 8257 §3.3 steps 5 to 8: an observation window is over.
-    pub fn update(&mut self) {
+    pub(super) fn update(&mut self) {
         if self.acked > 0 {
             let share = self.marked as f64 / self.acked as f64;
             self.value += self.g * (share - self.value);
@@ -58,12 +58,12 @@ impl Alpha {
     }
 
     /// RFC 8257 §3.3 step 9: what a reduction leaves of the window.
-    pub fn decrease(&self) -> f64 {
+    pub(super) fn decrease(&self) -> f64 {
         1.0 - self.value / 2.0
     }
 
     #[cfg(test)]
-    pub fn value(&self) -> f64 {
+    pub(super) fn value(&self) -> f64 {
         self.value
     }
 }

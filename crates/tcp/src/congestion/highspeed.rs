@@ -96,7 +96,7 @@ pub(super) struct Increase {
 
 impl Increase {
     #[inline]
-    pub fn at(&mut self, w: &Window) -> f64 {
+    pub(super) fn at(&mut self, w: &Window) -> f64 {
         if w.cwnd.wrapping_sub(self.computed_at) >= w.mss {
             (self.computed_at, self.a) = (w.cwnd, increase(w.segments()));
         }

@@ -8,7 +8,7 @@ use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::{Duration, Time};
 
 /// INFOCOM 2003 §IV-A: delta = 0.15 of the range of delays; §IV-B: an inference phase of three round trips.
-pub const PARAMS: &[ParamSpec] = &[
+pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "delta",
         kind: Kind::Number { min: 0.0, max: 1.0 },
@@ -86,7 +86,7 @@ impl Delays {
 
     /// Takes in the delay that this ACK tells.
     #[inline]
-    pub fn measure(&mut self, ack: &AckSample) {
+    pub(super) fn measure(&mut self, ack: &AckSample) {
         self.round = ack.round;
         if ack.acked == 0 {
             return;
@@ -167,7 +167,7 @@ impl Delays {
 }
 
 /// Growth of the window where nothing is to be given to others, and the cost of a loss.
-pub trait Growth: std::fmt::Debug {
+pub(super) trait Growth: std::fmt::Debug {
     /// Segments for each window acknowledged.
     fn increase(&mut self, w: &Window) -> f64;
     /// The share of a window of `w` segments that a loss, or the first early indication, takes.
@@ -176,7 +176,7 @@ pub trait Growth: std::fmt::Debug {
 
 /// A window that yields.
 #[derive(Clone, Debug)]
-pub struct LowPriority<G> {
+pub(super) struct LowPriority<G> {
     pub(super) window: Window,
     pub(super) delays: Delays,
     growth: G,
@@ -184,7 +184,7 @@ pub struct LowPriority<G> {
 
 impl<G: Growth> LowPriority<G> {
     /// Creates the control from `config`.
-    pub fn new(config: &TcpConfig, growth: G) -> Self {
+    pub(super) fn new(config: &TcpConfig, growth: G) -> Self {
         LowPriority { window: Window::new(config), delays: Delays::new(config), growth }
     }
 }

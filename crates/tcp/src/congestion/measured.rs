@@ -29,18 +29,18 @@ impl DerefMut for Measured {
 }
 
 impl Measured {
-    pub fn new(control: Box<dyn CongestionControl + Send>) -> Self {
+    pub(crate) fn new(control: Box<dyn CongestionControl + Send>) -> Self {
         Measured { rate: control.traits().wants_rate.then(Box::default), control }
     }
 
     /// Replaces the control and returns the old one. Everything measured so far stays.
-    pub fn replace(&mut self, control: Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send> {
+    pub(crate) fn replace(&mut self, control: Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send> {
         std::mem::replace(&mut self.control, control)
     }
 
     /// `start..end` has arrived, and was not known to have.
     #[inline]
-    pub fn arrived(&mut self, now: Time, start: u64, end: u64) {
+    pub(crate) fn arrived(&mut self, now: Time, start: u64, end: u64) {
         if let Some(rate) = &mut self.rate {
             rate.arrived(now, start, end);
         }
@@ -48,7 +48,7 @@ impl Measured {
 
     /// Everything on `board` below `ack` has arrived.
     #[inline]
-    pub fn acked(&mut self, now: Time, board: &Scoreboard, ack: u64) {
+    pub(crate) fn acked(&mut self, now: Time, board: &Scoreboard, ack: u64) {
         if let Some(rate) = &mut self.rate {
             board.holes(board.una(), ack).for_each(|(start, end)| rate.arrived(now, start, end));
         }
@@ -56,7 +56,7 @@ impl Measured {
 
     /// Returns the delivery rate that this ACK tells of.
     #[inline]
-    pub fn rate_sample(&mut self, now: Time, board: &Scoreboard, rtt_min: Duration) -> Option<RateSample> {
+    pub(crate) fn rate_sample(&mut self, now: Time, board: &Scoreboard, rtt_min: Duration) -> Option<RateSample> {
         let rate = self.rate.as_mut()?;
         rate.forget_below(board.una());
         rate.sample(now, rtt_min, board.pipe())
@@ -64,7 +64,7 @@ impl Measured {
 
     /// Gives the control its sample, with `pipe` bytes in flight.
     #[inline]
-    pub fn tell(&mut self, sample: &AckSample, pipe: u64) {
+    pub(crate) fn tell(&mut self, sample: &AckSample, pipe: u64) {
         self.control.on_sample(sample);
         if let Some(rate) = &mut self.rate
             && self.control.path_model().is_some_and(|model| model.holds_back())
@@ -75,7 +75,7 @@ impl Measured {
 
     /// `start..end` leaves and is on the `board`.
     #[inline]
-    pub fn sent(&mut self, now: Time, (start, end): (u64, u64), retransmitted: bool, board: &Scoreboard) {
+    pub(crate) fn sent(&mut self, now: Time, (start, end): (u64, u64), retransmitted: bool, board: &Scoreboard) {
         if let Some(rate) = &mut self.rate {
             if rate.is_full() {
                 rate.forget_arrived(|start, end| board.next_missing(start, end).is_none());
@@ -86,7 +86,7 @@ impl Measured {
 
     /// Something is about to be sent with nothing in flight.
     #[inline]
-    pub fn idle_ends(&mut self, now: Time) {
+    pub(crate) fn idle_ends(&mut self, now: Time) {
         if self.rate.as_ref().is_some_and(|rate| rate.is_app_limited())
             && let Some(model) = self.control.path_model()
         {
@@ -96,12 +96,12 @@ impl Measured {
 
     /// Too little data from the application would matter, with `pipe` bytes in flight: [`Self::runs_dry`].
     #[inline]
-    pub fn may_run_dry(&self, pipe: u64) -> bool {
+    pub(crate) fn may_run_dry(&self, pipe: u64) -> bool {
         self.rate.as_ref().is_some_and(|rate| !rate.is_app_limited_until(pipe))
     }
 
     /// Notes that all that was written has been sent (draft-ietf-ccwg-bbr-06 §4.1.2.4).
-    pub fn runs_dry(&mut self, board: &Scoreboard) {
+    pub(crate) fn runs_dry(&mut self, board: &Scoreboard) {
         if let Some(rate) = &mut self.rate
             && board.pipe() < self.control.cwnd()
             && !board.has_lost()
@@ -111,12 +111,12 @@ impl Measured {
     }
 
     /// The rate at which data last arrived, in bytes of payload per second.
-    pub fn delivery_rate(&self) -> Option<f64> {
+    pub(crate) fn delivery_rate(&self) -> Option<f64> {
         self.rate.as_ref().and_then(|rate| rate.latest())
     }
 
     /// `start..end`, which has not arrived, is lost.
-    pub fn lost(&mut self, start: u64, end: u64) {
+    pub(crate) fn lost(&mut self, start: u64, end: u64) {
         let Some(rate) = &mut self.rate else { return };
         let mut model = self.control.path_model();
         rate.lost(start, end, |packet| {
@@ -127,7 +127,7 @@ impl Measured {
     }
 
     /// Bytes of `start..end` that have not arrived are lost. [`Self::lost_below`] does not count them again.
-    pub fn lost_within(&mut self, board: &Scoreboard, start: u64, end: u64) {
+    pub(crate) fn lost_within(&mut self, board: &Scoreboard, start: u64, end: u64) {
         if self.rate.is_some() {
             board.holes(start, end).for_each(|(start, end)| self.lost(start, end));
         }
@@ -137,7 +137,7 @@ impl Measured {
     }
 
     /// `board` may count more as lost below its mark than before.
-    pub fn lost_below(&mut self, board: &Scoreboard) {
+    pub(crate) fn lost_below(&mut self, board: &Scoreboard) {
         let Some(rate) = &self.rate else { return };
         let (from, until) = (rate.lost_until.max(board.una()), board.lost_until());
         if from < until {
@@ -146,7 +146,7 @@ impl Measured {
     }
 
     /// A timeout without RACK: retransmissions are lost again, and so is all that did not count as lost yet.
-    pub fn all_lost(&mut self, board: &Scoreboard) {
+    pub(crate) fn all_lost(&mut self, board: &Scoreboard) {
         self.lost_within(board, board.una(), board.retransmitted_until());
         self.lost_within(board, board.lost_until(), board.max());
         if let Some(rate) = &mut self.rate {

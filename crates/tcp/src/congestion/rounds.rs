@@ -5,14 +5,14 @@ use longfat_core::time::Duration;
 
 /// Round trips that one round measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RoundTrips {
+pub(super) struct RoundTrips {
     pub least: Duration,
     pub mean: Duration,
 }
 
 /// Gathers the round trips of the round under way.
 #[derive(Clone, Debug, Default)]
-pub struct Rounds {
+pub(super) struct Rounds {
     round: u64,
     least: Duration,
     sum_ps: u64,
@@ -22,7 +22,7 @@ pub struct Rounds {
 impl Rounds {
     /// Takes in this ACK. What the round that it ends has measured, if it ends one in which anything was.
     #[inline]
-    pub fn sample(&mut self, ack: &AckSample) -> Option<RoundTrips> {
+    pub(super) fn sample(&mut self, ack: &AckSample) -> Option<RoundTrips> {
         let mut over = None;
         if ack.round != self.round {
             let mean = self.sum_ps.checked_div(self.count);
@@ -39,12 +39,12 @@ impl Rounds {
     }
 
     /// The least round trip of the round under way.
-    pub fn least(&self) -> Option<Duration> {
+    pub(super) fn least(&self) -> Option<Duration> {
         (self.count > 0).then_some(self.least)
     }
 
     /// Discards what this round has measured so far.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         (self.sum_ps, self.count) = (0, 0);
     }
 }

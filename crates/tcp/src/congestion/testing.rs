@@ -68,17 +68,17 @@ pub(super) struct Path {
 
 impl Path {
     /// A path of so many milliseconds while it is empty.
-    pub fn new(rtt_min: u64) -> Self {
+    pub(super) fn new(rtt_min: u64) -> Self {
         Path { rtt_min: Duration::from_millis(rtt_min), round: 0, now: Time::ZERO }
     }
 
     /// Plays a round trip of `rtt` milliseconds.
-    pub fn round(&mut self, control: &mut dyn CongestionControl, rtt: u64) {
+    pub(super) fn round(&mut self, control: &mut dyn CongestionControl, rtt: u64) {
         self.round_with(control, rtt, None);
     }
 
     /// Plays a round trip of `rtt` milliseconds, with a one-way delay in milliseconds.
-    pub fn round_with(&mut self, control: &mut dyn CongestionControl, rtt: u64, forward_delay: Option<i64>) {
+    pub(super) fn round_with(&mut self, control: &mut dyn CongestionControl, rtt: u64, forward_delay: Option<i64>) {
         self.round += 1;
         let forward_delay = forward_delay.map(|ms| ms * 1_000_000_000);
         let sample = AckSample { round: self.round, rtt_min: self.rtt_min, forward_delay, ..ack(self.now, Duration::from_millis(rtt)) };

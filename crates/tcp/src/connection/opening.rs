@@ -29,15 +29,15 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    pub const NONE: Self = Handshake { sent: Time::ZERO, timeouts: 0, done: Time::MAX, mss: 0, syn_window: 0, first_window: 0 };
+    pub(super) const NONE: Self = Handshake { sent: Time::ZERO, timeouts: 0, done: Time::MAX, mss: 0, syn_window: 0, first_window: 0 };
 
     #[inline]
-    pub fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.done != Time::MAX
     }
 
     /// The round trip of the SYN; of one sent more than once it is not known.
-    pub fn rtt(&self) -> Option<Duration> {
+    pub(super) fn rtt(&self) -> Option<Duration> {
         (self.is_done() && self.timeouts == 0).then(|| self.done.since(self.sent))
     }
 }

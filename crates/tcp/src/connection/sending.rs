@@ -53,13 +53,13 @@ impl Silent {
 
 impl Sending {
     /// Returns the state in which nobody has said anything.
-    pub fn silent(config: &TcpConfig) -> Self {
+    pub(super) fn silent(config: &TcpConfig) -> Self {
         let (peer, wanted_buffer) = (PeerWindow::default(), window_sizing::send_buffer(config));
         Sending::Silent(Silent { peer, wanted_buffer, memory: u64::MAX, room: Room::Yes, ecn: None })
     }
 
     /// Returns the ECN feedback of the ACKs, where ECN was agreed on.
-    pub fn ecn(&self) -> Option<&Feedback> {
+    pub(super) fn ecn(&self) -> Option<&Feedback> {
         match self {
             Sending::Active(sender) => Some(&sender.ecn).filter(|ecn| ecn.is_on()),
             Sending::Silent(silent) => silent.ecn.as_deref(),
@@ -67,7 +67,7 @@ impl Sending {
     }
 
     #[inline]
-    pub fn sender(&self) -> Option<&Sender> {
+    pub(super) fn sender(&self) -> Option<&Sender> {
         match self {
             Sending::Active(sender) => Some(sender),
             Sending::Silent(_) => None,
@@ -75,7 +75,7 @@ impl Sending {
     }
 
     #[inline]
-    pub fn sender_mut(&mut self) -> Option<&mut Sender> {
+    pub(super) fn sender_mut(&mut self) -> Option<&mut Sender> {
         match self {
             Sending::Active(sender) => Some(sender),
             Sending::Silent(_) => None,

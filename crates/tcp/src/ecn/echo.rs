@@ -33,7 +33,7 @@ pub(crate) struct Echo {
 
 impl Echo {
     /// RFC 9768 §3.2.1: the counters do not start at zero, so that zeroed fields are seen to be wrong.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Echo {
             kind: EcnKind::Off,
             ce: false,
@@ -50,27 +50,27 @@ impl Echo {
     }
 
     /// The SYNs have agreed, the other side's being a SYN-ACK or not.
-    pub fn agree(&mut self, kind: EcnKind, answers: bool) {
+    pub(crate) fn agree(&mut self, kind: EcnKind, answers: bool) {
         self.kind = kind;
         // RFC 9768 §3.2.3.2.1: the client's first data segment, since its ACK of the SYN-ACK is not delivered reliably.
         self.test_due = answers && kind == EcnKind::AccEcn;
     }
 
-    pub fn kind(&self) -> EcnKind {
+    pub(crate) fn kind(&self) -> EcnKind {
         self.kind
     }
 
     /// Returns true if data with this ECN field must be told apart from the data that waits for a delayed ACK: under DCTCP an ACK speaks
     /// of all that it covers.
     #[inline]
-    pub fn splits_ack(&self, ecn: Ecn) -> bool {
+    pub(crate) fn splits_ack(&self, ecn: Ecn) -> bool {
         self.kind == EcnKind::Dctcp && (ecn == Ecn::Ce) != self.ce
     }
 
     /// An acceptable segment of `payload` bytes arrived; `owing` is whether data waits to be acknowledged, this included. Whether an
     /// ACK must go at once.
     #[inline]
-    pub fn arrived(&mut self, flags: u16, payload: u32, ecn: Ecn, owing: bool) -> bool {
+    pub(crate) fn arrived(&mut self, flags: u16, payload: u32, ecn: Ecn, owing: bool) -> bool {
         match self.kind {
             EcnKind::Off => false,
             EcnKind::Classic => {
@@ -114,7 +114,7 @@ impl Echo {
 
     /// The flags of an ACK, and its option if it has something new to say and `room` for it. Counts as said.
     #[inline]
-    pub fn stamp(&mut self, segment: &mut Segment, room: u64) {
+    pub(crate) fn stamp(&mut self, segment: &mut Segment, room: u64) {
         match self.kind {
             EcnKind::Off => {}
             EcnKind::Classic | EcnKind::Dctcp => {
@@ -140,13 +140,13 @@ impl Echo {
     }
 
     /// The segment that is stamped next carries no option. RFC 9768 §3.2.3.2.2: the first data segment was lost, perhaps for its option.
-    pub fn forgo_option(&mut self) {
+    pub(crate) fn forgo_option(&mut self) {
         self.forgoes = true;
         self.test_due = false;
     }
 
     /// Stamps the ACK of a SYN-ACK (RFC 9768 §3.2.2.1): it carries not the counter, but the ECN field of the SYN-ACK.
-    pub fn stamp_handshake(&mut self, segment: &mut Segment, syn_ack: Ecn) {
+    pub(crate) fn stamp_handshake(&mut self, segment: &mut Segment, syn_ack: Ecn) {
         // §3.2.2.2: marks on SYN-ACKs count once, however many there are; one on a SYN does not count.
         if syn_ack == Ecn::Ce && !self.syn_ack_marked {
             self.syn_ack_marked = true;
@@ -157,13 +157,13 @@ impl Echo {
     }
 
     /// RFC 9768 §3.2.3.2.1: the SYN-ACK and the ACK of it carry a whole option, to see whether the path lets it through.
-    pub fn stamp_first_option(&mut self, segment: &mut Segment) {
+    pub(crate) fn stamp_first_option(&mut self, segment: &mut Segment) {
         segment.set_accecn(AccEcnOption { order: 0, fields: 3, values: self.bytes });
     }
 
     /// Bytes of the option that the next ACK is to carry, with data or without; padding included.
     #[inline]
-    pub fn option_len(&self, data: bool) -> u32 {
+    pub(crate) fn option_len(&self, data: bool) -> u32 {
         if (self.option_due || (self.test_due && data)) && !self.forgoes { AccEcnOption::padded_len(self.layout(data).1) } else { 0 }
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    pub const NONE: Self = Marks { any: false, bytes: 0 };
+    pub(crate) const NONE: Self = Marks { any: false, bytes: 0 };
 }
 
 /// Sender's knowledge of the marks on its packets.
@@ -52,7 +52,7 @@ pub(crate) struct Feedback {
 
 impl Feedback {
     /// Returns a state without feedback, for a control that makes `uses` of ECN.
-    pub fn new(uses: EcnUse) -> Self {
+    pub(crate) fn new(uses: EcnUse) -> Self {
         Feedback {
             kind: EcnKind::Off,
             uses,
@@ -70,22 +70,22 @@ impl Feedback {
     }
 
     /// The SYNs have agreed.
-    pub fn agree(&mut self, kind: EcnKind) {
+    pub(crate) fn agree(&mut self, kind: EcnKind) {
         self.kind = kind;
     }
 
     /// Sets the use of ECN by another control.
-    pub fn set_uses(&mut self, uses: EcnUse) {
+    pub(crate) fn set_uses(&mut self, uses: EcnUse) {
         self.uses = uses;
     }
 
     /// s.cep, from its start at 5 (RFC 9768 §3.2.1), where there is one.
-    pub fn marked_packets(&self) -> Option<u64> {
+    pub(crate) fn marked_packets(&self) -> Option<u64> {
         (self.kind == EcnKind::AccEcn).then_some(self.packets - 5)
     }
 
     /// Sends nothing ECN-capable from now on; feedback is still heeded.
-    pub fn withhold(&mut self) {
+    pub(crate) fn withhold(&mut self) {
         self.mangled = true;
     }
 
@@ -95,28 +95,28 @@ impl Feedback {
     }
 
     /// Returns true if AccECN was agreed on, and something then spoke against it.
-    pub fn was_given_up(&self) -> bool {
+    pub(crate) fn was_given_up(&self) -> bool {
         self.kind == EcnKind::AccEcn && self.mangled
     }
 
     #[inline]
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.kind != EcnKind::Off
     }
 
     /// Returns true if reductions are answered by CWR (RFC 3168 §6.1.2, RFC 8257 §3.3; RFC 9768 §3.1.5 has none).
-    pub fn answers_by_cwr(&self) -> bool {
+    pub(crate) fn answers_by_cwr(&self) -> bool {
         matches!(self.kind, EcnKind::Classic | EcnKind::Dctcp)
     }
 
     /// Returns true if an echo stands for a whole window (RFC 3168).
-    pub fn is_classic(&self) -> bool {
+    pub(crate) fn is_classic(&self) -> bool {
         self.kind == EcnKind::Classic
     }
 
     /// Returns the ECN field of new data. RFC 9331 §4.3: ECT(1) only where the feedback is what the control needs.
     #[inline]
-    pub fn codepoint(&self) -> Ecn {
+    pub(crate) fn codepoint(&self) -> Ecn {
         match self.kind {
             EcnKind::Off => Ecn::NotEct,
             _ if self.mangled => Ecn::NotEct,
@@ -127,12 +127,12 @@ impl Feedback {
 
     /// Returns true if a mark means a mark to the control. A control that must know how many there are, and is not told, takes a mark for
     /// a loss (RFC 3168 §5).
-    pub fn is_enough(&self) -> bool {
+    pub(crate) fn is_enough(&self) -> bool {
         self.uses.accepts(self.kind)
     }
 
     /// The client: the SYN-ACK says what was in the ECN field of our SYN, which was nothing (RFC 9768 §3.2.2.3).
-    pub fn take_syn_ack(&mut self, syn_ack: &Segment) {
+    pub(crate) fn take_syn_ack(&mut self, syn_ack: &Segment) {
         if self.kind == EcnKind::AccEcn {
             // 0b101 is reserved and counts as unchanged (§3.1.3).
             self.mangled |= !matches!(of_flags(syn_ack.flags), 0b010 | 0b101);
@@ -141,7 +141,7 @@ impl Feedback {
     }
 
     /// The server: the pure ACK of our SYN-ACK says what was in its ECN field, which was nothing (RFC 9768 §3.2.2.1, Table 4).
-    pub fn take_handshake_ack(&mut self, ack: &Segment) {
+    pub(crate) fn take_handshake_ack(&mut self, ack: &Segment) {
         if self.kind != EcnKind::AccEcn || ack.seq_len() > 0 || ack.sack_count() > 0 {
             return;
         }
@@ -162,7 +162,7 @@ impl Feedback {
 
     /// An ACK that delivered `delivered` bytes, in segments of at most `mss`.
     #[inline]
-    pub fn take(&mut self, segment: &Segment, delivered: u64, mss: u64) -> Marks {
+    pub(crate) fn take(&mut self, segment: &Segment, delivered: u64, mss: u64) -> Marks {
         let echo = segment.has(flags::ECE);
         match self.kind {
             EcnKind::Off => Marks::default(),

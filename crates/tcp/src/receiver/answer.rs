@@ -8,7 +8,7 @@ use longfat_core::time::Time;
 impl Receiver {
     /// The acknowledgment as it stands: ack, window, SACK blocks, ECN. Counts as sent. `room` is for options.
     #[inline]
-    pub fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
+    pub(crate) fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
@@ -52,7 +52,7 @@ impl Receiver {
 
     /// Bytes of options that a data segment of at most `mss` bytes, options included, shall carry now, the timestamps apart.
     #[inline]
-    pub fn options_len(&self, mss: u64, timestamps: bool) -> u64 {
+    pub(crate) fn options_len(&self, mss: u64, timestamps: bool) -> u64 {
         // A segment this short has no room for the counters of AccECN; they are on the next pure ACK.
         let counters = if mss >= 64 { self.echo.option_len(true) } else { 0 };
         u64::from(counters) + self.sack_len(mss, timestamps)
@@ -93,14 +93,14 @@ impl Receiver {
 
     /// Returns true if the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
     /// two segments or half the buffer).
-    pub fn wants_update(&self) -> bool {
+    pub(crate) fn wants_update(&self) -> bool {
         let edge = self.nxt + self.window().min(0xffff << self.shift);
         let gain = edge.saturating_sub(self.promised);
         gain >= (2 * u64::from(self.largest_segment)).min(self.buffer.size / 2).max(1)
     }
 
     /// Returns the window of a SYN: never scaled (RFC 7323 §2.2).
-    pub fn first_window(&self) -> u16 {
+    pub(crate) fn first_window(&self) -> u16 {
         self.window().min(0xffff) as u16
     }
 }

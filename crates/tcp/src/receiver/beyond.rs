@@ -16,12 +16,12 @@ pub(super) struct Beyond {
 
 impl Beyond {
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// `start..end` has come; how many bytes of it for the first time.
-    pub fn take(&mut self, start: u64, end: u64) -> u64 {
+    pub(super) fn take(&mut self, start: u64, end: u64) -> u64 {
         let mut fresh = 0;
         self.ranges.insert(start, end, |s, e| fresh += e - s);
         self.held += fresh;
@@ -29,7 +29,7 @@ impl Beyond {
     }
 
     /// Everything below `next` has come in order. If more has, by what is here, up to where; that is let go of.
-    pub fn close(&mut self, next: u64) -> Option<u64> {
+    pub(super) fn close(&mut self, next: u64) -> Option<u64> {
         let (_, end) = self.ranges.first().filter(|first| first.0 <= next)?;
         self.held -= end - next;
         self.ranges.remove_below(end);
@@ -37,7 +37,7 @@ impl Beyond {
     }
 
     /// Puts the range at `point` at the head of what is reported (RFC 2018 §4).
-    pub fn remember(&mut self, point: u64, next: u64) {
+    pub(super) fn remember(&mut self, point: u64, next: u64) {
         let Some(newest) = self.ranges.containing(point) else { return };
         let mut kept = [newest, (0, 0), (0, 0), (0, 0)];
         // A range grows, or two become one, only by what arrives: then that is the newest.
@@ -47,17 +47,17 @@ impl Beyond {
     }
 
     /// Returns the ranges to report where `next` is the next byte expected.
-    pub fn newest_first(&self, next: u64) -> impl Iterator<Item = Range> + use<> {
+    pub(super) fn newest_first(&self, next: u64) -> impl Iterator<Item = Range> + use<> {
         self.recent.into_iter().filter(move |range| range.0 > next)
     }
 
     /// Returns the number of ranges, but no more than `most`.
-    pub fn count_up_to(&self, most: usize) -> usize {
+    pub(super) fn count_up_to(&self, most: usize) -> usize {
         self.ranges.count_up_to(most)
     }
 
     /// Bytes of `from..until` that are here.
-    pub fn bytes_within(&self, from: u64, until: u64) -> u64 {
+    pub(super) fn bytes_within(&self, from: u64, until: u64) -> u64 {
         self.ranges.bytes_within(from, until)
     }
 }

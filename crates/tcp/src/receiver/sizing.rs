@@ -50,7 +50,7 @@ impl Receiver {
     }
 
     /// The application asks for so much.
-    pub fn set_most_buffer(&mut self, bytes: u64) {
+    pub(crate) fn set_most_buffer(&mut self, bytes: u64) {
         self.buffer.most = bytes;
         self.bound_buffer();
     }
@@ -60,13 +60,13 @@ impl Receiver {
     }
 
     /// Returns true if the advertised window keeps to the memory that there is.
-    pub fn keeps_to_memory(&self) -> bool {
+    pub(crate) fn keeps_to_memory(&self) -> bool {
         self.buffer.sizing.as_ref().is_some_and(|sizing| sizing.keeps_to_memory())
     }
 
     /// The host has so much memory for unread data and window. What is promised beyond it stays promised. Whether the other side,
     /// without room for a segment till now, should hear of it.
-    pub fn set_memory(&mut self, bytes: u64) -> bool {
+    pub(crate) fn set_memory(&mut self, bytes: u64) -> bool {
         self.buffer.memory = bytes;
         if let Some(sizing) = &mut self.buffer.sizing {
             sizing.on_memory(bytes);
@@ -76,19 +76,19 @@ impl Receiver {
     }
 
     /// The SYN and its answer took `rtt`.
-    pub fn established(&mut self, rtt: Duration) {
+    pub(crate) fn established(&mut self, rtt: Duration) {
         if let Some(sizing) = &mut self.buffer.sizing {
             sizing.on_established(rtt);
         }
     }
 
     /// The round trip as measured here, and what came in the last one: where the window follows them.
-    pub fn measured(&self) -> (Duration, u64) {
+    pub(crate) fn measured(&self) -> (Duration, u64) {
         self.buffer.sizing.as_ref().map_or((Duration::ZERO, 0), |sizing| sizing.measured())
     }
 
     /// The receiving side of what the connection has of its host's memory.
-    pub fn memory(&self) -> MemoryUse {
+    pub(crate) fn memory(&self) -> MemoryUse {
         // A FIN beyond a gap is held as a number of the stream, and takes no room.
         let fin = u64::from(self.fin.is_some_and(|fin| fin.get() >= self.nxt));
         MemoryUse {
@@ -101,7 +101,7 @@ impl Receiver {
     }
 
     /// Returns how many more bytes would be held if `segment` came now and the application then read up to `reads`.
-    pub fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
+    pub(crate) fn would_hold(&self, segment: &Segment, reads: u64) -> u64 {
         let start = unwrap(self.irs, self.nxt, segment.seq).max(self.nxt);
         let end = (unwrap(self.irs, self.nxt, segment.seq) + u64::from(segment.len)).min(self.promised);
         if end <= start || (start == self.nxt && self.auto_read) {

@@ -30,7 +30,7 @@ pub(super) enum FastRetransmit {
 }
 
 impl Detection {
-    pub fn new(kind: RecoveryKind) -> Self {
+    pub(super) fn new(kind: RecoveryKind) -> Self {
         match kind {
             RecoveryKind::Tahoe => Detection::Duplicates(FastRetransmit::Tahoe),
             RecoveryKind::Reno => Detection::Duplicates(FastRetransmit::Reno),
@@ -41,7 +41,7 @@ impl Detection {
     }
 
     #[inline]
-    pub fn is_by_time(&self) -> bool {
+    pub(super) fn is_by_time(&self) -> bool {
         matches!(self, Detection::Rack(_))
     }
 
@@ -51,19 +51,19 @@ impl Detection {
     }
 
     #[inline]
-    pub fn rack_mut(&mut self) -> Option<&mut Rack> {
+    pub(super) fn rack_mut(&mut self) -> Option<&mut Rack> {
         if let Detection::Rack(rack) = self { Some(rack) } else { None }
     }
 
     /// A recovery ends.
-    pub fn recovered(&mut self) {
+    pub(super) fn recovered(&mut self) {
         if let Some(rack) = self.rack_mut() {
             rack.recovered();
         }
     }
 
     /// Nothing is lost after all.
-    pub fn judge_again(&mut self) {
+    pub(super) fn judge_again(&mut self) {
         if let Some(rack) = self.rack_mut() {
             rack.judge_again();
         }
@@ -80,14 +80,14 @@ pub(crate) struct Sacked {
 impl Repair {
     /// An ACK comes, `late` if it was overtaken by another: its SACK blocks, and then what it acknowledges, follow.
     #[inline]
-    pub fn ack_begins(&mut self, late: bool) {
+    pub(crate) fn ack_begins(&mut self, late: bool) {
         if let Some(rack) = self.detection.rack_mut() {
             rack.begin(late);
         }
     }
 
     /// A SACK block of it, `left..right`.
-    pub fn sacked(
+    pub(crate) fn sacked(
         &mut self,
         now: Time,
         (left, right): (u64, u64),
@@ -111,7 +111,7 @@ impl Repair {
     }
 
     /// Returns when the newest segment left that the blocks newly told of, if it was sent once. The segment ends at `top`.
-    pub fn newest_sacked(&mut self, top: u64) -> Option<Time> {
+    pub(crate) fn newest_sacked(&mut self, top: u64) -> Option<Time> {
         let span = match &self.detection {
             Detection::Rack(rack) => rack.span,
             _ => self.log.arrived(top).filter(|_| self.log.is_clear(top - 1)),
@@ -121,7 +121,14 @@ impl Repair {
 
     /// Takes in that the left edge moves to `ack`. Returns when the first and the last left of what was sent once and is new.
     #[inline]
-    pub fn acknowledged(&mut self, now: Time, segment: &Segment, ack: u64, board: &Scoreboard, trips: &RoundTrips) -> Option<(Time, Time)> {
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        ack: u64,
+        board: &Scoreboard,
+        trips: &RoundTrips,
+    ) -> Option<(Time, Time)> {
         let Detection::Rack(rack) = &mut self.detection else {
             let clear = self.log.is_clear(board.una());
             return self.log.arrived(ack).filter(|_| clear);
@@ -140,7 +147,7 @@ impl Repair {
 
     /// It reports that `range` arrived twice (RFC 8985 §6.2 step 4), when everything below `max` has been sent. A tail loss probe that was for
     /// nothing says so, too: that is no reordering.
-    pub fn duplicate_reported(&mut self, range: (u64, u64), max: u64) {
+    pub(crate) fn duplicate_reported(&mut self, range: (u64, u64), max: u64) {
         debug_assert!(range.0 < range.1);
         if Some(range.1) != self.tlp.end()
             && let Some(rack) = self.detection.rack_mut()
@@ -151,13 +158,13 @@ impl Repair {
 
     /// Retransmissions are on their way that detection looks after.
     #[inline]
-    pub fn watches_retransmissions(&self) -> bool {
+    pub(crate) fn watches_retransmissions(&self) -> bool {
         self.detection.rack().is_some_and(|rack| !rack.retransmissions.is_empty())
     }
 
     /// Everything outstanding was sent after all that has arrived.
     #[inline]
-    pub fn nothing_waits(&mut self) {
+    pub(crate) fn nothing_waits(&mut self) {
         if let Some(rack) = self.detection.rack_mut() {
             rack.nothing_waits();
         }
@@ -165,30 +172,30 @@ impl Repair {
 
     /// The timer is set for more than retransmission timeouts: reordering, and the tail loss probe.
     #[inline]
-    pub fn has_timers(&self) -> bool {
+    pub(crate) fn has_timers(&self) -> bool {
         self.detection.is_by_time()
     }
 
     /// Returns the time at which something will be lost unless it arrives before.
     #[inline]
-    pub fn reordering_due(&self) -> Option<Time> {
+    pub(crate) fn reordering_due(&self) -> Option<Time> {
         self.detection.rack().and_then(|rack| rack.wake)
     }
 
     /// The retransmission timer begins anew with each retransmission of a repair. RACK finds lost retransmissions by itself, for as long
     /// as anything comes back: with it the timer is the more careful one of RFC 6675 §6.
     #[inline]
-    pub fn restarts_timer(&self) -> bool {
+    pub(crate) fn restarts_timer(&self) -> bool {
         self.detection.is_by_time()
     }
 
     /// Losses are looked for. Without RACK they are not while a timeout's are repaired: everything below the recovery point goes again already.
-    pub fn looks_for_losses(&self) -> bool {
+    pub(crate) fn looks_for_losses(&self) -> bool {
         self.detection.is_by_time() || self.phase != Phase::Loss
     }
 
     /// A fast recovery is to begin: with SACK, RFC 6675 §5 steps 1 and 2.
-    pub fn must_recover(&self, board: &Scoreboard) -> bool {
+    pub(crate) fn must_recover(&self, board: &Scoreboard) -> bool {
         self.is_open() && (board.has_lost() || (!self.detection.is_by_time() && self.duplicates >= self.threshold))
     }
 
@@ -200,7 +207,7 @@ impl Repair {
     }
 
     /// RFC 6675's IsLost, or with RACK RFC 8985 §6.2 step 5. Whether anything became lost, which `control` is told of.
-    pub fn detect(&mut self, now: Time, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) -> bool {
+    pub(crate) fn detect(&mut self, now: Time, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) -> bool {
         if self.detection.is_by_time() {
             let window = self.reordering_window(board, mss, trips);
             let (rack, log) = (self.detection.rack_mut(), &self.log);
@@ -231,12 +238,12 @@ impl Repair {
     }
 
     /// Segments of `mss` bytes that may come late, or be missing below those that have come, before something is lost.
-    pub fn reordering(&self, mss: u64) -> u32 {
+    pub(crate) fn reordering(&self, mss: u64) -> u32 {
         self.threshold.max(self.detection.rack().map_or(0, |rack| rack.reordering.div_ceil(mss) as u32))
     }
 
     /// Bytes outstanding that are lost, sent again since or not, and bytes outstanding that were sent again.
-    pub fn lost_and_retransmitted(&self, board: &Scoreboard) -> (u64, u64) {
+    pub(crate) fn lost_and_retransmitted(&self, board: &Scoreboard) -> (u64, u64) {
         let Some(rack) = self.detection.rack() else { return board.marked() };
         // Data sent again had been lost, but for a tail loss probe. It may be lost once more.
         let retransmitted = rack.retransmissions.bytes();

@@ -58,18 +58,18 @@ impl Frto {
     /// Step 2b: so many new segments.
     const MOST_NEW: u8 = 2;
 
-    pub fn new(enabled: bool) -> Self {
+    pub(crate) fn new(enabled: bool) -> Self {
         Frto { step: if enabled { Step::Idle } else { Step::Never } }
     }
 
     /// A timeout. Step 1: only where it is the `first` sign of a loss.
-    pub fn begin(&mut self, first: bool) {
+    pub(crate) fn begin(&mut self, first: bool) {
         if self.step != Step::Never {
             self.step = if first { Step::First { end: 0 } } else { Step::Idle };
         }
     }
 
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         if self.step != Step::Never {
             self.step = Step::Idle;
         }
@@ -77,19 +77,19 @@ impl Frto {
 
     /// Returns true if F-RTO waits for ACKs.
     #[inline]
-    pub fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         !matches!(self.step, Step::Never | Step::Idle)
     }
 
     /// Something up to `end` was sent again.
-    pub fn sent_again(&mut self, end: u64) {
+    pub(crate) fn sent_again(&mut self, end: u64) {
         if let Step::First { end: first @ 0 } = &mut self.step {
             *first = end;
         }
     }
 
     #[inline]
-    pub fn allows(&self) -> Allowance {
+    pub(crate) fn allows(&self) -> Allowance {
         match self.step {
             Step::Second { allowed, .. } => Allowance::New { most: allowed },
             Step::First { end } if end > 0 => Allowance::Nothing,
@@ -99,7 +99,7 @@ impl Frto {
 
     /// Step 2b: a new segment was `sent`, or there is none. Where there is none at all F-RTO is over, and what was lost goes again as ever:
     /// whether that is so.
-    pub fn tried_new(&mut self, sent: bool) -> bool {
+    pub(crate) fn tried_new(&mut self, sent: bool) -> bool {
         match &mut self.step {
             Step::Second { allowed, .. } if sent => *allowed -= 1,
             Step::Second { allowed: Self::MOST_NEW, .. } => {
@@ -119,7 +119,7 @@ impl Frto {
     ///
     /// Beyond the RFC: if timestamps tell that the receiver missed the segment sent again, the timeout was not spurious, whatever comes
     /// late after it. A segment that was sent again before the timeout is no original (RFC 4138, appendix B).
-    pub fn judge(&mut self, told: AckReport, recover: u64, selective: bool) -> Finding {
+    pub(crate) fn judge(&mut self, told: AckReport, recover: u64, selective: bool) -> Finding {
         let AckReport { ack, moves, duplicate, original, highest_sacked, answers_again } = told;
         match self.step {
             Step::First { end } if moves => {

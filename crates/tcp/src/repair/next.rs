@@ -22,24 +22,24 @@ pub(crate) enum Lost {
 impl Repair {
     /// Returns true if there is something that must be sent, or waits to be judged, whatever the application has to say.
     #[inline]
-    pub fn is_pressing(&self) -> bool {
+    pub(crate) fn is_pressing(&self) -> bool {
         self.force || self.tlp.is_due() || self.frto.is_running()
     }
 
     /// Returns true if something goes that heeds no window.
     #[inline]
-    pub fn heeds_no_window(&self) -> bool {
+    pub(crate) fn heeds_no_window(&self) -> bool {
         self.force | self.tlp.is_due()
     }
 
     /// Returns true if lost data goes before new data.
     #[inline]
-    pub fn comes_first(&self) -> bool {
+    pub(crate) fn comes_first(&self) -> bool {
         self.phase == Phase::Recovery || self.phase == Phase::Loss || self.force
     }
 
     /// Returns the oldest lost data, in a segment of at most `payload_max`, with `pipe` in flight.
-    pub fn next_lost(&self, board: &Scoreboard, payload_max: u64, pipe: u64, window: u64) -> Lost {
+    pub(crate) fn next_lost(&self, board: &Scoreboard, payload_max: u64, pipe: u64, window: u64) -> Lost {
         if self.force && !self.is_selective() {
             let start = board.una();
             return Lost::Goes { start, end: (start + payload_max).min(board.max()) };
@@ -52,7 +52,7 @@ impl Repair {
     }
 
     /// `start..end`, the next that is lost, goes.
-    pub fn lost_goes(&mut self, board: &mut Scoreboard, payload_max: u64, start: u64, end: u64) {
+    pub(crate) fn lost_goes(&mut self, board: &mut Scoreboard, payload_max: u64, start: u64, end: u64) {
         self.force = false;
         // Reno forces segments that the scoreboard need not have as lost.
         if self.is_selective() || board.next_lost(payload_max) == Some((start, end)) {
@@ -62,7 +62,7 @@ impl Repair {
 
     /// The window for new data outside a repair, `window` being that of [`Self::window`]: RFC 3042, limited transmit.
     #[inline]
-    pub fn window_for_new(&self, board: &Scoreboard, mss: u64, window: u64) -> u64 {
+    pub(crate) fn window_for_new(&self, board: &Scoreboard, mss: u64, window: u64) -> u64 {
         if self.duplicates == 0 {
             window
         } else if !self.limited_transmit {
@@ -77,12 +77,12 @@ impl Repair {
 
     /// Returns true if, with nothing lost and nothing new to send, RFC 6675 has more to offer: [`Self::next_speculative`].
     #[inline]
-    pub fn speculates(&self) -> bool {
+    pub(crate) fn speculates(&self) -> bool {
         self.phase == Phase::Recovery && matches!(self.detection, Detection::Sack)
     }
 
     /// RFC 6675 §4, NextSeg rules 3 and 4: a hole that may be lost; then, once a recovery, the last segment, so that ACKs keep coming.
-    pub fn next_speculative(&self, board: &Scoreboard, payload_max: u64) -> Option<Speculation> {
+    pub(crate) fn next_speculative(&self, board: &Scoreboard, payload_max: u64) -> Option<Speculation> {
         if let Some((start, end)) = board.next_hole(payload_max) {
             return Some(Speculation { start, end, is_rescue: false });
         }
@@ -96,7 +96,7 @@ impl Repair {
     }
 
     /// Notes that the speculation goes.
-    pub fn speculation_goes(&mut self, board: &mut Scoreboard, speculation: Speculation) {
+    pub(crate) fn speculation_goes(&mut self, board: &mut Scoreboard, speculation: Speculation) {
         if speculation.is_rescue {
             self.rescued = true;
         } else {
@@ -106,47 +106,47 @@ impl Repair {
 
     /// Segments that F-RTO lets go.
     #[inline]
-    pub fn frto_allows(&self) -> Allowance {
+    pub(crate) fn frto_allows(&self) -> Allowance {
         self.frto.allows()
     }
 
     /// F-RTO asked for new data: it was `sent`, or there is none. Whether the repair goes on without F-RTO.
-    pub fn frto_tried_new(&mut self, sent: bool) -> bool {
+    pub(crate) fn frto_tried_new(&mut self, sent: bool) -> bool {
         self.frto.tried_new(sent)
     }
 
     /// RFC 8985 §7.2: how long after an ACK, or what is sent, a tail loss probe is due. Not in recovery, with nothing SACKed, and no probe out.
     #[inline]
-    pub fn probe_timeout(&self, board: &Scoreboard, mss: u64, srtt: Duration) -> Option<Duration> {
+    pub(crate) fn probe_timeout(&self, board: &Scoreboard, mss: u64, srtt: Duration) -> Option<Duration> {
         let may_probe = self.tlp.may_be_set() && self.is_open() && !board.has_sacked();
         may_probe.then(|| Tlp::timeout(srtt, board.outstanding() <= mss))
     }
 
     /// Notes that the timer of a tail loss probe went off, with something `outstanding` or not.
-    pub fn probe_timed_out(&mut self, outstanding: bool) {
+    pub(crate) fn probe_timed_out(&mut self, outstanding: bool) {
         self.tlp.went_off(outstanding);
     }
 
     /// Returns true if a tail loss probe is to be sent.
     #[inline]
-    pub fn probe_is_due(&self) -> bool {
+    pub(crate) fn probe_is_due(&self) -> bool {
         self.tlp.is_due()
     }
 
     /// Notes that the probe was sent, when everything below `max` had been: as new data, or `retransmitted`.
-    pub fn probe_sent(&mut self, max: u64, retransmitted: bool) {
+    pub(crate) fn probe_sent(&mut self, max: u64, retransmitted: bool) {
         self.tlp.sent(max, retransmitted);
     }
 
     /// Notes that the probe could not be sent. `later`: it will be.
-    pub fn probe_kept_back(&mut self, later: bool) {
+    pub(crate) fn probe_kept_back(&mut self, later: bool) {
         self.tlp.kept_back(later);
     }
 
     /// RFC 8985 §7.4.2: an ACK. Whether it says that a probe repaired a loss, which was congestion. `moved`: the left edge moved; `sacks`:
     /// it has SACK blocks; `duplicate`: what it reports to have arrived twice.
     #[inline]
-    pub fn probe_repaired(&mut self, ack: u64, moved: bool, sacks: bool, duplicate: Option<(u64, u64)>) -> bool {
+    pub(crate) fn probe_repaired(&mut self, ack: u64, moved: bool, sacks: bool, duplicate: Option<(u64, u64)>) -> bool {
         let repaired = self.tlp.acked(ack, moved, sacks, duplicate) && self.is_open();
         if repaired {
             self.keep_reduction();
@@ -156,7 +156,7 @@ impl Repair {
 
     /// `len` bytes are sent for the first time.
     #[inline]
-    pub fn sent_new(&mut self, now: Time, board: &mut Scoreboard, len: u64) {
+    pub(crate) fn sent_new(&mut self, now: Time, board: &mut Scoreboard, len: u64) {
         if self.log.is_full() && board.has_sacked() && self.detection.is_by_time() {
             self.log.forget_arrived(|start, end| board.next_missing(start, end).is_none());
         }
@@ -166,7 +166,7 @@ impl Repair {
     }
 
     /// `start..end` is sent again at `now`, because it is lost, by a repair; or as a probe or a guess. `stamp`: its TSval.
-    pub fn sent_again(&mut self, now: Time, (start, end): (u64, u64), board: &Scoreboard, repairs: bool, stamp: Option<u32>) {
+    pub(crate) fn sent_again(&mut self, now: Time, (start, end): (u64, u64), board: &Scoreboard, repairs: bool, stamp: Option<u32>) {
         match self.detection.rack_mut() {
             Some(rack) => rack.retransmissions.sent(start, end, board.max(), now),
             None => self.log.sent_again(end),
@@ -177,7 +177,7 @@ impl Repair {
 
     /// `len` bytes were sent, for the first time or again.
     #[inline]
-    pub fn sent(&mut self, len: u64) {
+    pub(crate) fn sent(&mut self, len: u64) {
         self.steering.sent(len);
     }
 }

@@ -18,7 +18,7 @@ impl Repair {
     /// An ACK, which `board` has taken in as far as its SACK blocks go: whether it says that the last reduction was for nothing. One that comes
     /// `late` has been overtaken, and only a duplicate that it reports is news.
     #[inline]
-    pub fn is_spurious(&mut self, segment: &Segment, ack: u64, late: bool, told: Reported, board: &Scoreboard) -> bool {
+    pub(crate) fn is_spurious(&mut self, segment: &Segment, ack: u64, late: bool, told: Reported, board: &Scoreboard) -> bool {
         (self.undo.is_watching() || self.frto.is_running()) && self.judge(segment, ack, late, told, board)
     }
 

@@ -19,30 +19,30 @@ pub(crate) struct Tlp {
 }
 
 impl Tlp {
-    pub fn new(enabled: bool) -> Self {
+    pub(super) fn new(enabled: bool) -> Self {
         Tlp { enabled, due: false, end: None, retransmitted: false }
     }
 
     /// Resets the state: no probe is out or due.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         (self.due, self.end, self.retransmitted) = (false, None, false);
     }
 
     /// Returns true if a probe is to be sent.
     #[inline]
-    pub fn is_due(&self) -> bool {
+    pub(super) fn is_due(&self) -> bool {
         self.due
     }
 
     /// Returns true if the timer may be set for a probe: probes are sent, and none is out or due (§7.2).
     #[inline]
-    pub fn may_be_set(&self) -> bool {
+    pub(super) fn may_be_set(&self) -> bool {
         self.enabled && self.end.is_none() && !self.due
     }
 
     /// PTO (§7.2). `alone`: no more than one segment is outstanding.
     #[inline]
-    pub fn timeout(srtt: Duration, alone: bool) -> Duration {
+    pub(super) fn timeout(srtt: Duration, alone: bool) -> Duration {
         if srtt.is_zero() {
             return Duration::from_secs(1);
         }
@@ -50,29 +50,29 @@ impl Tlp {
     }
 
     /// The timer went off, with something `outstanding` or not.
-    pub fn went_off(&mut self, outstanding: bool) {
+    pub(super) fn went_off(&mut self, outstanding: bool) {
         self.due = outstanding;
     }
 
     /// Notes that the probe was sent, as new data or as the last segment `retransmitted`: everything below `max` has been sent.
-    pub fn sent(&mut self, max: u64, retransmitted: bool) {
+    pub(super) fn sent(&mut self, max: u64, retransmitted: bool) {
         (self.due, self.end, self.retransmitted) = (false, NonZeroU64::new(max), retransmitted);
     }
 
     /// Notes that the probe could not be sent. `later`: it will be.
-    pub fn kept_back(&mut self, later: bool) {
+    pub(super) fn kept_back(&mut self, later: bool) {
         self.due = later;
     }
 
     /// Returns one past what had been sent when the probe that is out left.
     #[inline]
-    pub fn end(&self) -> Option<u64> {
+    pub(super) fn end(&self) -> Option<u64> {
         self.end.map(NonZeroU64::get)
     }
 
     /// §7.4.2: an ACK. Whether it says that the probe repaired a loss. `moved`: the left edge moved; `sacks`: it has SACK blocks;
     /// `duplicate`: what it reports to have arrived twice.
-    pub fn acked(&mut self, ack: u64, moved: bool, sacks: bool, duplicate: Option<(u64, u64)>) -> bool {
+    pub(super) fn acked(&mut self, ack: u64, moved: bool, sacks: bool, duplicate: Option<(u64, u64)>) -> bool {
         // §7.2: data acknowledged is a reason to wait anew; a probe may have been kept back by pacing or by the host.
         self.due &= !moved;
         let Some(end) = self.end().filter(|end| ack >= *end) else { return false };

@@ -103,13 +103,13 @@ pub(crate) struct Undo {
 
 impl Undo {
     /// `frto`: F-RTO asks what was sent again.
-    pub fn new(enabled: bool, frto: bool) -> Self {
+    pub(super) fn new(enabled: bool, frto: bool) -> Self {
         Undo { enabled, keeps: enabled || frto, kept: None }
     }
 
     /// A reduction for a loss, or for a `timeout`, with all below `una` acknowledged: from now on it is watched. It `inherits` where some of
     /// what is lost was sent again by the repair before: whether that was for nothing no DSACK of this one's own retransmissions tells.
-    pub fn watch(&mut self, timeout: bool, una: u64, inherits: bool) {
+    pub(super) fn watch(&mut self, timeout: bool, una: u64, inherits: bool) {
         if self.keeps {
             self.forget();
             let kept = self.kept.get_or_insert_default();
@@ -119,7 +119,7 @@ impl Undo {
     }
 
     /// Forgets the last reduction: the window as it is now is not to be taken back.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         if let Some(Kept { last, earlier }) = self.kept.as_deref_mut()
             && let Some(last) = last.take()
         {
@@ -132,19 +132,19 @@ impl Undo {
     }
 
     #[inline]
-    pub fn is_watching(&self) -> bool {
+    pub(super) fn is_watching(&self) -> bool {
         self.enabled && self.last().is_some()
     }
 
     /// Returns true if the reduction that is watched was for a timeout.
-    pub fn is_of_timeout(&self) -> bool {
+    pub(super) fn is_of_timeout(&self) -> bool {
         self.last().is_some_and(|last| last.timeout)
     }
 
     /// `start..end` is sent again, with all below `una` acknowledged and the TSval `stamp`: because it is lost, by a repair; or as
     /// a probe or a guess.
     #[inline]
-    pub fn sent_again(&mut self, start: u64, end: u64, una: u64, repairs: bool, stamp: Option<u32>) {
+    pub(super) fn sent_again(&mut self, start: u64, end: u64, una: u64, repairs: bool, stamp: Option<u32>) {
         if !self.keeps {
             return;
         }
@@ -159,12 +159,12 @@ impl Undo {
     }
 
     /// Returns how much of `start..end` was not sent again before the reduction that is watched.
-    pub fn sent_once(&self, start: u64, end: u64) -> u64 {
+    pub(super) fn sent_once(&self, start: u64, end: u64) -> u64 {
         end - start - self.kept.as_ref().map_or(0, |kept| kept.earlier.sent.bytes_within(start, end))
     }
 
     /// Returns true if `segment` echoes a time at which the repair had begun to send again.
-    pub fn answers_again(&self, segment: &Segment) -> bool {
+    pub(super) fn answers_again(&self, segment: &Segment) -> bool {
         let stamp = self.last().and_then(|last| last.stamp);
         segment.timestamps().zip(stamp).is_some_and(|((_, ecr), stamp)| !timestamp_before(ecr, stamp))
     }
@@ -174,7 +174,7 @@ impl Undo {
     /// lost. So it decides where all that it fills was sent again by this repair; if the sender is `blind`, knowing of nothing
     /// beyond the left edge, where the first of it was. Where some of that had been sent again before, it must echo a time before
     /// that, too. The first such ACK decides.
-    pub fn eifel(&mut self, segment: &Segment, filled: impl Iterator<Item = (u64, u64)>, blind: bool) -> bool {
+    pub(super) fn eifel(&mut self, segment: &Segment, filled: impl Iterator<Item = (u64, u64)>, blind: bool) -> bool {
         let Some(Kept { last: Some(last), earlier }) = self.kept.as_deref_mut().filter(|_| self.enabled) else { return false };
         if last.answered || !last.repairs {
             return false;
@@ -202,7 +202,7 @@ impl Undo {
     ///
     /// Departures: A.4 would give up DSACKs for the rest of the connection. A.3 gives up on a second retransmission; here each must be
     /// reported. A.1 would not undo where a whole window of ACKs was lost, which a report at SND.UNA with nothing SACKed shows.
-    pub fn dsack(&mut self, (left, right): (u64, u64), waiting: bool) -> bool {
+    pub(super) fn dsack(&mut self, (left, right): (u64, u64), waiting: bool) -> bool {
         let Some(Kept { last: Some(last), earlier }) = self.kept.as_deref_mut().filter(|_| self.enabled) else { return false };
         if right <= last.from {
             return false;

@@ -23,7 +23,7 @@ struct News {
 
 impl Sender {
     /// Takes in the ACK side of a segment. Whether it is refused: it acknowledges what was never sent, or is too old.
-    pub fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
+    pub(crate) fn handle_ack(&mut self, now: Time, segment: &Segment) -> bool {
         let una = self.board.una();
         let ack = unwrap(self.iss, una, segment.ack);
         if ack > self.board.max() {

@@ -18,7 +18,7 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
         SendBuffer {
             size: window_sizing::send_buffer(config),
             sizing: (window_sizing::kind(config).send)(config),
@@ -36,14 +36,14 @@ impl SendBuffer {
 
     /// Offset up to which it reaches when all before `una` is acknowledged.
     #[inline]
-    pub fn reach(&self, una: u64) -> u64 {
+    pub(crate) fn reach(&self, una: u64) -> u64 {
         una.saturating_add(self.size).min(self.taken)
     }
 
     /// All before `una` is acknowledged, and the application has something to write up to `end`: a writer that found the buffer full goes on
     /// once enough of it is free.
     #[inline]
-    pub fn refill(&mut self, una: u64, end: u64) {
+    pub(crate) fn refill(&mut self, una: u64, end: u64) {
         if self.taken < u64::MAX {
             self.wake_writer(una, end);
         }
@@ -58,7 +58,7 @@ impl SendBuffer {
     }
 
     /// Segments are of another size: sizing begins anew, within the same memory.
-    pub fn start_over(&mut self, config: &TcpConfig) {
+    pub(crate) fn start_over(&mut self, config: &TcpConfig) {
         self.sizing = (window_sizing::kind(config).send)(config);
         self.most = window_sizing::bounds(config).0;
         self.bound();
@@ -66,18 +66,18 @@ impl SendBuffer {
 
     /// Returns the size now.
     #[inline]
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
     /// Returns true if it follows the windows, and wants [`Self::follow`].
     #[inline]
-    pub fn is_sized(&self) -> bool {
+    pub(crate) fn is_sized(&self) -> bool {
         self.sizing.is_some()
     }
 
     /// The windows may have moved.
-    pub fn follow(&mut self, state: &SendState) {
+    pub(crate) fn follow(&mut self, state: &SendState) {
         if let Some(sizing) = &mut self.sizing {
             sizing.update(state);
         }
@@ -85,7 +85,7 @@ impl SendBuffer {
     }
 
     /// Returns the size that it would have with memory enough.
-    pub fn wanted(&self) -> u64 {
+    pub(crate) fn wanted(&self) -> u64 {
         self.sizing.as_ref().map_or(u64::MAX, |sizing| sizing.buffer()).min(self.most)
     }
 
@@ -94,17 +94,17 @@ impl SendBuffer {
     }
 
     /// The application asks for so much.
-    pub fn set_most(&mut self, bytes: u64) {
+    pub(crate) fn set_most(&mut self, bytes: u64) {
         self.most = bytes;
         self.bound();
     }
 
-    pub fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.memory
     }
 
     /// The host has so much memory for it.
-    pub fn set_memory(&mut self, bytes: u64) {
+    pub(crate) fn set_memory(&mut self, bytes: u64) {
         self.memory = bytes;
         self.bound();
     }

@@ -26,7 +26,7 @@ pub(crate) struct Host {
 impl Host {
     /// Returns true if the segment that would go now may. If not, the driver is told, and it was not sent.
     #[inline]
-    pub fn takes(&mut self) -> bool {
+    pub(crate) fn takes(&mut self) -> bool {
         if self.room == Room::No {
             self.room = Room::Refused;
         }
@@ -34,7 +34,7 @@ impl Host {
     }
 
     /// The interface takes another segment, or not; it takes bursts, and has `queued` IP bytes of this connection.
-    pub fn set_room_for_bursts(&mut self, offload: &Offload, room: bool, queued: u64) {
+    pub(crate) fn set_room_for_bursts(&mut self, offload: &Offload, room: bool, queued: u64) {
         self.room = if room { Room::ForBursts } else { Room::No };
         self.bursts.get_or_insert_with(|| Box::new(Bursts::new(*offload))).queued = queued;
     }

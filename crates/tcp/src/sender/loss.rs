@@ -109,7 +109,7 @@ impl Sender {
     }
 
     /// The timer went off: that of retransmissions (RFC 6298 §5.4 to 5.6), of a window probe, of reordering or of the tail loss probe.
-    pub fn time_is_up(&mut self, now: Time) {
+    pub(crate) fn time_is_up(&mut self, now: Time) {
         if self.timers.probe_again(now, self.board.una(), &self.trips) {
             return;
         }

@@ -18,42 +18,42 @@ pub(crate) struct Reductions {
 }
 
 impl Reductions {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &TcpConfig) -> Self {
         Reductions { cwr_pending: false, cwr_until: 0, stalled_until: 0, from_cwnd: config.growth.ssthresh_from_cwnd }
     }
 
     /// Returns the base of a reduction of `cwnd` with so much outstanding.
-    pub fn basis(&self, outstanding: u64, cwnd: u64) -> u64 {
+    pub(super) fn basis(&self, outstanding: u64, cwnd: u64) -> u64 {
         // RFC 9438 §4.6: so do some implementations of CUBIC, which then must not let an unused window grow.
         if self.from_cwnd && outstanding > 0 { cwnd } else { outstanding.min(cwnd) }
     }
 
     /// RFC 3168 §6.1.2: the window was reduced, for whatever reason. Echoes of marks on what was sent before (below `max`) do not reduce it
     /// again. `answered`: CWR tells of it.
-    pub fn reduced(&mut self, max: u64, answered: bool) {
+    pub(super) fn reduced(&mut self, max: u64, answered: bool) {
         self.cwr_until = max;
         self.cwr_pending = answered;
     }
 
     /// Returns true if, with all below `una` acknowledged, echoes of marks are of what was sent after the last reduction.
     #[inline]
-    pub fn heeds_marks(&self, una: u64) -> bool {
+    pub(super) fn heeds_marks(&self, una: u64) -> bool {
         una >= self.cwr_until
     }
 
     /// Returns true if CWR is to go; it goes now.
     #[inline]
-    pub fn take_cwr(&mut self) -> bool {
+    pub(super) fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr_pending)
     }
 
     /// Returns true if local congestion is of what was sent after the last reduction. The last repair was of what lies below `repaired`.
-    pub fn heeds_stalls(&self, una: u64, repaired: u64) -> bool {
+    pub(super) fn heeds_stalls(&self, una: u64, repaired: u64) -> bool {
         una >= self.stalled_until.max(repaired).max(self.cwr_until)
     }
 
     /// Local congestion reduces the window.
-    pub fn stalled(&mut self, max: u64) {
+    pub(super) fn stalled(&mut self, max: u64) {
         self.stalled_until = max;
     }
 }

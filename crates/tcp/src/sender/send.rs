@@ -11,7 +11,7 @@ impl Sender {
     /// Returns true if all that was written is acknowledged, and there is nothing else to send: always, for a stream that only goes in
     /// the other direction.
     #[inline]
-    pub fn is_done(&mut self) -> bool {
+    pub(crate) fn is_done(&mut self) -> bool {
         let done = self.board.una() >= self.stream.end() && !(self.timers.probe_is_due() || self.repair.is_pressing());
         if done {
             self.usage.limited_by(Limit::Application);
@@ -21,7 +21,7 @@ impl Sender {
 
     /// The next transmission allowed now. It is counted as sent.
     #[inline]
-    pub fn next(&mut self, now: Time) -> Option<Range> {
+    pub(crate) fn next(&mut self, now: Time) -> Option<Range> {
         self.buffer.refill(self.board.una(), self.stream.end());
         if self.timers.probe_is_due() {
             return Some(self.window_probe(now));
@@ -84,7 +84,7 @@ impl Sender {
     }
 
     /// Returns the time at which pacing lets the next segment go, if that is what holds it.
-    pub fn paced_until(&self, now: Time) -> Time {
+    pub(crate) fn paced_until(&self, now: Time) -> Time {
         if self.usage.limit() == Limit::Pacing && self.pacer.next() > now { self.pacer.next() } else { Time::MAX }
     }
 
@@ -266,7 +266,7 @@ impl Sender {
 
     /// The TCP header of `range`, without what the receiver half stamps on it.
     #[inline]
-    pub fn segment(&mut self, range: Range, segment: &mut Segment) {
+    pub(crate) fn segment(&mut self, range: Range, segment: &mut Segment) {
         let payload = self.stream.payload(range.start, range.end);
         *segment = Segment::new(wrap(self.iss, range.start), 0, payload as u16);
         if self.stream.is_past(range.end) {

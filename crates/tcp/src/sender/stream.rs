@@ -38,18 +38,18 @@ pub(crate) struct Piece {
 
 impl Piece {
     /// Octets of the sequence space.
-    pub fn len(self) -> u64 {
+    pub(crate) fn len(self) -> u64 {
         self.payload + u64::from(self.fin)
     }
 }
 
 impl Stream {
-    pub fn new(nagle: bool) -> Self {
+    pub(crate) fn new(nagle: bool) -> Self {
         Stream { end: 1, writes: VecDeque::new(), closed: false, nagle, cork: false }
     }
 
     /// The application writes; everything below `una` is acknowledged. Saturates.
-    pub fn write(&mut self, bytes: u64, una: u64) {
+    pub(crate) fn write(&mut self, bytes: u64, una: u64) {
         let (before, end) = (self.end, self.end.saturating_add(bytes).min(u64::MAX / 2));
         self.end = end;
         while self.writes.front().is_some_and(|run| run.last <= una) {
@@ -62,59 +62,59 @@ impl Stream {
         }
     }
 
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.closed = true;
     }
 
     /// Forgets what was written and not yet sent (from `max` on). The FIN follows what was sent.
-    pub fn stop(&mut self, max: u64) {
+    pub(crate) fn stop(&mut self, max: u64) {
         if !self.closed {
             self.end = self.end.min(max.max(1));
             self.closed = true;
         }
     }
 
-    pub fn set_nagle(&mut self, on: bool) {
+    pub(crate) fn set_nagle(&mut self, on: bool) {
         self.nagle = on;
     }
 
-    pub fn set_cork(&mut self, on: bool) {
+    pub(crate) fn set_cork(&mut self, on: bool) {
         self.cork = on;
     }
 
     /// Returns one past the last octet of the sequence space: data, and the FIN once closed.
     #[inline]
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.end + u64::from(self.closed)
     }
 
     /// Bytes written from `offset` on.
     #[inline]
-    pub fn beyond(&self, offset: u64) -> u64 {
+    pub(crate) fn beyond(&self, offset: u64) -> u64 {
         self.end.saturating_sub(offset.max(1))
     }
 
     /// Returns true if the FIN lies below `offset`.
     #[inline]
-    pub fn fin_is_below(&self, offset: u64) -> bool {
+    pub(crate) fn fin_is_below(&self, offset: u64) -> bool {
         self.closed && offset > self.end
     }
 
     /// Returns true if `offset` is beyond the last byte written.
     #[inline]
-    pub fn is_past(&self, offset: u64) -> bool {
+    pub(crate) fn is_past(&self, offset: u64) -> bool {
         offset > self.end
     }
 
     /// Returns how many of the octets `start..end` are data.
     #[inline]
-    pub fn payload(&self, start: u64, end: u64) -> u64 {
+    pub(crate) fn payload(&self, start: u64, end: u64) -> u64 {
         end.min(self.end.max(start)) - start
     }
 
     /// Returns true if a write ends at `offset`: RFC 9293 §3.9.1.2 has an interface without a PUSH of its own set the flag there.
     #[inline]
-    pub fn write_ends_at(&self, offset: u64) -> bool {
+    pub(crate) fn write_ends_at(&self, offset: u64) -> bool {
         let run = self.writes.partition_point(|run| run.last < offset);
         self.writes.get(run).is_some_and(|run| run.first <= offset && (offset - run.first).is_multiple_of(run.size))
     }
@@ -122,7 +122,7 @@ impl Stream {
     /// Returns the piece that could go from `start` on: at most `most` bytes, of what the buffer holds up to `buffered`, below the right
     /// `edge` of the peer's window. The FIN takes a place in the window like any octet.
     #[inline]
-    pub fn next(&self, start: u64, most: u64, buffered: u64, edge: u64) -> Piece {
+    pub(crate) fn next(&self, start: u64, most: u64, buffered: u64, edge: u64) -> Piece {
         let left = self.end.saturating_sub(start);
         let held = left.min(buffered.saturating_sub(start));
         let payload = held.min(most).min(edge.saturating_sub(start));
@@ -133,7 +133,7 @@ impl Stream {
     /// Returns true if a segment shorter than it could be may go: Nagle (RFC 9293 §3.7.4) and the cork allow it. `idle`: nothing is
     /// outstanding.
     #[inline]
-    pub fn permits_partial(&self, piece: Piece, idle: bool) -> bool {
+    pub(crate) fn permits_partial(&self, piece: Piece, idle: bool) -> bool {
         piece.is_all && ((!self.nagle || idle) && !self.cork || (self.closed && piece.is_last))
     }
 }

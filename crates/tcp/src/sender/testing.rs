@@ -5,12 +5,12 @@ use crate::congestion::CongestionControl;
 
 impl Sender {
     /// Replaces the control from here on.
-    pub fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
+    pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
         self.control.replace(control);
     }
 
     /// Checks the invariants that hold between any two calls. `at_rest`: no timer need run, whatever is outstanding.
-    pub fn assert_invariants(&self, at_rest: bool) {
+    pub(crate) fn assert_invariants(&self, at_rest: bool) {
         let (board, mss) = (&self.board, self.mss);
         // RFC 6675 §4 SetPipe counts twice what was sent again without being lost (NextSeg rule 3).
         let twice = board.retransmitted_until().saturating_sub(board.lost_until());

@@ -35,7 +35,7 @@ fn persist_delay(rto: Duration, probes: u8) -> Duration {
 }
 
 impl Timers {
-    pub const STOPPED: Self = Timers {
+    pub(crate) const STOPPED: Self = Timers {
         deadline: Time::MAX,
         set_for: Timer::Retransmission,
         rto_at: Time::MAX,
@@ -46,25 +46,25 @@ impl Timers {
 
     /// Returns the time at which the timer goes off; [`Time::MAX`]: never.
     #[inline]
-    pub fn deadline(&self) -> Time {
+    pub(crate) fn deadline(&self) -> Time {
         self.deadline
     }
 
     #[inline]
-    pub fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.deadline != Time::MAX
     }
 
-    pub fn set_for(&self) -> Timer {
+    pub(crate) fn set_for(&self) -> Timer {
         self.set_for
     }
 
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.deadline = Time::MAX;
     }
 
     /// Sets the retransmission timer.
-    pub fn arm_rto(&mut self, now: Time, trips: &RoundTrips) {
+    pub(crate) fn arm_rto(&mut self, now: Time, trips: &RoundTrips) {
         self.deadline = trips.expiry(now, trips.rto());
         self.rto_at = self.deadline;
         self.set_for = Timer::Retransmission;
@@ -73,7 +73,7 @@ impl Timers {
     /// Sets it for what comes first, where it is set and no window is being probed: `reordering`, the tail loss probe of RFC 8985
     /// §7.2 where there is one, or the retransmission timeout.
     #[inline]
-    pub fn choose(&mut self, reordering: Option<Time>, tlp: impl FnOnce() -> Option<Time>) {
+    pub(crate) fn choose(&mut self, reordering: Option<Time>, tlp: impl FnOnce() -> Option<Time>) {
         if !self.is_set() || self.persist.is_some() {
             return;
         }
@@ -86,28 +86,28 @@ impl Timers {
 
     /// Returns true if a closed window is being probed.
     #[inline]
-    pub fn is_probing(&self) -> bool {
+    pub(crate) fn is_probing(&self) -> bool {
         self.persist.is_some()
     }
 
     /// Returns true if a window probe is to be sent.
     #[inline]
-    pub fn probe_is_due(&self) -> bool {
+    pub(crate) fn probe_is_due(&self) -> bool {
         self.window_probe
     }
 
-    pub fn probe_sent(&mut self) {
+    pub(crate) fn probe_sent(&mut self) {
         self.window_probe = false;
     }
 
     /// The peer's window keeps us from sending, and nothing is in flight: ask again later (RFC 9293 §3.8.6.1).
-    pub fn start_probing(&mut self, now: Time, trips: &RoundTrips) {
+    pub(crate) fn start_probing(&mut self, now: Time, trips: &RoundTrips) {
         self.persist = Some(0);
         self.deadline = trips.expiry(now, persist_delay(trips.rto(), 0));
     }
 
     /// It went off while probing a window: another probe. Whether it did.
-    pub fn probe_again(&mut self, now: Time, una: u64, trips: &RoundTrips) -> bool {
+    pub(crate) fn probe_again(&mut self, now: Time, una: u64, trips: &RoundTrips) -> bool {
         let Some(probes) = self.persist else { return false };
         self.note_unanswered(now, una, persist_delay(trips.rto(), probes));
         self.window_probe = true;
@@ -119,13 +119,13 @@ impl Timers {
 
     /// Nothing is outstanding (RFC 6298 §5.2), or the window that was closed is open.
     #[inline]
-    pub fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.deadline = Time::MAX;
         self.persist = None;
     }
 
     /// Notes that the timer went off after `span`, and that nothing had come: everything below `una` is acknowledged.
-    pub fn note_unanswered(&mut self, now: Time, una: u64, span: Duration) {
+    pub(crate) fn note_unanswered(&mut self, now: Time, una: u64, span: Duration) {
         if self.unanswered.0 != una {
             self.unanswered = (una, Time::from_ps(now.as_ps().saturating_sub(span.as_ps())));
         }
@@ -133,12 +133,12 @@ impl Timers {
 
     /// A window probe was answered, if only by saying that the window is still closed: the other side is there (RFC 9293 §3.8.6.1,
     /// MUST-37).
-    pub fn probe_was_answered(&mut self) {
+    pub(crate) fn probe_was_answered(&mut self) {
         self.unanswered.0 = 0;
     }
 
     /// Returns for how long nothing has answered.
-    pub fn unanswered(&self, now: Time, una: u64) -> Duration {
+    pub(crate) fn unanswered(&self, now: Time, una: u64) -> Duration {
         if una == self.unanswered.0 { now.since(self.unanswered.1) } else { Duration::ZERO }
     }
 }

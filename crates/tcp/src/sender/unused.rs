@@ -26,7 +26,7 @@ enum Rule {
 }
 
 impl Unused {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &TcpConfig) -> Self {
         let rule = match config.sending.cwnd_validation {
             CwndValidation::Off => Rule::Kept,
             CwndValidation::Rfc5681 => Rule::Restarts,
@@ -38,23 +38,23 @@ impl Unused {
 
     /// The variables of RFC 7661, where it is that.
     #[inline]
-    pub fn validation(&mut self) -> Option<&mut Validation> {
+    pub(super) fn validation(&mut self) -> Option<&mut Validation> {
         if let Rule::Validated(validation) = &mut self.rule { Some(validation) } else { None }
     }
 
     /// Returns true in the non-validated phase of RFC 7661.
-    pub fn is_not_validated(&self) -> bool {
+    pub(super) fn is_not_validated(&self) -> bool {
         matches!(&self.rule, Rule::Validated(validation) if validation.is_unused())
     }
 
     /// Returns the base of a reduction with so much in `flight`, where RFC 7661 says so.
-    pub fn basis(&self, flight: u64) -> Option<u64> {
+    pub(super) fn basis(&self, flight: u64) -> Option<u64> {
         if let Rule::Validated(validation) = &self.rule { Some(validation.basis(flight)) } else { None }
     }
 
     /// Something is sent.
     #[inline]
-    pub fn sent(&mut self, now: Time) {
+    pub(super) fn sent(&mut self, now: Time) {
         self.last_sent = now;
     }
 

@@ -49,7 +49,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &TcpConfig) -> Self {
         Usage {
             limit: Limit::Application,
             round: 0,
@@ -66,24 +66,24 @@ impl Usage {
     }
 
     #[inline]
-    pub fn limited_by(&mut self, limit: Limit) {
+    pub(super) fn limited_by(&mut self, limit: Limit) {
         self.limit = limit;
     }
 
     #[inline]
-    pub fn limit(&self) -> Limit {
+    pub(super) fn limit(&self) -> Limit {
         self.limit
     }
 
     /// The number of the round trip under way.
     #[inline]
-    pub fn round(&self) -> u64 {
+    pub(super) fn round(&self) -> u64 {
         self.round
     }
 
     /// An ACK has come; this was in flight before it.
     #[inline]
-    pub fn note(&mut self, flight: Flight) {
+    pub(super) fn note(&mut self, flight: Flight) {
         self.is_full = flight.is_full;
         if flight.is_full {
             self.full_until = flight.max;
@@ -96,7 +96,7 @@ impl Usage {
     /// The sender has nothing to send at `now`, or may not: from now on its time is that of the limit it has come to. `is_send_buffer`: that
     /// is the receiver's window, and it reaches beyond the send buffer.
     #[inline]
-    pub fn waits(&mut self, now: Time, is_send_buffer: bool) {
+    pub(super) fn waits(&mut self, now: Time, is_send_buffer: bool) {
         let limit = match self.limit {
             Limit::Cwnd => Some(LimitedBy::Cwnd),
             // The application may have written more than the send buffer holds.
@@ -119,7 +119,7 @@ impl Usage {
     }
 
     /// Returns how long each limit, in the order of [`LimitedBy::ALL`], held the sender back until `until`.
-    pub fn spent(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
+    pub(super) fn spent(&self, until: Time) -> [Duration; LimitedBy::ALL.len()] {
         let mut spent = self.spent;
         if let Some(limit) = self.waits_for
             && until > self.since
@@ -130,13 +130,13 @@ impl Usage {
     }
 
     /// cwnd was reduced: how the greater one was used says nothing.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         (self.full_until, self.peak, self.peak_until) = (0, 0, 0);
     }
 
     /// Everything below `ack` is acknowledged, and everything below `max` has been sent.
     #[inline]
-    pub fn acked(&mut self, ack: u64, max: u64) {
+    pub(super) fn acked(&mut self, ack: u64, max: u64) {
         if ack > self.round_end {
             self.round += 1;
             self.round_end = max;
@@ -162,7 +162,7 @@ impl Usage {
     /// With `half_suffices` it does in slow start if more than half of cwnd was in use of late: it leads to twice what was in flight
     /// (draft-ietf-ccwg-ratelimited-increase §3; its appendix on implementations says that Linux has the rule since 3.16).
     #[inline]
-    pub fn lets_grow(&self, una: u64, cwnd_and_ssthresh: impl FnOnce() -> (u64, u64)) -> bool {
+    pub(super) fn lets_grow(&self, una: u64, cwnd_and_ssthresh: impl FnOnce() -> (u64, u64)) -> bool {
         self.is_cwnd_limited(una) || (self.half_suffices && self.is_half_used(cwnd_and_ssthresh()))
     }
 

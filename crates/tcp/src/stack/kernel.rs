@@ -36,7 +36,7 @@ const SHARE_BEFORE_6_6: (&str, Value) = ("rmem_data", Value::Number(0.5));
 const SYN_SINCE_6_5: Overrides = &[("syn_linear_timeouts", Value::Count(4))];
 
 /// Versions of the stack `linux`.
-pub const LINUX: &[Kernel] = &[
+pub(super) const LINUX: &[Kernel] = &[
     Kernel {
         name: "4.19",
         overrides: &[],

@@ -7,7 +7,7 @@ use crate::congestion::{AckSample, CongestionControl, CongestionEvent};
 
 /// A control with a window of its own that remembers its samples.
 #[derive(Debug)]
-pub struct Recorder {
+pub(super) struct Recorder {
     pub window: u64,
     pub samples: Arc<Mutex<Vec<AckSample>>>,
 }

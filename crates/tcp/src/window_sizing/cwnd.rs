@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 impl Cwnd {
     /// Data has come.
-    pub fn on_arrival(&mut self, arrival: &Arrival, rtt: Duration) {
+    pub(super) fn on_arrival(&mut self, arrival: &Arrival, rtt: Duration) {
         let silence = arrival.now.since(self.last);
         self.last = arrival.now;
         let beyond_a_gap = arrival.received > arrival.next;
@@ -38,7 +38,7 @@ impl Cwnd {
     }
 
     /// Returns the bytes in flight, where `flight` seemed to be.
-    pub fn at_least(&mut self, flight: u64, ends_round: bool) -> u64 {
+    pub(super) fn at_least(&mut self, flight: u64, ends_round: bool) -> u64 {
         if self.unsettled > 0 {
             self.unsettled -= u32::from(ends_round);
             return flight;

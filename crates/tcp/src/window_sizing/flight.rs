@@ -77,17 +77,17 @@ const WINDOWS: u32 = 8;
 
 impl FlightMeter {
     /// The SYN and its answer took `rtt`.
-    pub fn on_established(&mut self, rtt: Duration) {
+    pub(super) fn on_established(&mut self, rtt: Duration) {
         (self.rtt, self.least) = (rtt, rtt);
     }
 
     /// The last round trip, or the best guess of it; zero before the first.
-    pub fn rtt(&self) -> Duration {
+    pub(super) fn rtt(&self) -> Duration {
         self.rtt
     }
 
     /// An ACK goes out.
-    pub fn on_answer(&mut self, answer: &Answer) {
+    pub(super) fn on_answer(&mut self, answer: &Answer) {
         let timestamp = answer.timestamp.unwrap_or_default();
         // Several ACKs may have one timestamp: only the first is sure to be what is answered.
         let is_new = answer.timestamp.is_none() || timestamp != self.last.timestamp;
@@ -103,7 +103,7 @@ impl FlightMeter {
     }
 
     /// Data has come. What it tells, if it answers a marked ACK; `follows` where the window is meant to be no more than the flight.
-    pub fn on_arrival(&mut self, arrival: &Arrival, follows: bool) -> Option<Flight> {
+    pub(super) fn on_arrival(&mut self, arrival: &Arrival, follows: bool) -> Option<Flight> {
         let before = self.received;
         self.received = arrival.received;
         if arrival.echoed.is_none() {

@@ -8,7 +8,7 @@ use longfat_core::packet::flags;
 
 impl Direction {
     /// Takes in the acknowledgment in `packet`, with its window scaled by `scale`.
-    pub fn acknowledged(&mut self, packet: &Packet, scale: u8) {
+    pub(crate) fn acknowledged(&mut self, packet: &Packet, scale: u8) {
         let time = packet.time;
         let ack = self.offset(packet.ack);
         let is_first = self.acked_first.is_none();
@@ -66,7 +66,7 @@ impl Direction {
         }
     }
 
-    pub(super) fn note_window(&mut self, time: i64, window: u64) {
+    pub(crate) fn note_window(&mut self, time: i64, window: u64) {
         self.receiver.window_max = self.receiver.window_max.max(window);
         self.receiver.window_min = Some(self.receiver.window_min.map_or(window, |least| least.min(window)));
         match (window, self.receiver.zero_since) {
@@ -83,7 +83,7 @@ impl Direction {
         self.receiver.window = Some(window);
     }
 
-    pub(super) fn advance(&mut self, packet: &Packet, ack: u64) {
+    pub(crate) fn advance(&mut self, packet: &Packet, ack: u64) {
         let time = packet.time;
         let echo = packet.options.timestamps.map(|(_, echo)| echo);
         let (mut sample, mut is_clean) = (None, true);
@@ -157,7 +157,7 @@ impl Direction {
     }
 
     /// Takes in SACK blocks (RFC 2018). A first block below the ACK, or within the second, reports duplicate data (RFC 2883 section 4).
-    pub(super) fn selected(&mut self, packet: &Packet, ack: u64) {
+    pub(crate) fn selected(&mut self, packet: &Packet, ack: u64) {
         let time = packet.time;
         let mut blocks = [(0, 0); 4];
         let count = packet.options.sack().len();

@@ -8,7 +8,7 @@ const EPISODES: usize = 4096;
 
 /// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub(crate) enum Again {
     /// After duplicate or selective acknowledgments.
     Fast,
     /// After the retransmission timer, until all that was sent before is acknowledged.
@@ -21,7 +21,7 @@ pub enum Again {
 
 /// Loss recovery: the time in which a sender repaired losses.
 #[derive(Clone, Copy, Debug)]
-pub struct Episode {
+pub(crate) struct Episode {
     pub is_timeout: bool,
     /// Bytes in flight when it began, as the sender saw it.
     pub flight: u64,
@@ -51,7 +51,7 @@ impl Direction {
     /// Timestamps do not run backwards (RFC 7323 section 5.4), and first transmissions go in the order of the stream. An older timestamp
     /// than that of the overtaking segment proves it, a newer one proves a retransmission. Otherwise, no retransmission comes sooner than
     /// the answer to the overtaking segment can: a round trip, wherever the capture was taken.
-    pub(super) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
+    pub(crate) fn is_late(&self, hole: &Range, time: i64, stamp: Option<u32>) -> bool {
         // (Half of it, since the least round trip that was seen may not be the least there is.)
         let soonest = match (self.rtt.near.is_known(), self.quickest()) {
             (false, _) => 3 * MS,
@@ -65,12 +65,12 @@ impl Direction {
         }
     }
 
-    pub(super) fn has_evidence(&self, range: &Range) -> bool {
+    pub(crate) fn has_evidence(&self, range: &Range) -> bool {
         self.evidence.highest_sacked >= range.end || (self.evidence.duplicates > 0 && range.start <= self.acked)
     }
 
     /// Classifies a retransmission: its cause, and the recovery to which it belongs.
-    pub(super) fn again(&mut self, packet: &Packet, start: u64, end: u64, before: &Range) -> Again {
+    pub(crate) fn again(&mut self, packet: &Packet, start: u64, end: u64, before: &Range) -> Again {
         let time = packet.time;
         self.counts.bytes_again += end - start;
         let kind = self.kind(time, start, end, before);
@@ -133,7 +133,7 @@ impl Direction {
     ///
     /// A sender repairs what an acknowledgment calls for within a round trip: RACK waits no longer (RFC 8985 section 6.2), and its first hole
     /// comes before all others (RFC 6675 section 4, RFC 6582 section 3.2). What nothing has called for, or not for so long, a timer sends.
-    pub(super) fn kind(&self, time: i64, start: u64, end: u64, before: &Range) -> Again {
+    pub(crate) fn kind(&self, time: i64, start: u64, end: u64, before: &Range) -> Again {
         if self.evidence.timeout_until > self.acked {
             return Again::Timeout;
         }

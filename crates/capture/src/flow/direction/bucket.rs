@@ -16,7 +16,7 @@ const TIMES: usize = 512;
 
 /// Queues that need not exist, one for each rate, and their lengths as found by segments.
 #[derive(Clone, Debug, Default)]
-pub struct Buckets {
+pub(crate) struct Buckets {
     queues: Option<Box<Queues>>,
     /// Time and stream offset of segments sent up to the first loss, and the number of segments per entry.
     before: Vec<(i64, u64)>,
@@ -43,7 +43,7 @@ struct Queues {
 
 /// The bucket that explains losses best.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bucket {
+pub(crate) struct Bucket {
     /// Share of pairs of a lost segment and one that passed in which the lost one found a longer queue: 0.5 by chance, 1 if a bucket
     /// decides.
     pub explains: f64,
@@ -61,7 +61,7 @@ pub struct Bucket {
 impl Buckets {
     /// Adds a segment of `len` bytes that ends at `end`, was sent first at `time`, and waited for `wait` ns, if that is known. Segments
     /// before it in the stream have been added. The first of the losses within a round trip of `trip` ns counts.
-    pub fn add(&mut self, time: i64, end: u64, len: u64, is_lost: bool, wait: Option<i64>, trip: i64) {
+    pub(crate) fn add(&mut self, time: i64, end: u64, len: u64, is_lost: bool, wait: Option<i64>, trip: i64) {
         self.count = self.count.wrapping_add(1);
         if self.queues.is_none() {
             self.each = self.each.max(1);
@@ -136,7 +136,7 @@ impl Buckets {
     }
 
     /// Returns the rate at which lost segments and those that passed differ most.
-    pub fn best(&self) -> Option<Bucket> {
+    pub(crate) fn best(&self) -> Option<Bucket> {
         let queues = self.queues.as_ref()?;
         let all = (0..RATES).filter_map(|place| {
             let lost = &queues.lost[place * CLASSES..(place + 1) * CLASSES];

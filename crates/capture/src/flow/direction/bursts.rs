@@ -7,7 +7,7 @@ use super::ranks::Ranks;
 
 /// Payload bytes that had not yet left a bottleneck of the rate that trains show.
 #[derive(Clone, Debug, Default)]
-pub struct Bursts {
+pub(crate) struct Bursts {
     ahead: f64,
     /// Ranks of the lead of each segment.
     pub ranks: Ranks,
@@ -20,7 +20,7 @@ pub struct Bursts {
 impl Bursts {
     /// Records a segment of `len` bytes sent `gap` ns behind the one before it, with a bottleneck of `rate` bytes per second, 0 if unknown.
     /// Returns the bytes that have not left before it, at most `flight`.
-    pub fn sent(&mut self, gap: i64, len: u64, rate: f64, flight: u64) -> u32 {
+    pub(crate) fn sent(&mut self, gap: i64, len: u64, rate: f64, flight: u64) -> u32 {
         self.ahead = if rate > 0.0 { (self.ahead - rate * gap as f64 / 1e9).clamp(0.0, flight as f64) } else { 0.0 };
         let before = self.ahead as u32;
         self.ahead += len as f64;
@@ -31,7 +31,7 @@ impl Bursts {
     }
 
     /// Records a segment that arrived, with `ahead` bytes that had not left before its last byte.
-    pub fn passed(&mut self, ahead: u64) {
+    pub(crate) fn passed(&mut self, ahead: u64) {
         // Lost segments no longer wait. After a loss the count is therefore too high.
         if self.at_first_loss.is_none() {
             self.passed = self.passed.max(ahead);
@@ -39,7 +39,7 @@ impl Bursts {
     }
 
     /// Records a lost segment, with `ahead` bytes before it.
-    pub fn lost(&mut self, ahead: u64) {
+    pub(crate) fn lost(&mut self, ahead: u64) {
         self.at_first_loss.get_or_insert(ahead);
     }
 }

@@ -2,7 +2,7 @@
 
 /// Counts of one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub(crate) struct Counts {
     pub packets: u64,
     pub segments: u64,
     pub bytes: u64,
@@ -41,7 +41,7 @@ pub struct Counts {
 
 impl Counts {
     /// Retransmissions of every kind.
-    pub fn retransmitted(&self) -> u64 {
+    pub(crate) fn retransmitted(&self) -> u64 {
         self.again.iter().sum()
     }
 }

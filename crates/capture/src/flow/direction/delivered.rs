@@ -9,7 +9,7 @@ const SHARE: i64 = 32;
 
 /// The newest transmission that is known to have arrived, over time.
 #[derive(Clone, Debug, Default)]
-pub struct Delivered {
+pub(crate) struct Delivered {
     /// Send time and end in the stream of data, and the time at which its sender learned of its arrival. Both grow.
     list: VecDeque<((i64, u64), i64)>,
 }
@@ -17,7 +17,7 @@ pub struct Delivered {
 impl Delivered {
     /// Records that the sender learns at `learned` that data sent at `sent.0`, up to `sent.1` of the stream, has arrived, on a path of
     /// `rtt` ns.
-    pub fn note(&mut self, sent: (i64, u64), learned: i64, rtt: i64) {
+    pub(crate) fn note(&mut self, sent: (i64, u64), learned: i64, rtt: i64) {
         match self.list.back_mut() {
             Some((newest, _)) if sent <= *newest => {}
             Some((newest, since)) if learned - *since < rtt / SHARE => *newest = sent,
@@ -31,7 +31,7 @@ impl Delivered {
     }
 
     /// Returns when the sender learned that data sent behind `sent` had arrived: later, or at the same time and further in the stream.
-    pub fn learned(&self, sent: (i64, u64)) -> Option<i64> {
+    pub(crate) fn learned(&self, sent: (i64, u64)) -> Option<i64> {
         let place = self.list.partition_point(|(newest, _)| *newest <= sent);
         self.list.get(place).map(|(_, learned)| *learned)
     }

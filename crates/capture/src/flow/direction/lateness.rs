@@ -11,7 +11,7 @@ const SKEW: i64 = 10_000;
 
 /// Delays from the sender to here, less the least.
 #[derive(Clone, Debug, Default)]
-pub struct Lateness {
+pub(crate) struct Lateness {
     /// Lateness of each segment, in microseconds.
     pub ranks: Ranks,
     first: Option<(i64, u32)>,
@@ -25,14 +25,14 @@ pub struct Lateness {
 
 impl Lateness {
     /// Returns the tick of the sender's clock, in ns, at most: a growing queue makes it look longer. None without a tick.
-    pub fn tick(&self) -> Option<f64> {
+    pub(crate) fn tick(&self) -> Option<f64> {
         let tick = if self.tick > 0.0 { self.tick } else { self.longest };
         (tick > 0.0).then_some(tick)
     }
 
     /// Takes in a segment that arrives at `time`, sent at `stamp` of its sender's clock. Returns by how many microseconds it is later than
     /// the quickest; none before the clock is known.
-    pub fn came(&mut self, time: i64, stamp: u32) -> Option<u32> {
+    pub(crate) fn came(&mut self, time: i64, stamp: u32) -> Option<u32> {
         let (began, zero) = *self.first.get_or_insert((time, stamp));
         let (elapsed, ticks) = (time - began, f64::from(stamp.wrapping_sub(zero) as i32));
         if self.tick == 0.0 {

@@ -17,10 +17,10 @@ mod ranks;
 mod sender;
 mod trains;
 
-pub use again::{Again, Episode};
-pub use counts::Counts;
-pub use sender::{TICK, Waits};
-pub use trains::{Rate, Trains};
+pub(crate) use again::{Again, Episode};
+pub(crate) use counts::Counts;
+pub(crate) use sender::{TICK, Waits};
+pub(crate) use trains::{Rate, Trains};
 
 use super::copies::Identifications;
 use super::ranges::{Range, Ranges, Waited};
@@ -32,14 +32,14 @@ use needless::{Needless, is_older};
 use parts::{Closing, Evidence, Handshake, Losses, Rates, Receiver, RoundTrips, Sender};
 
 /// Offset at which streams begin, so that bytes before the first segment seen still have a positive offset.
-pub const ORIGIN: u64 = 1 << 40;
+pub(crate) const ORIGIN: u64 = 1 << 40;
 const MS: i64 = 1_000_000;
 /// Bytes of the mss that timestamps take in each segment (RFC 7323 appendix A).
-pub const STAMPS: u32 = 12;
+pub(crate) const STAMPS: u32 = 12;
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-pub struct Direction {
+pub(crate) struct Direction {
     pub counts: Counts,
     pub ids: Identifications,
     /// Delays of the copies that were left out.
@@ -73,7 +73,7 @@ pub struct Direction {
 
 impl Direction {
     /// Returns the place in the stream of the wire's `seq`, nearest to the data sent last (RFC 9293 section 3.4).
-    pub fn offset(&mut self, seq: u32) -> u64 {
+    pub(crate) fn offset(&mut self, seq: u32) -> u64 {
         let origin = *self.origin.get_or_insert(seq);
         if self.next == 0 {
             (self.next, self.acked, self.sender.acked) = (ORIGIN, ORIGIN, ORIGIN);
@@ -83,12 +83,12 @@ impl Direction {
     }
 
     /// The longest segment that its sender may send: as agreed, or the most frequent length where no SYN was captured.
-    pub fn full(&self, agreed: Option<u32>) -> u32 {
+    pub(crate) fn full(&self, agreed: Option<u32>) -> u32 {
         agreed.unwrap_or(self.common_len.0).max(1)
     }
 
     /// The sender of this direction sent `packet`. `agreed`: the mss that both sides said, less the options of each segment.
-    pub fn sent(&mut self, packet: &Packet, agreed: Option<u32>) {
+    pub(crate) fn sent(&mut self, packet: &Packet, agreed: Option<u32>) {
         let time = packet.time;
         let counts = &mut self.counts;
         counts.packets += 1;
@@ -213,12 +213,12 @@ impl Direction {
 
     /// True if it was captured behind the bottleneck, as far as one can tell. There segments show the bottleneck's rate. Before it they
     /// show how far the sender runs ahead.
-    pub fn is_behind(&self) -> bool {
+    pub(crate) fn is_behind(&self) -> bool {
         self.rtt.near.is_known() && self.rtt.near.min > self.rtt.far.min
     }
 
     /// Delay of a copy without an identification behind its original, in ns: sooner than an answer could have caused it.
-    pub fn copied(&mut self, packet: &Packet) -> Option<i64> {
+    pub(crate) fn copied(&mut self, packet: &Packet) -> Option<i64> {
         if packet.len == 0 || self.ids.tell(packet.id) || self.ranges.is_empty() {
             return None;
         }
@@ -297,7 +297,7 @@ impl Direction {
     }
 
     /// A round trip of the far part.
-    pub fn sample(&mut self, time: i64, far: i64) {
+    pub(crate) fn sample(&mut self, time: i64, far: i64) {
         if far < 0 {
             return;
         }
@@ -310,12 +310,12 @@ impl Direction {
     }
 
     /// Round trips of the whole path; of its far part, where nothing is known of the near one.
-    pub fn trips(&self) -> &Rtt {
+    pub(crate) fn trips(&self) -> &Rtt {
         if self.rtt.whole.is_known() { &self.rtt.whole } else { &self.rtt.far }
     }
 
     /// Ends the direction: no packets follow.
-    pub fn finish(&mut self, time: i64) {
+    pub(crate) fn finish(&mut self, time: i64) {
         self.judge_soon();
         if let Some(since) = self.receiver.zero_since.take() {
             self.counts.zero_window_time += (time - since).max(0);
@@ -327,7 +327,7 @@ impl Direction {
     }
 
     /// Stretches of which the capture had too many to keep.
-    pub fn forgotten(&self) -> u64 {
+    pub(crate) fn forgotten(&self) -> u64 {
         self.ranges.forgotten
     }
 }

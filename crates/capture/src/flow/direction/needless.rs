@@ -28,7 +28,7 @@ const SAMPLES: u64 = 8;
 
 /// Spurious retransmissions, and candidates for them.
 #[derive(Clone, Debug, Default)]
-pub struct Needless {
+pub(crate) struct Needless {
     /// Starts of segments that the capture itself shows as spurious; a DSACK of one says nothing new.
     known: VecDeque<u64>,
     /// Numbers of their retransmissions: an acknowledgment may take one of these in pieces.
@@ -39,7 +39,7 @@ pub struct Needless {
 }
 
 /// True if `one` was sent before `other`, by their timestamps.
-pub fn is_older(one: Option<u32>, other: Option<u32>) -> bool {
+pub(crate) fn is_older(one: Option<u32>, other: Option<u32>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if (one.wrapping_sub(other) as i32) < 0)
 }
 
@@ -52,13 +52,13 @@ fn keep<T>(list: &mut VecDeque<T>, one: T) {
 
 impl Direction {
     /// Counts the retransmission at `start` as spurious: the capture shows that its data had arrived before.
-    pub(super) fn is_needless(&mut self, start: u64) {
+    pub(crate) fn is_needless(&mut self, start: u64) {
         keep(&mut self.needless.known, start);
         self.count_needless(start);
     }
 
     /// Counts retransmission `number`, which begins at `start`, as spurious: its first transmission was acknowledged.
-    pub(super) fn arrived(&mut self, start: u64, number: u64) {
+    pub(crate) fn arrived(&mut self, start: u64, number: u64) {
         if !self.needless.numbers.contains(&number) {
             keep(&mut self.needless.numbers, number);
             self.is_needless(start);
@@ -66,19 +66,19 @@ impl Direction {
     }
 
     /// Records that retransmission `number`, which begins at `start`, was acknowledged after `delay` ns.
-    pub(super) fn answered(&mut self, start: u64, number: u64, delay: i64) {
+    pub(crate) fn answered(&mut self, start: u64, number: u64, delay: i64) {
         if is_sooner(delay, self.rtt.far.min) && self.needless.soon.back().is_none_or(|last| last.number != number) {
             keep(&mut self.needless.soon, Soon { start, number, delay });
         }
     }
 
     /// Returns the least round trip of the far part, once there were some.
-    pub(super) fn quickest(&self) -> Option<i64> {
+    pub(crate) fn quickest(&self) -> Option<i64> {
         (self.rtt.far.count >= SAMPLES).then_some(self.rtt.far.min)
     }
 
     /// Judges the soon answers: those sooner than a round trip of the whole flow are spurious retransmissions.
-    pub(super) fn judge_soon(&mut self) {
+    pub(crate) fn judge_soon(&mut self) {
         let least = self.quickest().unwrap_or(0);
         for soon in std::mem::take(&mut self.needless.soon).into_iter().filter(|soon| is_sooner(soon.delay, least)) {
             self.arrived(soon.start, soon.number);
@@ -86,7 +86,7 @@ impl Direction {
     }
 
     /// Handles a DSACK, which says that this data arrived twice (RFC 2883).
-    pub(super) fn came_twice(&mut self, left: u64, right: u64) {
+    pub(crate) fn came_twice(&mut self, left: u64, right: u64) {
         let before = self.needless.known.len();
         self.needless.known.retain(|start| !(left..right).contains(start));
         self.needless.soon.retain(|soon| !(left..right).contains(&soon.start));
@@ -107,12 +107,12 @@ impl Direction {
     }
 
     /// Records a hole that was filled, where nothing says that the segment was late.
-    pub(super) fn filled(&mut self, start: u64, end: u64, kind: Again, stamp: Option<u32>) {
+    pub(crate) fn filled(&mut self, start: u64, end: u64, kind: Again, stamp: Option<u32>) {
         keep(&mut self.needless.fills, Fill { start, bytes: end - start, kind, stamp });
     }
 
     /// Records that the segment at `start` was overtaken by its own retransmission.
-    pub(super) fn was_replaced(&mut self, start: u64) {
+    pub(crate) fn was_replaced(&mut self, start: u64) {
         self.counts.reordered_before += 1;
         self.counts.lost_before = self.counts.lost_before.saturating_sub(1);
         self.is_needless(start);
@@ -120,7 +120,7 @@ impl Direction {
 
     /// A segment filled a hole and comes once more. Timestamps say which of the two was sent first. Without them the first was late, and the
     /// second is the retransmission.
-    pub(super) fn was_late(&mut self, start: u64, stamp: Option<u32>) -> bool {
+    pub(crate) fn was_late(&mut self, start: u64, stamp: Option<u32>) -> bool {
         let Some(place) = self.needless.fills.iter().position(|fill| fill.start == start) else { return false };
         let Some(fill) = self.needless.fills.remove(place) else { return false };
         if fill.stamp.is_some() {

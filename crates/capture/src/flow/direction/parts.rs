@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// SYN of a direction, and the options that it offers.
 #[derive(Debug, Default)]
-pub struct Handshake {
+pub(crate) struct Handshake {
     pub isn: Option<u32>,
     pub mss: Option<u16>,
     pub window_scale: Option<u8>,
@@ -26,7 +26,7 @@ pub struct Handshake {
 
 impl Handshake {
     /// `packet` is a SYN; only the first one counts.
-    pub fn syn(&mut self, packet: &Packet) {
+    pub(crate) fn syn(&mut self, packet: &Packet) {
         self.syns += 1;
         if self.isn.is_none() {
             self.isn = Some(packet.seq);
@@ -41,7 +41,7 @@ impl Handshake {
 
 /// The end of a direction.
 #[derive(Debug, Default)]
-pub struct Closing {
+pub(crate) struct Closing {
     pub fin: bool,
     /// Offset behind its last byte, once its FIN was seen: the FIN takes a number of its own.
     pub stream_end: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Closing {
 
 /// Round trips of the near part, the far part and the whole path.
 #[derive(Debug, Default)]
-pub struct RoundTrips {
+pub(crate) struct RoundTrips {
     pub far: Rtt,
     pub near: Rtt,
     pub whole: Rtt,
@@ -62,7 +62,7 @@ pub struct RoundTrips {
 
 /// Sender's knowledge and its actions. Acknowledgments count once they have reached it.
 #[derive(Debug, Default)]
-pub struct Sender {
+pub(crate) struct Sender {
     /// Acknowledgments on their way to it.
     pub pending: VecDeque<Answer>,
     pub acked: u64,
@@ -83,7 +83,7 @@ pub struct Sender {
 
 /// The receiver's window.
 #[derive(Debug, Default)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     pub window_max: u64,
     pub window_min: Option<u64>,
     pub window: Option<u64>,
@@ -94,7 +94,7 @@ pub struct Receiver {
 
 /// Data out of order, and causes of retransmissions.
 #[derive(Debug, Default)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     pub highest_sacked: u64,
     pub duplicates: u32,
     pub last_evidence: i64,
@@ -106,7 +106,7 @@ pub struct Evidence {
 
 /// Signs of the bottleneck: rates of trains, and what waited in front of it.
 #[derive(Debug, Default)]
-pub struct Rates {
+pub(crate) struct Rates {
     /// Samples of acknowledged data, and of segments as they pass here.
     pub ack_trains: Trains,
     pub data_trains: Trains,
@@ -120,7 +120,7 @@ pub struct Rates {
 
 /// Episodes of retransmissions.
 #[derive(Debug, Default)]
-pub struct Losses {
+pub(crate) struct Losses {
     pub episodes: Vec<Episode>,
     /// Episodes that were not kept.
     pub forgotten: u64,

@@ -5,11 +5,11 @@ const CLASSES: usize = 1 + 32 * 8;
 
 /// Number of values in each class.
 #[derive(Clone, Debug, Default)]
-pub struct Ranks(Vec<u32>);
+pub(crate) struct Ranks(Vec<u32>);
 
 impl Ranks {
     /// Adds a value.
-    pub fn note(&mut self, value: u32) {
+    pub(crate) fn note(&mut self, value: u32) {
         if self.0.is_empty() {
             self.0 = vec![0; CLASSES];
         }
@@ -17,7 +17,7 @@ impl Ranks {
     }
 
     /// Returns the share of smaller values, and half the share of equal ones; none without values.
-    pub fn of(&self, value: u32) -> Option<f64> {
+    pub(crate) fn of(&self, value: u32) -> Option<f64> {
         let total: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
         let less: u64 = self.0.iter().take(class(value)).map(|count| u64::from(*count)).sum();
         let alike = self.0.get(class(value)).map_or(0.0, |count| f64::from(*count));

@@ -5,7 +5,7 @@ use super::{Direction, MS};
 const PENDING: usize = 1 << 16;
 /// Uncertainty, away from the sender, of when an acknowledgment reaches it, known by timestamps: two of their ticks, most of which are
 /// milliseconds.
-pub const TICK: i64 = 2 * MS;
+pub(crate) const TICK: i64 = 2 * MS;
 /// Time beyond a round trip at which an acknowledgment counts as delayed: half of Linux's least timer. RFC 1122 has up to 500 ms.
 const DELAYED: i64 = 20 * MS;
 /// TSvals on their way to the sender that are kept: four seconds of a clock of milliseconds.
@@ -13,7 +13,7 @@ const ECHOES: usize = 4096;
 
 /// An acknowledgment on its way to the sender.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Time at which it is seen here, and time at which it reaches the sender, as seen here, by the recent round trips.
     pub seen: i64,
     pub at: i64,
@@ -26,7 +26,7 @@ pub struct Answer {
 
 /// Time, in ns, by the cause for which a new segment had waited.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Waits {
+pub(crate) struct Waits {
     /// Time for room in the receiver's window, and the part of it in a window that had shrunk.
     pub receiver: i64,
     pub closing: i64,
@@ -45,14 +45,14 @@ pub struct Waits {
 
 impl Waits {
     /// Returns the sum of all waits.
-    pub fn total(&self) -> i64 {
+    pub(crate) fn total(&self) -> i64 {
         self.receiver + self.recovery + self.nagle + self.order + self.acks + self.idle + self.unprompted
     }
 }
 
 impl Direction {
     /// Records an acknowledgment with TSval `value` on its way to the sender. It will come back as an echo.
-    pub fn acked_with(&mut self, time: i64, value: u32) {
+    pub(crate) fn acked_with(&mut self, time: i64, value: u32) {
         if self.rtt.echo.back().is_none_or(|(last, _)| *last != value) {
             if self.rtt.echo.len() == ECHOES {
                 self.rtt.echo.pop_front();
@@ -62,7 +62,7 @@ impl Direction {
     }
 
     /// Measures the near round trip: from the first acknowledgment with a TSval to the first segment that echoes it.
-    pub(super) fn echoed(&mut self, time: i64, value: u32, is_data: bool) {
+    pub(crate) fn echoed(&mut self, time: i64, value: u32, is_data: bool) {
         // (Most segments echo what the one before them did.)
         if self.rtt.last_echo.replace(value) == Some(value) {
             return;
@@ -76,7 +76,7 @@ impl Direction {
     }
 
     /// Adds the time before a new segment to its cause.
-    pub(super) fn wait(&mut self, time: i64, gap: i64, before: u64) {
+    pub(crate) fn wait(&mut self, time: i64, gap: i64, before: u64) {
         let rtt = self.trips().smoothed.max(MS / 10);
         // Retransmissions in between were repair, whatever else was sent: until the last of them could be acknowledged.
         let repaired = self.losses.episodes.last().map_or(0, |episode| (episode.end + rtt - (time - gap)).clamp(0, gap));
@@ -128,7 +128,7 @@ impl Direction {
     }
 
     /// Applies an acknowledgment to the data that the sender has in flight, when it reaches the sender.
-    pub(super) fn reach_sender(&mut self, answer: Answer) {
+    pub(crate) fn reach_sender(&mut self, answer: Answer) {
         let at = answer.seen + self.rtt.near.recent_min();
         if self.sender.pending.len() >= PENDING {
             self.let_pass(i64::MAX);
@@ -140,7 +140,7 @@ impl Direction {
 
     /// The sender sends up to `end`, which it may only since an acknowledgment reached it whose window goes so far: the near part is no longer
     /// than since that was seen. The handshake's last ACK, of a host that takes its time, may say otherwise.
-    pub(super) fn permitted(&mut self, time: i64, end: u64) {
+    pub(crate) fn permitted(&mut self, time: i64, end: u64) {
         if !self.sender.knows_edge || end <= self.sender.edge {
             return;
         }
@@ -162,7 +162,7 @@ impl Direction {
         self.sender.pending.iter_mut().for_each(|answer| answer.at = answer.at.min(answer.seen + most));
     }
 
-    pub(super) fn let_pass(&mut self, time: i64) {
+    pub(crate) fn let_pass(&mut self, time: i64) {
         while let Some(&answer) = self.sender.pending.front() {
             if answer.at > time {
                 break;

@@ -12,7 +12,7 @@ const LEAST: u64 = 12;
 
 /// Rate with the bounds between which most trains about it lie, in payload bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
+pub(crate) struct Rate {
     pub value: f64,
     pub low: f64,
     pub high: f64,
@@ -20,7 +20,7 @@ pub struct Rate {
 
 /// Number of trains with each rate.
 #[derive(Clone, Debug, Default)]
-pub struct Trains {
+pub(crate) struct Trains {
     last: [(i64, u64); LENGTH],
     seen: usize,
     classes: Vec<u32>,
@@ -35,7 +35,7 @@ pub struct Trains {
 
 impl Trains {
     /// The stream was passed up to `at`. A train says something if it takes `clear` ns, and a little at least.
-    pub fn passed(&mut self, time: i64, at: u64, clear: i64) {
+    pub(crate) fn passed(&mut self, time: i64, at: u64, clear: i64) {
         let place = self.seen % LENGTH;
         let (began, from) = self.last[place];
         let is_whole = self.seen >= LENGTH;
@@ -62,13 +62,13 @@ impl Trains {
     }
 
     /// Ends a train: it may not span a recovery, in which acknowledgments jump.
-    pub fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.seen = 0;
     }
 
     /// The rate that most trains have that are not slower than half of all; how far trains about it lie, and what a clock that is wrong by
     /// `uncertainty` ns makes of it. (Where most trains were too short for the clock, the others are the slow ones.)
-    pub fn estimate(&self, uncertainty: i64) -> Option<Rate> {
+    pub(crate) fn estimate(&self, uncertainty: i64) -> Option<Rate> {
         if self.count < LEAST || self.blurred > self.count {
             return None;
         }

@@ -2,7 +2,7 @@
 
 /// Cause that limits a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     ReceiveWindow,
     ClosingWindow,
     ReceiverRing,
@@ -25,7 +25,7 @@ pub enum Cause {
 
 impl Cause {
     /// Returns its word in reports.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Cause::ReceiveWindow => "receive window",
             Cause::ClosingWindow => "closing window",
@@ -51,7 +51,7 @@ impl Cause {
 
 impl Cause {
     /// A cause that is told by what losses have in common.
-    pub fn is_of_losses(self) -> bool {
+    pub(crate) fn is_of_losses(self) -> bool {
         use Cause::{ActiveQueue, CongestionLoss, Policer, RandomLoss, ReceiverRing, SmallBuffer};
         matches!(self, ActiveQueue | CongestionLoss | Policer | RandomLoss | ReceiverRing | SmallBuffer)
     }

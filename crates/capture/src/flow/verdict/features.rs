@@ -19,7 +19,7 @@ macro_rules! features {
     ($($feature:ident $name:literal [$unit:literal] $doc:literal, $source:expr;)*) => {
         /// A number that verdicts are told by.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Feature { $($feature),* }
+        pub(crate) enum Feature { $($feature),* }
 
         /// Every feature, in the order of [`Feature`].
         pub const REGISTRY: &[Spec] = &[$(Spec { name: $name, unit: $unit, doc: $doc, source: $source }),*];
@@ -109,16 +109,16 @@ features! {
 
 /// A number for each feature; NaN where it is unknown.
 #[derive(Clone, Debug)]
-pub struct Features([f64; REGISTRY.len()]);
+pub(crate) struct Features([f64; REGISTRY.len()]);
 
 impl Feature {
     /// The feature of this name.
-    pub fn named(name: &str) -> Option<Feature> {
+    pub(crate) fn named(name: &str) -> Option<Feature> {
         REGISTRY.iter().position(|spec| spec.name == name).map(|place| ALL[place])
     }
 
     /// The feature's entry in the registry.
-    pub fn spec(self) -> &'static Spec {
+    pub(crate) fn spec(self) -> &'static Spec {
         &REGISTRY[self as usize]
     }
 }
@@ -131,27 +131,27 @@ impl Default for Features {
 
 impl Features {
     /// Sets each of these.
-    pub fn set<const N: usize>(&mut self, values: [(Feature, f64); N]) {
+    pub(crate) fn set<const N: usize>(&mut self, values: [(Feature, f64); N]) {
         values.into_iter().for_each(|(feature, value)| self.0[feature as usize] = value);
     }
 
     /// The value of a feature, where it is known.
-    pub fn known(&self, feature: Feature) -> Option<f64> {
+    pub(crate) fn known(&self, feature: Feature) -> Option<f64> {
         Some(self[feature]).filter(|value| !value.is_nan())
     }
 
     /// A count.
-    pub fn count(&self, feature: Feature) -> u32 {
+    pub(crate) fn count(&self, feature: Feature) -> u32 {
         self[feature] as u32
     }
 
     /// A feature that is 1 or 0.
-    pub fn is(&self, feature: Feature) -> bool {
+    pub(crate) fn is(&self, feature: Feature) -> bool {
         self[feature] > 0.0
     }
 
     /// Names and values, in the order of the registry.
-    pub fn named(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + '_ {
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + '_ {
         REGISTRY.iter().zip(ALL).map(|(spec, feature)| (spec.name, self.known(*feature)))
     }
 }

@@ -9,7 +9,7 @@ use crate::flow::series::Bin;
 use crate::flow::statistics::{average, no_chance, quantile, rank, ranked};
 
 /// Features of the direction `main` of a connection.
-pub fn features(connection: &Connection, main: usize) -> Features {
+pub(crate) fn features(connection: &Connection, main: usize) -> Features {
     let direction = &connection.directions[main];
     let real: Vec<&Episode> = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).collect();
     // The first one ends slow start, which goes beyond what later ones reach.

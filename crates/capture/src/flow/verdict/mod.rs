@@ -21,7 +21,7 @@ use super::statistics::no_chance;
 use cause::Cause;
 use features::{Feature, Features};
 pub use features::{REGISTRY as FEATURES, Spec};
-pub use measured::features;
+pub(crate) use measured::features;
 use next::next;
 use ramps::rise;
 pub use ramps::thresholds;
@@ -30,7 +30,7 @@ use rules::{Found, causes};
 use std::cmp::Ordering;
 
 /// Does this verdict say that the path was never full? Then trains show the sender's rate, which bounds the path's from below.
-pub fn is_bound(verdict: &Verdict) -> bool {
+pub(crate) fn is_bound(verdict: &Verdict) -> bool {
     use Cause::{Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer};
     [Application, ClosingWindow, Nagle, ReceiveWindow, SendBuffer].iter().any(|cause| verdict.cause == cause.word())
 }
@@ -41,7 +41,7 @@ const LEAST_STRENGTH: f64 = 0.2;
 const LEAST: u64 = 40;
 
 /// The verdict on the direction `main` of a connection, by its features.
-pub fn verdict(connection: &Connection, main: usize, features: &Features) -> Verdict {
+pub(crate) fn verdict(connection: &Connection, main: usize, features: &Features) -> Verdict {
     let direction = &connection.directions[main];
     let full = direction.full(connection.agreed());
     let (mut limits, doubt) = limits(connection, main);

@@ -5,7 +5,7 @@ use super::features::{Feature, Features};
 use std::sync::OnceLock;
 
 /// Causes that the model tells apart, in the order of the columns of weights.
-pub const CAUSES: [Cause; 5] = [Cause::ActiveQueue, Cause::SmallBuffer, Cause::CongestionLoss, Cause::Policer, Cause::RandomLoss];
+pub(crate) const CAUSES: [Cause; 5] = [Cause::ActiveQueue, Cause::SmallBuffer, Cause::CongestionLoss, Cause::Policer, Cause::RandomLoss];
 /// Logarithms are of this and more.
 const LEAST: f64 = 0.01;
 
@@ -34,7 +34,7 @@ impl Term {
 }
 
 /// Returns the probability of each cause, if it is one of these.
-pub fn probabilities(features: &Features) -> [(Cause, f64); CAUSES.len()] {
+pub(crate) fn probabilities(features: &Features) -> [(Cause, f64); CAUSES.len()] {
     static TERMS: OnceLock<Vec<(Term, Weights)>> = OnceLock::new();
     let terms = TERMS.get_or_init(|| parsed(include_str!("weights.csv")).expect("the fitted weights are a table"));
     let mut sums = [0.0; CAUSES.len()];

@@ -3,7 +3,7 @@
 use super::cause::Cause;
 
 /// One thing to look at or to change.
-pub fn next(cause: Cause) -> &'static str {
+pub(crate) fn next(cause: Cause) -> &'static str {
     match cause {
         Cause::ReceiveWindow => "raise the receiver's buffer: `net.ipv4.tcp_rmem`, or the application's SO_RCVBUF, to the BDP and more",
         Cause::ClosingWindow => "profile the receiving application: it reads more slowly than the path delivers",

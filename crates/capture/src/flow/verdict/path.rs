@@ -4,7 +4,7 @@ use crate::flow::direction::Direction;
 
 /// A step of the least round trip.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// Time from the first packet, in s.
     pub time: f64,
     /// Least round trip before and after, in s.
@@ -20,7 +20,7 @@ const TRIPS: f64 = 6.0;
 /// For some round trips before it none was as long as the shortest for as many after it (or the other way round). A queue may do that too,
 /// but only with more (or less) in flight: with the same flight round trips are longer by a fifth and more, or the path is another. On either
 /// side the least round trip stays where it is.
-pub fn change(direction: &Direction) -> Option<Change> {
+pub(crate) fn change(direction: &Direction) -> Option<Change> {
     let trips = direction.trips();
     if !trips.is_known() {
         return None;

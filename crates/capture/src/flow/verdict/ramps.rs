@@ -5,7 +5,7 @@ use super::features::{Feature, Features};
 
 /// A share that rises from 0, where a feature is `low`, to 1, where it is `high`: how far the feature speaks for a cause, or against it.
 #[derive(Clone, Copy, Debug)]
-pub struct Ramp {
+pub(crate) struct Ramp {
     /// The cause whose rule it was made for; others use it as well.
     pub cause: Cause,
     pub feature: Feature,
@@ -17,13 +17,13 @@ pub struct Ramp {
 
 impl Ramp {
     /// The share that these features have; 0 where the feature is unknown.
-    pub fn of(&self, features: &Features) -> f64 {
+    pub(crate) fn of(&self, features: &Features) -> f64 {
         features.known(self.feature).map_or(0.0, |value| rise(value, self.low, self.high))
     }
 }
 
 /// Rises from 0 at `low` to 1 at `high`.
-pub fn rise(value: f64, low: f64, high: f64) -> f64 {
+pub(crate) fn rise(value: f64, low: f64, high: f64) -> f64 {
     ((value - low) / (high - low)).clamp(0.0, 1.0)
 }
 
@@ -37,7 +37,7 @@ const NAGLE: &str = "48 simulated runs of small writes";
 
 macro_rules! ramps {
     ($($name:ident: $cause:ident, $feature:ident, $low:literal, $high:literal, $source:ident;)*) => {
-        $(pub const $name: Ramp =
+        $(pub(crate) const $name: Ramp =
             Ramp { cause: Cause::$cause, feature: Feature::$feature, low: $low, high: $high, source: $source };)*
 
         /// Every ramp.

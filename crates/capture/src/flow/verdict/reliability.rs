@@ -23,13 +23,13 @@ const COUNTED: &[(Cause, u32, u32)] = &[
 
 /// Returns the probability that a verdict of this cause is right, whatever else is known; 1 if it was not counted. By Laplace's rule of
 /// succession.
-pub fn reliability(cause: Cause) -> f64 {
+pub(crate) fn reliability(cause: Cause) -> f64 {
     let counted = COUNTED.iter().find(|(counted, ..)| *counted == cause);
     counted.map_or(1.0, |&(_, right, all)| f64::from(right + 1) / f64::from(all + 2))
 }
 
 /// Returns the causes that nothing in this capture tells from `cause`.
-pub fn alike(cause: Cause, features: &Features) -> Vec<Cause> {
+pub(crate) fn alike(cause: Cause, features: &Features) -> Vec<Cause> {
     // A buffer of a few segments is smaller than a burst; where the path holds as few, it is a whole buffer too.
     let is_both = features[Feature::Held] < 10.0 && features[Feature::Stretch] > 0.1 * features[Feature::Base];
     // Behind the path, to some milliseconds: whether an ACK called for a segment cannot be seen on a short one.
@@ -64,7 +64,7 @@ pub fn alike(cause: Cause, features: &Features) -> Vec<Cause> {
 }
 
 /// Returns what looks the same in a capture, and where it can be told apart.
-pub fn double(cause: Cause) -> Option<&'static str> {
+pub(crate) fn double(cause: Cause) -> Option<&'static str> {
     match cause {
         Cause::CongestionLoss => Some(
             "a receiver slower than the path, whose ring overflows, looks the same: its own counters tell (`ethtool -S`, /proc/net/softnet_stat)",

@@ -6,7 +6,7 @@ use super::ramps;
 use crate::flow::connection::Connection;
 
 /// A cause, how strongly it is spoken for, and what shows it.
-pub type Found = (Cause, f64, String);
+pub(crate) type Found = (Cause, f64, String);
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
@@ -17,7 +17,7 @@ fn ms(seconds: f64) -> String {
 }
 
 /// Returns every cause for which there is evidence.
-pub fn causes(connection: &Connection, main: usize, features: &Features, full: u32) -> Vec<Found> {
+pub(crate) fn causes(connection: &Connection, main: usize, features: &Features, full: u32) -> Vec<Found> {
     let counts = &connection.directions[main].counts;
     let mut found = Vec::new();
     let again = counts.retransmitted();
@@ -292,7 +292,7 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
 
 /// How strongly a token bucket, or a queue, is spoken for by which segments were lost; and a queue, in which all wait, by what waited, half
 /// where nothing is known of that.
-pub fn bucketed(features: &Features) -> (f64, f64) {
+pub(crate) fn bucketed(features: &Features) -> (f64, f64) {
     let seen = features.known(Feature::BucketWaited).map_or(0.5, |_| ramps::BUCKET_WAITED.of(features));
     let told = ramps::BUCKET.of(features) * ramps::BUCKET_SURE.of(features) * ramps::BUCKET_OFTEN.of(features);
     (told, seen)
@@ -311,7 +311,7 @@ fn full_before(features: &Features) -> Option<f64> {
 }
 
 /// Returns the evidence of a full queue as seen behind it, by the ranks of how late segments came.
-pub fn full_behind(features: &Features) -> Option<f64> {
+pub(crate) fn full_behind(features: &Features) -> Option<f64> {
     features.known(Feature::LateMedian).map(|_| ramps::LATE.of(features) * ramps::LATE_MOST.of(features))
 }
 

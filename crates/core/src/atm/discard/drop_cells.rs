@@ -5,7 +5,7 @@ use super::{AfterLoss, BUFFER, DiscardKind};
 use crate::params::{Kind, ParamSpec, Value};
 
 /// The registry entry.
-pub const KIND: DiscardKind = DiscardKind {
+pub(super) const KIND: DiscardKind = DiscardKind {
     name: "drop_cells",
     summary: "once a cell finds the buffer full, it and the next cells of its channel are dropped, so many together, wherever frames end",
     source: "Romanow and Floyd 1995, section 4",

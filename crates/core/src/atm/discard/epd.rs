@@ -4,7 +4,7 @@ use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict
 use crate::params::Params;
 
 /// The registry entry.
-pub const KIND: DiscardKind = DiscardKind {
+pub(super) const KIND: DiscardKind = DiscardKind {
     name: "epd",
     summary: "early packet discard: while the queue is above a threshold, frames that begin are dropped whole",
     source: "Romanow and Floyd 1995, section 5",
@@ -20,7 +20,7 @@ pub(super) struct Epd {
 }
 
 impl Epd {
-    pub fn new(params: &Params) -> Self {
+    pub(super) fn new(params: &Params) -> Self {
         Epd { threshold: threshold(params) }
     }
 }

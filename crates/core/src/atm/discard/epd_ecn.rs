@@ -7,7 +7,7 @@ use super::epd_red::{EpdRed, PARAMS, check};
 use super::{AfterLoss, DiscardKind};
 
 /// The registry entry.
-pub const KIND: DiscardKind = DiscardKind {
+pub(super) const KIND: DiscardKind = DiscardKind {
     name: "epd_ecn",
     summary: "as epd_red, but frames of ECN-capable packets are marked instead of dropped while the average is under max_threshold",
     source: "Romanow and Floyd 1995, section 7; Floyd 1994; RFC 3168",

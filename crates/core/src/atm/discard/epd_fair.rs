@@ -8,7 +8,7 @@ use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, THRESHOLD, Verdict
 use crate::params::{Kind, ParamSpec, Value};
 
 /// The registry entry.
-pub const KIND: DiscardKind = DiscardKind {
+pub(super) const KIND: DiscardKind = DiscardKind {
     name: "epd_fair",
     summary: "early packet discard by channel: above the threshold, channels with more than their share of the queue lose new frames",
     source: "Goyal et al. 1997; Heinanen and Kilkki 1998",

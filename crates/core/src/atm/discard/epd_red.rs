@@ -11,7 +11,7 @@ use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::queue::early::{self, Red, RedConfig};
 
 /// The registry entry.
-pub const KIND: DiscardKind = DiscardKind {
+pub(super) const KIND: DiscardKind = DiscardKind {
     name: "epd_red",
     summary: "early packet discard, and random early detection on the average queue, by whole frames",
     source: "Romanow and Floyd 1995, section 6; Floyd and Jacobson 1993",

@@ -3,7 +3,7 @@
 use super::{AfterLoss, Arrival, BUFFER, Discard, DiscardKind, Verdict};
 
 /// The registry entry.
-pub const KIND: DiscardKind = DiscardKind {
+pub(super) const KIND: DiscardKind = DiscardKind {
     name: "plain",
     summary: "a cell that finds the buffer full is dropped; the others of its frame pass as if nothing had happened",
     source: "Romanow and Floyd 1995, section 3",

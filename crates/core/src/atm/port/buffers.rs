@@ -15,7 +15,7 @@ type Last = (PacketId, u32, bool);
 
 /// The buffer of one input.
 #[derive(Default)]
-pub struct InputBuffer {
+pub(super) struct InputBuffer {
     /// Cells that wait: since when, in ps, and what leaves with each.
     cells: VecDeque<(u64, Option<Last>)>,
     came: u64,
@@ -27,27 +27,27 @@ pub struct InputBuffer {
 }
 
 impl InputBuffer {
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.cells.len() as u64
     }
 
     /// Returns the time at which it was last seen to hold a cell, as of `now`.
-    pub fn silent_from(&self, now: Time) -> Time {
+    pub(super) fn silent_from(&self, now: Time) -> Time {
         if self.cells.is_empty() { Time::from_ps(self.empty_since) } else { now }
     }
 
     /// Returns the packets that leave with their last cell.
-    pub fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = (PacketId, u32, bool)> {
         self.cells.iter().filter_map(|(_, last)| last.map(|(packet, route, _)| (packet, route, false)))
     }
 
     /// Notes that the cell that came last is the end of a packet that will be whole.
-    pub fn ends_with(&mut self, last: Last) {
+    pub(super) fn ends_with(&mut self, last: Last) {
         self.cells.back_mut().expect("its last cell has just come").1 = Some(last);
     }
 
     /// Returns a slot before which the next end of a frame does not cross.
-    pub fn end_of_frame(&self, slot: u64) -> u64 {
+    pub(super) fn end_of_frame(&self, slot: u64) -> u64 {
         self.ends.front().map_or(input::NEVER, |number| slot + (number - self.crossed - 1))
     }
 }

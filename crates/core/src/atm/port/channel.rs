@@ -7,7 +7,7 @@ use crate::atm::discard::{CellDrop, Verdict};
 
 /// Position of a channel within a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub(super) enum State {
     /// Between frames: the next cell begins a frame.
     #[default]
     Between,
@@ -21,7 +21,7 @@ pub enum State {
 
 /// One channel.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Channel {
+pub(super) struct Channel {
     pub state: State,
     /// Next cells that are dropped, whatever they are.
     pub to_drop: u32,
@@ -35,7 +35,7 @@ pub struct Channel {
 
 impl Channel {
     /// Begins a frame with this verdict. Returns true if it is marked.
-    pub fn begin(&mut self, verdict: Verdict) -> bool {
+    pub(super) fn begin(&mut self, verdict: Verdict) -> bool {
         self.state = if verdict == Verdict::Drop { State::Dropping } else { State::Passing };
         self.is_marked = verdict == Verdict::Mark;
         self.is_marked
@@ -44,7 +44,7 @@ impl Channel {
 
 /// Cells of each channel in the buffer.
 #[derive(Debug)]
-pub struct Occupancy {
+pub(super) struct Occupancy {
     /// Channel of each cell in the buffer.
     line: VecDeque<u32>,
     cells: Vec<u32>,
@@ -53,7 +53,7 @@ pub struct Occupancy {
 
 impl Occupancy {
     /// Returns an empty buffer for this many channels.
-    pub fn new(channels: usize) -> Self {
+    pub(super) fn new(channels: usize) -> Self {
         Occupancy { line: VecDeque::new(), cells: vec![0; channels], channels: 0 }
     }
 
@@ -68,13 +68,13 @@ impl Occupancy {
     }
 
     /// Returns the cells of `channel` among the `queued` in the buffer, and the number of channels that have any.
-    pub fn of(&mut self, channel: u32, queued: u64) -> (u64, u64) {
+    pub(super) fn of(&mut self, channel: u32, queued: u64) -> (u64, u64) {
         self.catch_up(queued);
         (self.cells[channel as usize].into(), self.channels)
     }
 
     /// Adds a cell of `channel` behind the `queued` cells in the buffer.
-    pub fn come(&mut self, channel: u32, queued: u64) {
+    pub(super) fn come(&mut self, channel: u32, queued: u64) {
         self.catch_up(queued);
         self.line.push_back(channel);
         let cells = &mut self.cells[channel as usize];

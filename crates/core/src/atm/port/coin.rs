@@ -3,25 +3,25 @@
 use crate::rng::Rng;
 
 /// Tosses of a fair coin.
-pub struct Coin {
+pub(super) struct Coin {
     rng: Rng,
     /// Tosses to come, under a bit that marks how many there are.
     bits: u64,
 }
 
 impl Coin {
-    pub fn new(rng: Rng) -> Self {
+    pub(super) fn new(rng: Rng) -> Self {
         Coin { rng, bits: 1 }
     }
 
     #[inline]
-    pub fn toss(&mut self) -> bool {
+    pub(super) fn toss(&mut self) -> bool {
         self.toss_all(1) == 1
     }
 
     /// Returns how many of the next `tosses` are heads.
     #[inline]
-    pub fn toss_all(&mut self, mut tosses: u64) -> u64 {
+    pub(super) fn toss_all(&mut self, mut tosses: u64) -> u64 {
         let mut heads = 0;
         while tosses > 0 {
             if self.bits == 1 {

@@ -6,10 +6,10 @@ use super::Run;
 use crate::time::Duration;
 
 /// Time later than every time and every slot.
-pub const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// One input.
-pub struct Input {
+pub(super) struct Input {
     /// Run whose cells are next.
     head: Option<Run>,
     /// Time at which its next cell has come, in ps.
@@ -25,12 +25,12 @@ pub struct Input {
 
 impl Input {
     /// Returns an empty input at a line with this cell time.
-    pub fn new(spacing: Duration) -> Self {
+    pub(super) fn new(spacing: Duration) -> Self {
         Input { head: None, next: NEVER, spacing: spacing.as_ps(), behind: VecDeque::new(), announced: 0, served: 0, ends: VecDeque::new() }
     }
 
     /// Adds `run` behind the others. Returns true if there are no others.
-    pub fn push(&mut self, run: Run) -> bool {
+    pub(super) fn push(&mut self, run: Run) -> bool {
         self.announced += u64::from(run.cells);
         if run.is_end {
             self.ends.push_back((self.announced, run.arrives.as_ps() + u64::from(run.cells - 1) * self.spacing));
@@ -40,7 +40,7 @@ impl Input {
     }
 
     /// Makes the next run the head, if there is one. A run of no cells is returned instead, and the caller asks again.
-    pub fn step(&mut self) -> Option<Run> {
+    pub(super) fn step(&mut self) -> Option<Run> {
         self.head = self.behind.pop_front();
         self.next = self.head.map_or(NEVER, |run| run.arrives.as_ps());
         self.head.take_if(|run| run.cells == 0)
@@ -48,7 +48,7 @@ impl Input {
 
     /// Takes a cell of the head. Returns how many are left of it.
     #[inline]
-    pub fn take(&mut self) -> Run {
+    pub(super) fn take(&mut self) -> Run {
         let run = self.head.as_mut().expect("an input that is ready has a run");
         run.cells -= 1;
         self.next += self.spacing;
@@ -61,25 +61,25 @@ impl Input {
 
     /// Returns the run whose cells are next.
     #[inline]
-    pub fn head(&self) -> Option<&Run> {
+    pub(super) fn head(&self) -> Option<&Run> {
         self.head.as_ref()
     }
 
     /// Returns the cells left of it.
     #[inline]
-    pub fn left(&self) -> u64 {
+    pub(super) fn left(&self) -> u64 {
         self.head.map_or(0, |run| run.cells.into())
     }
 
     /// Returns the time from one cell to the next, in ps.
     #[inline]
-    pub fn spacing(&self) -> u64 {
+    pub(super) fn spacing(&self) -> u64 {
         self.spacing
     }
 
     /// Takes `cells` cells of the head, but not its last.
     #[inline]
-    pub fn skip(&mut self, cells: u64) {
+    pub(super) fn skip(&mut self, cells: u64) {
         let run = self.head.as_mut().expect("an input that is ready has a run");
         run.cells -= cells as u32;
         self.next += cells * self.spacing;
@@ -87,13 +87,13 @@ impl Input {
     }
 
     /// Returns a slot before which the next end of a frame does not come to the output.
-    pub fn end_of_frame(&self, slot: u64, slot_time: u64) -> u64 {
+    pub(super) fn end_of_frame(&self, slot: u64, slot_time: u64) -> u64 {
         let Some(&(number, at)) = self.ends.front() else { return NEVER };
         at.div_ceil(slot_time).max(slot + (number - self.served - 1))
     }
 
     /// Returns the runs, next first.
-    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+    pub(super) fn runs(&self) -> impl Iterator<Item = &Run> {
         self.head.iter().chain(&self.behind)
     }
 }

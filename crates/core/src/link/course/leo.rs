@@ -8,7 +8,7 @@ use crate::time::Duration;
 const INTERVAL: Duration = Duration::from_secs(15);
 
 /// The registry entry.
-pub const KIND: CourseKind = CourseKind {
+pub(super) const KIND: CourseKind = CourseKind {
     name: "leo",
     summary: "a satellite in low Earth orbit: every 15 s another satellite and another path, so a new value, any from low to high as likely",
     // Both: the interval of 15 s, and the same instants for all terminals. Mohan and others: delay and rate change at them.

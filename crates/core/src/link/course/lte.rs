@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::time::Duration;
 
 /// The registry entry.
-pub const KIND: CourseKind = CourseKind {
+pub(super) const KIND: CourseKind = CourseKind {
     name: "lte",
     summary: "a mobile radio link: the signal fades (Rayleigh), and each step carries what its signal allows. high is the rate at full efficiency, low what an outage leaves",
     // Each list has this order: the Doppler shift and its spectrum; the rate for a signal; the fading.

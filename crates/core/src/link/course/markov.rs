@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use crate::time::Duration;
 
 /// The registry entry.
-pub const KIND: CourseKind = CourseKind {
+pub(super) const KIND: CourseKind = CourseKind {
     name: "markov",
     summary: "either low or high, each for a random time (exponentially distributed): a Markov chain of two states",
     source: "none: longfat's own",

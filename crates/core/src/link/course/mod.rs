@@ -167,14 +167,14 @@ pub(super) struct Current {
 }
 
 impl Current {
-    pub fn new(mut pieces: Box<dyn Pieces + Send>) -> Self {
+    pub(super) fn new(mut pieces: Box<dyn Pieces + Send>) -> Self {
         let piece = pieces.next();
         Current { pieces, piece }
     }
 
     /// Returns the piece that `time` is in; times never run backwards.
     #[inline]
-    pub fn at(&mut self, time: Time) -> Piece {
+    pub(super) fn at(&mut self, time: Time) -> Piece {
         while self.piece.until <= time && self.piece.until < Time::MAX {
             self.piece = self.pieces.next();
         }

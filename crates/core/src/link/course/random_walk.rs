@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::time::Duration;
 
 /// The registry entry.
-pub const KIND: CourseKind = CourseKind {
+pub(super) const KIND: CourseKind = CourseKind {
     name: "random_walk",
     summary: "from each value to one near it, reflected at low and high; it begins in the middle",
     source: "none: longfat's own",

@@ -5,7 +5,7 @@ use crate::params::{Params, Value};
 use crate::time::Duration;
 
 /// The registry entry.
-pub const KIND: CourseKind = CourseKind {
+pub(super) const KIND: CourseKind = CourseKind {
     name: "sine",
     summary: "a sine between low and high, in steps; it begins in the middle, on its way up",
     source: "none: longfat's own",

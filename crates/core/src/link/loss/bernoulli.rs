@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: LossKind = LossKind {
+pub(super) const KIND: LossKind = LossKind {
     name: "bernoulli",
     summary: "each packet is lost with one probability, independently",
     source: "none: longfat's own",

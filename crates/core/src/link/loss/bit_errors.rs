@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: LossKind = LossKind {
+pub(super) const KIND: LossKind = LossKind {
     name: "bit_errors",
     summary: "each bit of an IP packet is wrong with one probability, independently: of n bits all are right with (1 - rate)^n",
     source: "E. N. Gilbert, Capacity of a Burst-Noise Channel, BSTJ 39, 1960, section 1: the binary symmetric channel",

@@ -9,7 +9,7 @@ use crate::rng::Rng;
 use crate::time::Time;
 
 /// The registry entry.
-pub const KIND: LossKind = LossKind {
+pub(super) const KIND: LossKind = LossKind {
     name: "gilbert_elliott",
     summary: "losses in bursts: the line passes between a good and a bad state, packet by packet",
     source: "Gilbert, Capacity of a Burst-Noise Channel, BSTJ 39(5), 1960; Elliott, Estimates of Error Rates for Codes on Burst-Noise Channels, BSTJ 42(5), 1963",

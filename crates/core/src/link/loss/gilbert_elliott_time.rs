@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
 /// The registry entry.
-pub const KIND: LossKind = LossKind {
+pub(super) const KIND: LossKind = LossKind {
     name: "gilbert_elliott_time",
     summary: "losses in bursts of time: the line is good or bad for a while, however many packets it carries meanwhile",
     source: "Gilbert, Capacity of a Burst-Noise Channel, BSTJ 39(5), 1960; in continuous time as in Altman, Avrachenkov and Barakat, TCP in Presence of Bursty Losses, Performance Evaluation 42, 2000",

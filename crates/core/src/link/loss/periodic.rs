@@ -9,7 +9,7 @@ use crate::time::Time;
 const MOST: u64 = 1 << 53;
 
 /// The registry entry.
-pub const KIND: LossKind = LossKind {
+pub(super) const KIND: LossKind = LossKind {
     name: "periodic",
     summary: "every n-th packet that carries data is lost",
     source: "RFC 3649 appendix A; Kelly, Scalable TCP, ACM CCR 33(2), 2003; RFC 9438 section 5.1",

@@ -15,18 +15,18 @@ pub(super) struct Held {
 
 impl Held {
     /// Returns an empty wire, with room for `limit` packets in all.
-    pub fn new(limit: u64) -> Self {
+    pub(super) fn new(limit: u64) -> Self {
         Held { limit, arrivals: BinaryHeap::new() }
     }
 
     /// Adds a packet that is on the wire until `arrival`.
-    pub fn launched(&mut self, arrival: Time) {
+    pub(super) fn launched(&mut self, arrival: Time) {
         self.arrivals.push(Reverse(arrival));
     }
 
     /// Returns true if there is no room for one more beside `backlog` packets in the queue, once all that arrives by `now` has left the
     /// wire.
-    pub fn is_full(&mut self, now: Time, backlog: u64) -> bool {
+    pub(super) fn is_full(&mut self, now: Time, backlog: u64) -> bool {
         while self.arrivals.peek().is_some_and(|Reverse(arrival)| *arrival <= now) {
             self.arrivals.pop();
         }

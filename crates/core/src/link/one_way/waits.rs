@@ -17,7 +17,7 @@ pub(super) struct Waits {
 impl Waits {
     /// Records the wait of a packet that leaves the queue.
     #[inline]
-    pub fn record(&mut self, wait: Duration) {
+    pub(super) fn record(&mut self, wait: Duration) {
         self.spread.record(wait);
         self.recorded += 1;
     }

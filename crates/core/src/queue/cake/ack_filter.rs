@@ -3,10 +3,10 @@
 use crate::packet::{Segment, flags};
 
 /// Words of tc-cake(8), without `ack-filter` in each.
-pub const WORDS: &[&str] = &["off", "on", "aggressive"];
+pub(super) const WORDS: &[&str] = &["off", "on", "aggressive"];
 
 /// Returns the redundant ACKs per flow that stay in its queue; `None`: all.
-pub fn spare(word: &str) -> Option<usize> {
+pub(super) fn spare(word: &str) -> Option<usize> {
     match word {
         "off" => None,
         "aggressive" => Some(0),
@@ -20,12 +20,12 @@ const ECN: u16 = flags::ECE | flags::CWR;
 /// Returns true if `segment` is an ACK and nothing else: no payload, no options but timestamps and SACK blocks, no flag with a meaning of
 /// its own.
 #[inline]
-pub fn is_pure(segment: &Segment) -> bool {
+pub(super) fn is_pure(segment: &Segment) -> bool {
     segment.len == 0 && segment.has(flags::ACK) && segment.flags & !(flags::ACK | ECN) == 0 && !segment.has_accecn()
 }
 
 /// Returns true if the pure ACK `old` is redundant once `new` comes, which is behind it.
-pub fn is_redundant(old: &Segment, new: &Segment) -> bool {
+pub(super) fn is_redundant(old: &Segment, new: &Segment) -> bool {
     new.has(flags::ACK)
         && new.flags & (flags::SYN | flags::RST) == 0
         && (old.flags ^ new.flags) & (ECN | flags::AE) == 0

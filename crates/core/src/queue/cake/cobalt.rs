@@ -14,7 +14,7 @@ const DOWN: u16 = 1;
 
 /// BLUE (Feng, Shin, Kandlur and Saha 2002): a drop probability that rises when the queue overflows and falls when it runs empty.
 #[derive(Clone, Debug)]
-pub struct Blue {
+pub(super) struct Blue {
     /// Probability in units of 1 / [`UNIT`].
     probability: u16,
     /// Time until which the probability stays as it is.
@@ -22,11 +22,11 @@ pub struct Blue {
 }
 
 impl Blue {
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Blue { probability: 0, frozen: Time::ZERO }
     }
     /// Raises the probability: a packet was lost to overflow.
-    pub fn full(&mut self, now: Time, freeze: Duration) {
+    pub(super) fn full(&mut self, now: Time, freeze: Duration) {
         if now >= self.frozen {
             self.probability = (self.probability + UP).min(UNIT);
             self.frozen = now.saturating_add(freeze);
@@ -34,7 +34,7 @@ impl Blue {
     }
     /// Lowers the probability: the queue is empty.
     #[inline]
-    pub fn empty(&mut self, now: Time, freeze: Duration) {
+    pub(super) fn empty(&mut self, now: Time, freeze: Duration) {
         if self.probability > 0 && now >= self.frozen {
             self.probability -= DOWN;
             self.frozen = now.saturating_add(freeze);
@@ -46,26 +46,26 @@ impl Blue {
         self.probability > 0 && rng.below(UNIT.into()) < self.probability.into()
     }
     #[cfg(test)]
-    pub const fn probability(&self) -> (u16, u16) {
+    pub(super) const fn probability(&self) -> (u16, u16) {
         (self.probability, UNIT)
     }
 }
 
 /// State of one flow queue.
 #[derive(Clone, Debug)]
-pub struct Cobalt {
+pub(super) struct Cobalt {
     codel: Codel,
     pub blue: Blue,
 }
 
 impl Cobalt {
     /// Returns the state of an empty flow queue.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Cobalt { codel: Codel::new(), blue: Blue::new() }
     }
     /// Returns the next packet of the flow queue at `now`, dropping those before it. `None` if the flow queue is empty or becomes empty.
     #[inline]
-    pub fn dequeue(
+    pub(super) fn dequeue(
         &mut self,
         (config, freeze): (&CodelConfig, Duration),
         now: Time,
@@ -84,7 +84,7 @@ impl Cobalt {
     }
     /// Updates CoDel and BLUE when an empty flow queue is asked for a packet.
     #[inline]
-    pub fn rest(&mut self, now: Time, freeze: Duration) {
+    pub(super) fn rest(&mut self, now: Time, freeze: Duration) {
         self.codel.rest();
         self.blue.empty(now, freeze);
     }

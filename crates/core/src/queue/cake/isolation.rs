@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::super::Party;
 
 /// Tag of an unknown host, or of an unused flow queue.
-pub const NOBODY: u32 = u32::MAX;
+pub(super) const NOBODY: u32 = u32::MAX;
 
 /// Words of tc-cake(8).
-pub const WORDS: &[&str] = &["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"];
+pub(super) const WORDS: &[&str] = &["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum By {
@@ -20,14 +20,14 @@ enum By {
 
 /// An end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
+pub(super) enum End {
     Source = 0,
     Destination = 1,
 }
 
 /// Isolation of flows and hosts from each other.
 #[derive(Debug)]
-pub struct Isolation {
+pub(super) struct Isolation {
     by: By,
     /// True, per end, if a flow's turn is a share of its host's turn.
     fair: [bool; 2],
@@ -39,7 +39,7 @@ pub struct Isolation {
 
 /// Flow and hosts of a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Flow {
+pub(super) struct Flow {
     /// Tag: packets with the same tag go into one flow queue.
     pub tag: u32,
     /// Source and destination hosts.
@@ -48,7 +48,7 @@ pub struct Flow {
 
 impl Isolation {
     /// Returns the isolation that `word` of [`WORDS`] names.
-    pub fn named(word: &str) -> Self {
+    pub(super) fn named(word: &str) -> Self {
         let (by, fair) = match word {
             "flowblind" => (By::Nothing, [false; 2]),
             "srchost" => (By::Host(End::Source), [false; 2]),
@@ -62,11 +62,11 @@ impl Isolation {
         Isolation { by, fair, numbers: BTreeMap::new(), pairs: BTreeMap::new(), known: Vec::new() }
     }
     /// Returns the ends at which hosts count.
-    pub const fn fair(&self) -> [bool; 2] {
+    pub(super) const fn fair(&self) -> [bool; 2] {
         self.fair
     }
     /// Records that packets with this route are of `party`.
-    pub fn tell(&mut self, route: u32, party: &Party<'_>) {
+    pub(super) fn tell(&mut self, route: u32, party: &Party<'_>) {
         let hosts = party.hosts.map(|name| {
             let next = self.numbers.len() as u32;
             *self.numbers.entry(name.to_owned()).or_insert(next)
@@ -96,7 +96,7 @@ impl Isolation {
     }
     /// Returns the flow of packets with this route.
     #[inline]
-    pub fn flow(&self, route: u32) -> Flow {
+    pub(super) fn flow(&self, route: u32) -> Flow {
         self.known.get(route as usize).copied().unwrap_or_else(|| self.unknown(route))
     }
 }

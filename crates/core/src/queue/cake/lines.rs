@@ -11,11 +11,11 @@ use super::isolation::{Flow, NOBODY};
 use crate::packet::{PacketId, Packets};
 
 /// Flow queues of a tin.
-pub const LINES: usize = 1024;
+pub(super) const LINES: usize = 1024;
 /// Flow queues of a set.
-pub const WAYS: usize = 8;
+pub(super) const WAYS: usize = 8;
 /// Units of credit per byte, small enough that rounding a part of a quantum never shows.
-pub const BYTE: i64 = 1 << 16;
+pub(super) const BYTE: i64 = 1 << 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
@@ -52,7 +52,7 @@ impl Line {
 
 /// Flow queues in turns.
 #[derive(Debug)]
-pub struct Lines {
+pub(super) struct Lines {
     lines: Vec<Line>,
     key: u64,
     new: VecDeque<u32>,
@@ -66,7 +66,7 @@ pub struct Lines {
 
 impl Lines {
     /// Returns idle flow queues; a turn is `quantum` bytes, or a part of them by hosts at those ends that are `fair`.
-    pub const fn new(key: u64, quantum: u32, fair: [bool; 2]) -> Self {
+    pub(super) const fn new(key: u64, quantum: u32, fair: [bool; 2]) -> Self {
         let quantum = quantum as i64 * BYTE;
         Lines {
             lines: Vec::new(),
@@ -81,13 +81,13 @@ impl Lines {
     }
     /// Packets held.
     #[inline]
-    pub const fn packets(&self) -> u64 {
+    pub(super) const fn packets(&self) -> u64 {
         self.packets
     }
 
     /// Adds the packet `id`, of `flow`, to its flow queue, and returns the number of that queue.
     #[inline]
-    pub fn push(&mut self, flow: Flow, id: PacketId, packets: &mut Packets) -> usize {
+    pub(super) fn push(&mut self, flow: Flow, id: PacketId, packets: &mut Packets) -> usize {
         let number = self.line_of(flow);
         self.lines[number].held.push(id, packets);
         self.packets += 1;
@@ -100,7 +100,7 @@ impl Lines {
     }
 
     /// Takes the first ACK that the packet `last`, which has just joined this flow queue, makes redundant, if more than `spare` are.
-    pub fn thin(&mut self, number: usize, spare: usize, last: PacketId, packets: &mut Packets) -> Option<PacketId> {
+    pub(super) fn thin(&mut self, number: usize, spare: usize, last: PacketId, packets: &mut Packets) -> Option<PacketId> {
         let Line { held, since_ack, .. } = &mut self.lines[number];
         let has_ack = held.packets() - 1 > u64::from(*since_ack);
         *since_ack = if is_pure(packets.segment(last)) { 0 } else { since_ack.saturating_add(1) };
@@ -208,7 +208,7 @@ impl Lines {
     /// is held any more: then every flow queue is idle, and `rest` has told its control. A packet takes as many bytes of credit as `size`
     /// says.
     #[inline]
-    pub fn next(
+    pub(super) fn next(
         &mut self,
         packets: &mut Packets,
         mut take: impl FnMut(&mut Cobalt, &mut Backlog, &mut Packets) -> Option<PacketId>,
@@ -256,13 +256,13 @@ impl Lines {
     }
 
     /// Returns the flow queue that holds the most bytes, the first of such, and these bytes.
-    pub fn fattest(&self) -> Option<(usize, u64)> {
+    pub(super) fn fattest(&self) -> Option<(usize, u64)> {
         let lines = self.new.iter().chain(&self.old).map(|&number| (number as usize, self.lines[number as usize].held.bytes()));
         lines.filter(|(_, bytes)| *bytes > 0).max_by_key(|&(number, bytes)| (bytes, usize::MAX - number))
     }
 
     /// Takes the first packet of this flow queue, because of an overflow.
-    pub fn shorten(&mut self, number: usize, packets: &Packets) -> (Option<PacketId>, &mut Cobalt) {
+    pub(super) fn shorten(&mut self, number: usize, packets: &Packets) -> (Option<PacketId>, &mut Cobalt) {
         let line = &mut self.lines[number];
         let taken = line.held.pop(packets);
         self.packets -= u64::from(taken.is_some());
@@ -273,11 +273,11 @@ impl Lines {
 #[cfg(test)]
 impl Lines {
     /// Returns the number of the flow queue with this `tag`, for tests.
-    pub fn place_of(&mut self, tag: u32) -> usize {
+    pub(super) fn place_of(&mut self, tag: u32) -> usize {
         self.line_of(Flow { tag, hosts: [NOBODY; 2] })
     }
     /// Returns the set of `tag`.
-    pub fn set_of(&self, tag: u32) -> usize {
+    pub(super) fn set_of(&self, tag: u32) -> usize {
         (((mix(tag, self.key) >> 32) * LINES as u64) >> 32) as usize / WAYS
     }
 }

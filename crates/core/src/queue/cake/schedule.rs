@@ -8,7 +8,7 @@ const BYTE: u64 = 8 * 1_000_000_000_000;
 
 /// Schedule of packets one after the other, each as long as it takes at a rate.
 #[derive(Debug)]
-pub struct Schedule {
+pub(super) struct Schedule {
     rate: u64,
     next: Time,
     /// Remainder of `next`: a part of a picosecond, in units of one over the rate.
@@ -20,22 +20,22 @@ pub struct Schedule {
 
 impl Schedule {
     /// Returns a quiet schedule.
-    pub fn new(rate: Rate) -> Self {
+    pub(super) fn new(rate: Rate) -> Self {
         Schedule { rate: rate.as_bps(), next: Time::ZERO, rest: 0, last: (0, 0, 0) }
     }
     /// Returns when the next packet may go.
     #[inline]
-    pub const fn next(&self) -> Time {
+    pub(super) const fn next(&self) -> Time {
         self.next
     }
     /// Lets the next packet go at `at`: all packets so far are through by then.
     #[inline]
-    pub fn start(&mut self, at: Time) {
+    pub(super) fn start(&mut self, at: Time) {
         (self.next, self.rest) = (at, 0);
     }
     /// Adds a packet of `bytes` that goes when it may.
     #[inline]
-    pub fn advance(&mut self, bytes: u32) {
+    pub(super) fn advance(&mut self, bytes: u32) {
         if bytes != self.last.0 {
             // No packet has 64 KiB or more: the product is under 2^63.
             let time = u64::from(bytes) * BYTE;
@@ -49,7 +49,7 @@ impl Schedule {
     }
     /// Adds a packet of `bytes` that goes at `at`, late or early.
     #[inline]
-    pub fn note(&mut self, at: Time, bytes: u32) {
+    pub(super) fn note(&mut self, at: Time, bytes: u32) {
         if at > self.next {
             self.start(at);
         }
@@ -59,7 +59,7 @@ impl Schedule {
 
 /// Framing on the line that the shaper is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Framing {
+pub(super) enum Framing {
     /// No framing.
     None,
     /// Cells of 53 bytes with 48 of payload.
@@ -70,7 +70,7 @@ pub enum Framing {
 
 /// Framing on the line that the shaper accounts for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wire {
+pub(super) struct Wire {
     pub overhead: u32,
     pub mpu: u32,
     pub framing: Framing,
@@ -80,7 +80,7 @@ impl Wire {
     /// Returns the bytes that an IP packet of `ip_len` takes. tc-cake(8): the overhead is added, then the minimum applies, then the packet
     /// is framed.
     #[inline]
-    pub fn bytes(&self, ip_len: u32) -> u32 {
+    pub(super) fn bytes(&self, ip_len: u32) -> u32 {
         let bytes = (ip_len + self.overhead).max(self.mpu);
         match self.framing {
             Framing::None => bytes,

@@ -28,7 +28,7 @@ pub(super) fn at(ms: u64) -> Time {
 }
 
 impl Rig {
-    pub fn new(bps: u64, given: &[(&'static str, Value)]) -> Self {
+    pub(super) fn new(bps: u64, given: &[(&'static str, Value)]) -> Self {
         let mut params = Params::defaults(KIND.params);
         given.iter().for_each(|&(name, value)| params.set(name, value));
         let context = context(bps, 20, 1500);
@@ -36,7 +36,7 @@ impl Rig {
         Rig { queue: (KIND.build)(&params, context), packets: Packets::new(), log: Ledger::default(), ecn: Ecn::NotEct }
     }
     /// Enqueues the packets `numbers` of a flow at `now`, each of `size` bytes, with this codepoint.
-    pub fn arrive(&mut self, now: Time, (flow, dscp): (u32, &str), numbers: std::ops::Range<u32>, size: u16) {
+    pub(super) fn arrive(&mut self, now: Time, (flow, dscp): (u32, &str), numbers: std::ops::Range<u32>, size: u16) {
         for n in numbers {
             let (mut packet, segment) = packet_with(self.ecn, 10_000 * flow + n, size - 40);
             (packet.route, packet.dscp) = (flow, Dscp::parse(dscp).unwrap());
@@ -45,7 +45,7 @@ impl Rig {
         }
     }
     /// Dequeues the next packet, at `now`.
-    pub fn depart(&mut self, now: Time) -> Option<u32> {
+    pub(super) fn depart(&mut self, now: Time) -> Option<u32> {
         let id = self.queue.dequeue(now, &mut self.packets, &mut self.log)?;
         let seq = self.packets.segment(id).seq;
         self.packets.remove(id);
@@ -61,7 +61,7 @@ impl Rig {
         std::iter::from_fn(&mut leave).collect()
     }
     /// Returns how many of the next `count` packets are of each of the flows, at one instant, so that no packet has waited.
-    pub fn shares(&mut self, flows: u32, count: u32) -> Vec<u32> {
+    pub(super) fn shares(&mut self, flows: u32, count: u32) -> Vec<u32> {
         let mut shares = vec![0; flows as usize];
         for _ in 0..count {
             shares[(self.depart(Time::ZERO).unwrap() / 10_000) as usize] += 1;

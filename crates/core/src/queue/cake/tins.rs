@@ -5,14 +5,14 @@ use crate::packet::Dscp;
 use crate::units::Rate;
 
 /// Words of tc-cake(8).
-pub const WORDS: &[&str] = &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"];
+pub(super) const WORDS: &[&str] = &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"];
 
 /// Denominator of shares of the rate, and of the MTU in a turn: sixteenths.
-pub const WHOLE: u32 = 16;
+pub(super) const WHOLE: u32 = 16;
 
 /// One kind of tin.
 #[derive(Debug)]
-pub struct TinKind {
+pub(super) struct TinKind {
     /// Threshold: its share of the rate.
     pub threshold: u32,
     /// Weights: while it is under its threshold, and otherwise.
@@ -37,7 +37,7 @@ const CLASSES: [&[u8]; 6] = [&[10, 12, 14], &[18, 20, 22, 16, 4], &[26, 28, 30, 
 type Tins = [u8; Dscp::COUNT as usize];
 
 /// Returns the tins in order of priority, the last first, and the tin of each codepoint.
-pub fn named(word: &str) -> (&'static [TinKind], Tins) {
+pub(super) fn named(word: &str) -> (&'static [TinKind], Tins) {
     match word {
         "besteffort" => (&[BEST_EFFORT], [0; _]),
         // RFC 791 section 3.1: precedence is the first three bits.
@@ -62,11 +62,11 @@ fn tins(those: &[(u8, &[u8])]) -> Tins {
 
 impl TinKind {
     /// Returns the rate of its threshold, of `rate`.
-    pub fn rate(&self, rate: Rate) -> Rate {
+    pub(super) fn rate(&self, rate: Rate) -> Rate {
         Rate::from_bps((rate.as_bps() / u64::from(WHOLE) * u64::from(self.threshold)).max(1))
     }
     /// Returns the schedule that tells if the tin exceeds its rate.
-    pub fn schedule(&self, rate: Rate) -> Schedule {
+    pub(super) fn schedule(&self, rate: Rate) -> Schedule {
         Schedule::new(self.rate(rate))
     }
 }

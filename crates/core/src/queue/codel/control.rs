@@ -8,7 +8,7 @@ use crate::time::{Duration, Time};
 
 /// Configuration that all flow queues of a queue share.
 #[derive(Clone, Copy, Debug)]
-pub struct CodelConfig {
+pub(crate) struct CodelConfig {
     /// Target: the acceptable standing delay.
     pub target: Duration,
     /// Interval in which the delay must have been under the target once; of the order of the longest round trip.
@@ -23,7 +23,7 @@ pub struct CodelConfig {
 
 /// A flow queue, and the bytes that wait for the same link beside it.
 #[derive(Debug)]
-pub struct Waiting<'a> {
+pub(crate) struct Waiting<'a> {
     pub line: &'a mut Backlog,
     /// IP bytes in other flow queues.
     pub elsewhere: u64,
@@ -32,14 +32,14 @@ pub struct Waiting<'a> {
 impl Waiting<'_> {
     /// Returns the IP bytes that wait for the link. RFC 8289 §4.4: where flow queues share a link, all that they hold keeps it busy.
     #[inline]
-    pub const fn bytes(&self) -> u64 {
+    pub(crate) const fn bytes(&self) -> u64 {
         self.line.bytes() + self.elsewhere
     }
 }
 
 /// State of one flow queue.
 #[derive(Clone, Debug)]
-pub struct Codel {
+pub(crate) struct Codel {
     /// Time until which the delay may stay over the target; [`Time::MAX`] while it is under the target.
     first_above: Time,
     /// Time of the next drop or mark in the dropping state. Out of that state, the time at which it would have been.
@@ -52,20 +52,20 @@ pub struct Codel {
 
 impl Codel {
     /// Returns the state of an empty flow queue.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Codel { first_above: Time::MAX, drop_next: Time::ZERO, count: 0, last_count: 0, dropping: false }
     }
 
     /// Ends the dropping state: the flow queue was asked for a packet and is empty.
     #[inline]
-    pub fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         (self.first_above, self.dropping) = (Time::MAX, false);
     }
 
     /// Returns the next packet of the flow queue at `now`, dropping those before it. `None` if the flow queue is empty or becomes empty:
     /// then the link takes from another.
     #[inline]
-    pub fn dequeue(
+    pub(crate) fn dequeue(
         &mut self,
         config: &CodelConfig,
         now: Time,

@@ -4,7 +4,7 @@ use crate::time::{Duration, Time};
 
 /// Constants of the control.
 #[derive(Clone, Copy, Debug)]
-pub struct CoupledConfig {
+pub(super) struct CoupledConfig {
     /// Target delay of the classic queue.
     pub target: Duration,
     /// Time from one change of the probability to the next.
@@ -27,7 +27,7 @@ pub struct CoupledConfig {
 
 impl CoupledConfig {
     /// Returns the probability that an L4S packet is marked for its own delay (figure 5).
-    pub fn ramp(&self, delay: Duration) -> f64 {
+    pub(super) fn ramp(&self, delay: Duration) -> f64 {
         if delay >= self.min_th + self.range {
             1.0
         } else if delay > self.min_th {
@@ -40,7 +40,7 @@ impl CoupledConfig {
 
 /// The base probability, p' of the RFC.
 #[derive(Clone, Debug)]
-pub struct Coupled {
+pub(super) struct Coupled {
     p: f64,
     qdelay_old: Duration,
     /// Time of the next change.
@@ -48,28 +48,28 @@ pub struct Coupled {
 }
 
 impl Coupled {
-    pub fn new(config: &CoupledConfig) -> Self {
+    pub(super) fn new(config: &CoupledConfig) -> Self {
         Coupled { p: 0.0, qdelay_old: Duration::ZERO, next_update: Time::ZERO.saturating_add(config.tupdate) }
     }
 
     /// Returns p_C, the probability of a classic packet.
     #[inline]
-    pub fn p_classic(&self) -> f64 {
+    pub(super) fn p_classic(&self) -> f64 {
         self.p * self.p
     }
     /// Returns p_CL, the probability of an L4S packet by coupling.
     #[inline]
-    pub fn p_coupled(&self, config: &CoupledConfig) -> f64 {
+    pub(super) fn p_coupled(&self, config: &CoupledConfig) -> f64 {
         (config.k * self.p).min(1.0)
     }
     /// Returns true if every L4S packet is marked already (appendix A.2, figure 7: p_Lmax = 1), which is where p_C is p_Cmax = 1 / k^2.
     #[inline]
-    pub fn is_overloaded(&self, config: &CoupledConfig) -> bool {
+    pub(super) fn is_overloaded(&self, config: &CoupledConfig) -> bool {
         config.drop_on_overload && config.k * self.p >= 1.0
     }
 
     /// Does the updates due up to `now`, with the delay that there was at each time; `empty` if nothing is held.
-    pub fn update_until(&mut self, config: &CoupledConfig, now: Time, empty: bool, qdelay: impl Fn(Time) -> Duration) {
+    pub(super) fn update_until(&mut self, config: &CoupledConfig, now: Time, empty: bool, qdelay: impl Fn(Time) -> Duration) {
         while self.next_update <= now {
             if empty && self.p == 0.0 && self.qdelay_old.is_zero() {
                 // The probability does not change any more: skip to the first update after now.
@@ -83,7 +83,7 @@ impl Coupled {
     }
 
     /// Figure 8: proportional and integral. §4.2.3: where overload does not drop, the probability ends where all of L4S is marked, and delay grows.
-    pub fn update(&mut self, config: &CoupledConfig, qdelay: Duration) {
+    pub(super) fn update(&mut self, config: &CoupledConfig, qdelay: Duration) {
         let (now, old) = (qdelay.as_secs_f64(), self.qdelay_old.as_secs_f64());
         self.p += config.alpha * (now - config.target.as_secs_f64()) + config.beta * (now - old);
         let most = if config.drop_on_overload { 1.0 } else { 1.0 / config.k };
@@ -94,11 +94,11 @@ impl Coupled {
 
 /// Figure 4, `recur`: true as often as the likelihoods say, and evenly spread.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Recur(f64);
+pub(super) struct Recur(f64);
 
 impl Recur {
     #[inline]
-    pub fn hits(&mut self, likelihood: f64) -> bool {
+    pub(super) fn hits(&mut self, likelihood: f64) -> bool {
         self.0 += likelihood;
         let hits = self.0 > 1.0;
         if hits {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 /// Height of the lending class, and the priority: the least comes first.
-pub type Ring = (usize, u64);
+pub(super) type Ring = (usize, u64);
 
 /// Turns of the leaves.
 #[derive(Debug)]
-pub struct Turns {
+pub(super) struct Turns {
     /// Bytes that each leaf gains per turn.
     quanta: Vec<u64>,
     rings: BTreeMap<Ring, Round>,
@@ -22,12 +22,12 @@ struct Round {
 }
 
 impl Turns {
-    pub fn new(quanta: Vec<u64>) -> Self {
+    pub(super) fn new(quanta: Vec<u64>) -> Self {
         Turns { quanta, rings: BTreeMap::new() }
     }
 
     /// Returns the leaf whose turn it is in `ring`, among those that are `in` it, of which there is at least one.
-    pub fn next(&mut self, ring: Ring, is_in: impl Fn(usize) -> bool) -> usize {
+    pub(super) fn next(&mut self, ring: Ring, is_in: impl Fn(usize) -> bool) -> usize {
         let Turns { quanta, rings } = self;
         let credit = || quanta.iter().map(|quantum| *quantum as i64).collect();
         let round = rings.entry(ring).or_insert_with(|| Round { at: 0, credit: credit() });
@@ -44,7 +44,7 @@ impl Turns {
     }
 
     /// Accounts for bytes that the leaf sent in its turn.
-    pub fn sent(&mut self, ring: Ring, leaf: usize, len: u32) {
+    pub(super) fn sent(&mut self, ring: Ring, leaf: usize, len: u32) {
         self.rings.get_mut(&ring).expect("it was given its turn").credit[leaf] -= i64::from(len);
     }
 }

@@ -12,7 +12,7 @@ use crate::time::{Duration, Time};
 
 /// Configuration that all flow queues of a queue share.
 #[derive(Clone, Copy, Debug)]
-pub struct PieConfig {
+pub(crate) struct PieConfig {
     /// Target delay.
     pub target: Duration,
     /// Time from one change of the probability to the next.
@@ -37,7 +37,7 @@ pub struct PieConfig {
 
 /// State of one queue.
 #[derive(Clone, Debug)]
-pub struct Pie {
+pub(crate) struct Pie {
     drop_prob: f64,
     /// Sum of the probabilities since the last drop.
     accu_prob: f64,
@@ -67,7 +67,7 @@ const STEPS: [(f64, f64); 6] = [(0.000_001, 2048.0), (0.000_01, 512.0), (0.000_1
 
 impl Pie {
     /// Returns the state of a queue that is empty from `now` on.
-    pub fn new(config: &PieConfig, now: Time) -> Self {
+    pub(crate) fn new(config: &PieConfig, now: Time) -> Self {
         Pie {
             drop_prob: 0.0,
             accu_prob: 0.0,
@@ -80,7 +80,7 @@ impl Pie {
     }
 
     /// Returns true if a packet that comes to `line`, where there is room for it, is to be dropped or marked.
-    pub fn hits(&mut self, config: &PieConfig, now: Time, line: &Backlog, rng: &mut Rng) -> bool {
+    pub(crate) fn hits(&mut self, config: &PieConfig, now: Time, line: &Backlog, rng: &mut Rng) -> bool {
         self.catch_up(config, now, line);
         // RFC 8033 §4.4 and appendix A: an arrival at a quiet queue renews the allowance.
         let half = config.target / 2;
@@ -95,7 +95,7 @@ impl Pie {
     }
 
     /// Marks the packet `id`, which was hit, and returns true; or drops it (RFC 8033 §5.1).
-    pub fn mark(&self, config: &PieConfig, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+    pub(crate) fn mark(&self, config: &PieConfig, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
         let marked = config.mark_under.is_some_and(|threshold| self.drop_prob < threshold) && mark(now, id, packets, log);
         if !marked {
             discard(now, id, DropReason::Early, packets, log);
@@ -104,13 +104,13 @@ impl Pie {
     }
 
     /// Drops an arrival that found the queue full.
-    pub fn overflowed(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
+    pub(crate) fn overflowed(&mut self, config: &PieConfig, now: Time, line: &Backlog) {
         self.catch_up(config, now, line);
         self.accu_prob = 0.0;
     }
 
     /// Returns the next packet of `line`.
-    pub fn dequeue(&mut self, config: &PieConfig, now: Time, line: &mut Backlog, packets: &Packets) -> Option<PacketId> {
+    pub(crate) fn dequeue(&mut self, config: &PieConfig, now: Time, line: &mut Backlog, packets: &Packets) -> Option<PacketId> {
         self.catch_up(config, now, line);
         let id = line.pop(packets)?;
         self.waited = now.since(packets[id].stamp);

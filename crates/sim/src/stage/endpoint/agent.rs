@@ -9,13 +9,13 @@ use longfat_tcp::{Abort, Connection, LimitedBy, Stats, TcpInfo};
 /// One end's protocol.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // nearly all are TCP, and a pointer to each would cost every packet a cache line
-pub enum Agent {
+pub(crate) enum Agent {
     Tcp(Connection),
     Datagrams(Box<dyn Datagrams>),
 }
 
 /// A connection as its application has it.
-pub struct Stream<'a>(pub &'a mut Connection);
+pub(super) struct Stream<'a>(pub &'a mut Connection);
 
 impl Socket for Stream<'_> {
     fn write(&mut self, bytes: u64) {
@@ -40,14 +40,14 @@ impl Agent {
     ///
     /// # Panics
     /// It sends datagrams.
-    pub fn tcp(&self) -> &Connection {
+    pub(crate) fn tcp(&self) -> &Connection {
         let Agent::Tcp(tcp) = self else { panic!("memory is for TCP") };
         tcp
     }
 
     /// Handles a packet that arrived.
     #[inline]
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
+    pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         // TCP first, here and below: nearly every packet is its, and a branch costs less than a table of jumps.
         if let Agent::Tcp(tcp) = self {
             tcp.handle_segment(now, segment, ecn);
@@ -64,7 +64,7 @@ impl Agent {
     }
 
     /// Handles a timer that has expired.
-    pub fn handle_timeout(&mut self, now: Time) {
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
         if let Agent::Tcp(tcp) = self {
             tcp.handle_timeout(now);
         }
@@ -72,13 +72,13 @@ impl Agent {
 
     /// True if it has nothing to send for now: then [`Agent::poll_transmit`] need not be asked.
     #[inline]
-    pub fn is_silent(&mut self, now: Time) -> bool {
+    pub(crate) fn is_silent(&mut self, now: Time) -> bool {
         if let Agent::Tcp(tcp) = self { tcp.is_silent(now) } else { false }
     }
 
     /// Writes the next packet to `segment`, if there is one, and returns its ECN field.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
+    pub(crate) fn poll_transmit(&mut self, now: Time, segment: &mut Segment) -> Option<Ecn> {
         if let Agent::Tcp(tcp) = self {
             return tcp.poll_transmit_into(now, segment);
         }
@@ -93,7 +93,7 @@ impl Agent {
 
     /// Returns the time of its next wake-up, by a timer or by pacing.
     #[inline]
-    pub fn wake_at(&self, now: Time) -> Time {
+    pub(crate) fn wake_at(&self, now: Time) -> Time {
         if let Agent::Tcp(tcp) = self {
             return tcp.poll_timeout().unwrap_or(Time::MAX).min(tcp.paced_until(now).unwrap_or(Time::MAX));
         }
@@ -106,17 +106,17 @@ impl Agent {
     }
 
     /// True if one of its timers is due.
-    pub fn is_due(&self, now: Time) -> bool {
+    pub(crate) fn is_due(&self, now: Time) -> bool {
         matches!(self, Agent::Tcp(tcp) if tcp.poll_timeout().is_some_and(|timeout| timeout <= now))
     }
 
     /// True if it has given its connection up, since nothing answered.
-    pub fn gave_up(&self) -> bool {
+    pub(crate) fn gave_up(&self) -> bool {
         matches!(self, Agent::Tcp(tcp) if tcp.aborted() == Some(Abort::TimedOut))
     }
 
     /// Returns the totals so far. Datagrams count as segments, and replies to them as ACKs.
-    pub fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         match self {
             Agent::Tcp(tcp) => tcp.stats(),
             Agent::Datagrams(datagrams) => {
@@ -135,7 +135,7 @@ impl Agent {
     }
 
     /// The round trips that it has measured since it last forgot them.
-    pub fn round_trips(&self) -> Option<&Quantiles> {
+    pub(crate) fn round_trips(&self) -> Option<&Quantiles> {
         match self {
             Agent::Tcp(tcp) => tcp.round_trips(),
             Agent::Datagrams(datagrams) => datagrams.round_trips(),
@@ -143,7 +143,7 @@ impl Agent {
     }
 
     /// Forgets the round trips measured so far, all but the least.
-    pub fn forget_round_trips(&mut self) {
+    pub(crate) fn forget_round_trips(&mut self) {
         match self {
             Agent::Tcp(tcp) => tcp.forget_round_trips(),
             Agent::Datagrams(datagrams) => datagrams.forget_round_trips(),
@@ -151,12 +151,12 @@ impl Agent {
     }
 
     /// Returns the time for which each limit has held it back until `until`; `None` for datagrams.
-    pub fn limited(&self, until: Time) -> Option<[Duration; LimitedBy::ALL.len()]> {
+    pub(crate) fn limited(&self, until: Time) -> Option<[Duration; LimitedBy::ALL.len()]> {
         if let Agent::Tcp(tcp) = self { Some(tcp.limited(until)) } else { None }
     }
 
     /// State, for sampling: of datagrams only the last round trip.
-    pub fn info(&self) -> TcpInfo {
+    pub(crate) fn info(&self) -> TcpInfo {
         match self {
             Agent::Tcp(tcp) => tcp.info(),
             Agent::Datagrams(datagrams) => TcpInfo { srtt: datagrams.stats().rtt.last, ..TcpInfo::default() },
@@ -164,13 +164,13 @@ impl Agent {
     }
 
     /// Standard deviation of the round trips that a probe has measured, in seconds; NaN where there is none.
-    pub fn rtt_deviation_s(&self) -> f64 {
+    pub(crate) fn rtt_deviation_s(&self) -> f64 {
         let rtt = if let Agent::Datagrams(datagrams) = self { datagrams.stats().rtt } else { RoundTrips::default() };
         rtt.deviation_s()
     }
 
     /// Payload bytes that arrived here for the first time, in order or not, read or not.
-    pub fn bytes_arrived(&self) -> u64 {
+    pub(crate) fn bytes_arrived(&self) -> u64 {
         match self {
             Agent::Tcp(tcp) => tcp.bytes_read() + tcp.memory().receive_buffered,
             Agent::Datagrams(datagrams) => datagrams.stats().bytes_delivered,
@@ -179,7 +179,7 @@ impl Agent {
 
     /// Payload bytes that arrived here; of TCP, in order, and read by the application.
     #[inline]
-    pub fn bytes_delivered(&self) -> u64 {
+    pub(crate) fn bytes_delivered(&self) -> u64 {
         match self {
             Agent::Tcp(tcp) => tcp.bytes_read(),
             Agent::Datagrams(datagrams) => datagrams.stats().bytes_delivered,

@@ -10,7 +10,7 @@ use crate::context::inputs::InputId;
 use crate::stage::carrier::Carrier;
 
 /// An endpoint by itself.
-pub struct Alone {
+pub(crate) struct Alone {
     pub endpoint: Endpoint,
     /// The input by which packets come to it.
     input: InputId,
@@ -32,12 +32,12 @@ enum Cause {
 
 impl Alone {
     /// Makes a stage of an endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
-    pub fn new(endpoint: Endpoint, input: InputId, carrier: Option<Box<Carrier>>, outlets: Option<[InputId; 2]>) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, input: InputId, carrier: Option<Box<Carrier>>, outlets: Option<[InputId; 2]>) -> Self {
         Alone { endpoint, input, carrier, outlets }
     }
 
     /// The endpoint lives up to and including `until`, or until it has had its turn. Returns when it next has something to do.
-    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+    pub(crate) fn run(&mut self, until: Time, context: &mut Context) -> Time {
         let turn_ends = context.turn_ends();
         let mut line = std::mem::take(&mut context.inputs[self.input].line);
         let before = line.len();

@@ -10,7 +10,7 @@ use crate::stage::carrier::Carrier;
 use crate::stage::endpoint::{Agent, Endpoint};
 
 /// Parts of a host that the experiment does not list under it.
-pub struct Parts {
+pub(crate) struct Parts {
     pub endpoints: Vec<Endpoint>,
     /// The links by which they send, in order.
     pub carriers: Vec<Carrier>,
@@ -26,14 +26,14 @@ fn nic(host: &longfat_model::Host) -> Option<longfat_model::Nic> {
 }
 
 /// True for a host that is a stage: its endpoints share more than the links by which they send.
-pub fn is_stage(host: &longfat_model::Host) -> bool {
+pub(crate) fn is_stage(host: &longfat_model::Host) -> bool {
     let has_part = host.cpu.is_some() || host.overhead.is_some() || host.interrupts.is_some();
     has_part || nic(host).is_some() || host.offload.is_some() || host.memory.is_some()
 }
 
 impl Host {
     /// The host `host` of `experiment` at time zero.
-    pub fn new(experiment: &Experiment, host: &longfat_model::Host, parts: Parts) -> Self {
+    pub(crate) fn new(experiment: &Experiment, host: &longfat_model::Host, parts: Parts) -> Self {
         let Parts { endpoints, carriers, exits, inputs } = parts;
         let keeps_small = host.offload.is_some_and(|offload| offload.limit_output_bytes.is_some());
         let new_nic = |_: &Carrier| nic(host).map(|nic| Nic::new(nic.txqueuelen, nic.on_full, keeps_small));

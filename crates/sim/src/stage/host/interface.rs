@@ -9,7 +9,7 @@ use longfat_model::Interrupts;
 
 /// Packets that wait at one interface, until it interrupts.
 #[derive(Debug)]
-pub struct Interface {
+pub(super) struct Interface {
     how: Interrupts,
     ring: VecDeque<PacketId>,
     /// Time of the next interrupt; [`Time::MAX`]: nothing waits.
@@ -17,12 +17,12 @@ pub struct Interface {
 }
 
 impl Interface {
-    pub fn new(how: Interrupts) -> Self {
+    pub(super) fn new(how: Interrupts) -> Self {
         Interface { how, ring: VecDeque::new(), at: Time::MAX }
     }
 
     /// Takes in a packet; returns false if there is no room for it.
-    pub fn arrived(&mut self, now: Time, id: PacketId) -> bool {
+    pub(super) fn arrived(&mut self, now: Time, id: PacketId) -> bool {
         if self.how.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
             return false;
         }
@@ -33,29 +33,29 @@ impl Interface {
     }
 
     /// Returns the time of the next interrupt.
-    pub fn next(&self) -> Time {
+    pub(super) fn next(&self) -> Time {
         self.at
     }
 
     /// Returns all packets that wait, at an interrupt. The caller gives the queue back, empty, to [`Self::give_back`].
-    pub fn take(&mut self) -> VecDeque<PacketId> {
+    pub(super) fn take(&mut self) -> VecDeque<PacketId> {
         self.at = Time::MAX;
         std::mem::take(&mut self.ring)
     }
 
     /// Takes back an empty queue, to reuse its memory.
-    pub fn give_back(&mut self, ring: VecDeque<PacketId>) {
+    pub(super) fn give_back(&mut self, ring: VecDeque<PacketId>) {
         debug_assert!(ring.is_empty() && self.ring.is_empty());
         self.ring = ring;
     }
 
     /// Returns the most bytes of a clump, if there are clumps.
-    pub fn gro_max_size(&self) -> Option<u64> {
+    pub(super) fn gro_max_size(&self) -> Option<u64> {
         self.how.gro_max_size
     }
 
     /// Returns every packet it holds.
-    pub fn holds(&self) -> impl Iterator<Item = PacketId> {
+    pub(super) fn holds(&self) -> impl Iterator<Item = PacketId> {
         self.ring.iter().copied()
     }
 }
@@ -63,7 +63,7 @@ impl Interface {
 /// Consecutive segments of one flow. They differ in their sequence numbers alone, but for a last one that is shorter or pushes:
 /// segmentation offload would make them of one large segment (Linux Documentation/networking/segmentation-offloads, on GRO).
 #[derive(Debug)]
-pub struct Clump {
+pub(super) struct Clump {
     pub member: usize,
     first: Segment,
     ecn: Ecn,
@@ -76,7 +76,7 @@ pub struct Clump {
 
 impl Clump {
     /// Returns a clump of one packet.
-    pub fn new(member: usize, packet: &Packet, segment: &Segment) -> Self {
+    pub(super) fn new(member: usize, packet: &Packet, segment: &Segment) -> Self {
         let is_data = segment.len > 0 && segment.flags & !flags::PSH == flags::ACK;
         Clump {
             member,
@@ -90,7 +90,7 @@ impl Clump {
 
     /// Adds the next packet of the flow, unless the clump would then have more than `most` payload bytes or the packet differs. Returns
     /// true if it was added.
-    pub fn takes(&mut self, packet: &Packet, segment: &Segment, most: u64) -> bool {
+    pub(super) fn takes(&mut self, packet: &Packet, segment: &Segment, most: u64) -> bool {
         let (first, len) = (&self.first, u64::from(segment.len));
         let is_alike = segment.flags & !flags::PSH == first.flags
             && segment.ack == first.ack

@@ -18,9 +18,9 @@ use longfat_tcp::window_sizing::MemoryUse;
 
 /// Time between two looks at all connections. Each look computes the fair share anew, and samples the wasted memory. Between two looks a
 /// buffer grows only as far as memory is free, at once.
-pub const PERIOD: Duration = Duration::from_millis(100);
+pub(super) const PERIOD: Duration = Duration::from_millis(100);
 /// The least time from now to a look that was not due yet.
-pub const SOONEST: Duration = Duration::from_millis(10);
+pub(crate) const SOONEST: Duration = Duration::from_millis(10);
 
 /// Memory set aside for one end of a connection, and the part of it in use.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ struct Share {
 
 /// The memory of one host.
 #[derive(Debug)]
-pub struct Pool {
+pub(crate) struct Pool {
     size: u64,
     /// Bytes neither set aside nor taken.
     free: u64,
@@ -66,7 +66,7 @@ pub struct Pool {
 
 /// A quantity over time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Gauge {
+pub(crate) struct Gauge {
     value: u64,
     pub peak: u64,
     since: Time,
@@ -89,7 +89,7 @@ impl Gauge {
 
 impl Pool {
     /// Returns a pool of `size` bytes without connections.
-    pub fn new(size: u64) -> Self {
+    pub(crate) fn new(size: u64) -> Self {
         let none = Gauge::default();
         Pool {
             size,
@@ -109,7 +109,7 @@ impl Pool {
 
     /// Adds a connection that ends at the endpoint `member` of the host, with at least `least` bytes in each direction. Returns the number
     /// of its share.
-    pub fn join(&mut self, member: usize, tcp: &mut Connection, least: u64) -> usize {
+    pub(crate) fn join(&mut self, member: usize, tcp: &mut Connection, least: u64) -> usize {
         let keeps = tcp.keeps_to_memory();
         let receive = if keeps { least } else { 0 };
         self.free =
@@ -125,7 +125,7 @@ impl Pool {
 
     /// True if there is memory for the data that `tcp`, of share `number`, would hold after `segment`, when the application is ready to
     /// read `reads` bytes. If not, the segment is counted as dropped.
-    pub fn has_room_for(&mut self, number: usize, tcp: &Connection, segment: &Segment, reads: u64) -> bool {
+    pub(crate) fn has_room_for(&mut self, number: usize, tcp: &Connection, segment: &Segment, reads: u64) -> bool {
         let needs = tcp.would_hold(segment, reads);
         let has_room = needs == 0 || needs <= self.free + self.shares[number].receive.saturating_sub(tcp.memory().receive_buffered);
         self.is_short |= !has_room;
@@ -135,7 +135,7 @@ impl Pool {
 
     /// Sets aside the memory that `tcp`, of share `number`, asks for after an event, as far as there is memory. Returns true if that is
     /// more than it had.
-    pub fn provide(&mut self, number: usize, tcp: &mut Connection) -> bool {
+    pub(crate) fn provide(&mut self, number: usize, tcp: &mut Connection) -> bool {
         let has = tcp.memory();
         let before = self.shares[number];
         let mut share = before;
@@ -175,7 +175,7 @@ impl Pool {
     }
 
     /// Counts what `tcp`, of share `number`, has promised and holds. The next look may come earlier for it, [`SOONEST`] from now.
-    pub fn account(&mut self, now: Time, number: usize, tcp: &Connection) {
+    pub(crate) fn account(&mut self, now: Time, number: usize, tcp: &Connection) {
         let (has, share) = (tcp.memory(), &mut self.shares[number]);
         let (buffered, promised) = (has.send_buffered + has.receive_buffered, has.promised);
         if buffered != share.buffered {
@@ -193,25 +193,25 @@ impl Pool {
     }
 
     /// Returns the bytes promised, buffered and wasted up to `now`, and the packets lost.
-    pub fn totals(&self, now: Time) -> MemoryTotals {
+    pub(crate) fn totals(&self, now: Time) -> MemoryTotals {
         let gauges = [&self.promised, &self.buffered, &self.wasted];
         MemoryTotals { integrals: gauges.map(|of| of.integral(now)), peaks: gauges.map(|of| of.peak), drops: self.drops }
     }
 
     /// Time of the next look at all connections.
-    pub fn next_look(&self) -> Time {
+    pub(crate) fn next_look(&self) -> Time {
         self.next_look
     }
 
     /// Returns the endpoint of each share.
-    pub fn members(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn members(&self) -> impl Iterator<Item = usize> {
         self.shares.iter().map(|share| share.member)
     }
 
     /// Looks at all connections, which `tcp` gives by the number of their endpoint: computes the fair share, and samples the wasted memory.
     /// `outstanding` is, for each share, the bytes that the other end has sent and that are not acknowledged. Returns the endpoints that
     /// may now have more than before.
-    pub fn look<'a>(&mut self, now: Time, tcp: impl Fn(usize) -> &'a Connection, outstanding: &[u64]) -> Vec<usize> {
+    pub(crate) fn look<'a>(&mut self, now: Time, tcp: impl Fn(usize) -> &'a Connection, outstanding: &[u64]) -> Vec<usize> {
         self.next_look = now + PERIOD;
         self.is_short = false;
         let wasted = self.shares.iter().zip(outstanding).map(|(share, coming)| {
@@ -242,7 +242,7 @@ impl Pool {
     }
 
     /// Checks the memory at the end of a run: memory set aside and free memory add up to all, all held data fits, and the counts are right.
-    pub fn audit<'a>(&self, tcp: impl Fn(usize) -> &'a Connection) {
+    pub(crate) fn audit<'a>(&self, tcp: impl Fn(usize) -> &'a Connection) {
         let set_aside: u64 = self.shares.iter().map(|share| share.send + share.receive).sum();
         assert_eq!(set_aside + self.free, self.size, "memory set aside + free = all");
         let held = |has: MemoryUse| has.send_buffered + has.receive_buffered;

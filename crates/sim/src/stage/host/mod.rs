@@ -2,7 +2,7 @@
 //! received take the processor's time, or packets sent are held for a while. Data that is held takes memory. Within a host, events are
 //! handled one by one.
 
-pub mod build;
+pub(crate) mod build;
 mod interface;
 mod memory;
 mod nic;
@@ -22,13 +22,13 @@ use crate::context::Context;
 use crate::context::inputs::InputId;
 use crate::due::Due;
 use interface::Interface;
-pub use memory::{Pool, SOONEST};
+pub(crate) use memory::{Pool, SOONEST};
 use nic::Nic;
 use overhead::Overhead;
 use processor::Processor;
 
 /// One host.
-pub struct Host {
+pub(crate) struct Host {
     pub members: Vec<Member>,
     /// The links by which they send, in order.
     pub carriers: Vec<Carrier>,
@@ -48,7 +48,7 @@ pub struct Host {
 }
 
 /// An endpoint of a host.
-pub struct Member {
+pub(crate) struct Member {
     pub endpoint: Endpoint,
     /// The number of its link.
     exit: usize,
@@ -77,7 +77,7 @@ enum Event {
 
 impl Host {
     /// The host lives up to and including `until`, or until it has had its turn. Returns when it next has something to do.
-    pub fn run(&mut self, until: Time, context: &mut Context) -> Time {
+    pub(crate) fn run(&mut self, until: Time, context: &mut Context) -> Time {
         let turn_ends = context.turn_ends();
         loop {
             let first = self.agenda.first();
@@ -144,12 +144,12 @@ impl Host {
     }
 
     /// Records that packets arrive by the input of this number from `time` on.
-    pub fn expect(&mut self, input: usize, time: Time) {
+    pub(crate) fn expect(&mut self, input: usize, time: Time) {
         self.agenda.lower(input, time);
     }
 
     /// Returns the time at which something is first due.
-    pub fn first_due(&self) -> Time {
+    pub(crate) fn first_due(&self) -> Time {
         self.agenda.first()
     }
 
@@ -241,19 +241,19 @@ impl Host {
 
     /// Returns the time of the next look at the memory, to which every stage has to have come.
     #[inline]
-    pub fn next_look(&self) -> Time {
+    pub(crate) fn next_look(&self) -> Time {
         self.memory.as_ref().map_or(Time::MAX, Pool::next_look)
     }
 
     /// Returns, for each share of the memory, the number of the endpoint at the other end of its connection.
-    pub fn peers(&self) -> Vec<usize> {
+    pub(crate) fn peers(&self) -> Vec<usize> {
         let shares = self.memory.iter().flat_map(Pool::members);
         shares.map(|member| self.members[member].endpoint.number ^ 1).collect()
     }
 
     /// The memory looks at all its connections, now that every stage has come to now. `outstanding` says how many bytes each of the
     /// [`Host::peers`] has sent that are not acknowledged. Returns when the host next has something to do.
-    pub fn look(&mut self, outstanding: &[u64], context: &mut Context) -> Time {
+    pub(crate) fn look(&mut self, outstanding: &[u64], context: &mut Context) -> Time {
         let members = &self.members;
         let pool = self.memory.as_mut().expect("the host has a memory");
         let changed = pool.look(context.now, |member| members[member].endpoint.agent.tcp(), outstanding);
@@ -271,19 +271,19 @@ impl Host {
     }
 
     /// Processor time up to `now`; `None` without a processor.
-    pub fn busy(&self, now: Time) -> Option<Duration> {
+    pub(crate) fn busy(&self, now: Time) -> Option<Duration> {
         self.processor.as_ref().map(|processor| processor.busy(now))
     }
 
     /// Returns every packet that it holds.
-    pub fn holds(&self) -> Vec<PacketId> {
+    pub(crate) fn holds(&self) -> Vec<PacketId> {
         let processor = self.processor.iter().flat_map(Processor::holds);
         let held = self.overhead.iter().flat_map(Overhead::holds).chain(self.interface.iter().flat_map(Interface::holds));
         processor.chain(held).collect()
     }
 
     /// Checks the books of the memory at the end of a run.
-    pub fn audit(&self) {
+    pub(crate) fn audit(&self) {
         if let Some(pool) = &self.memory {
             pool.audit(|member| -> &Connection { self.members[member].endpoint.agent.tcp() });
         }

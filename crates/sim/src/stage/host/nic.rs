@@ -6,7 +6,7 @@ use longfat_model::OnFull;
 
 /// The interface between a host and one of its links.
 #[derive(Debug)]
-pub struct Nic {
+pub(super) struct Nic {
     txqueuelen: u64,
     /// True if TCP takes a full queue as congestion.
     pub stalls: bool,
@@ -24,7 +24,7 @@ pub struct Nic {
 
 impl Nic {
     /// Returns the queue of a host that does not simply lose segments when the queue is full, and which may keep small queues.
-    pub fn new(txqueuelen: u64, on_full: OnFull, keeps_small: bool) -> Self {
+    pub(super) fn new(txqueuelen: u64, on_full: OnFull, keeps_small: bool) -> Self {
         Nic {
             txqueuelen,
             stalls: on_full == OnFull::Stall,
@@ -37,12 +37,12 @@ impl Nic {
     }
 
     /// True if an endpoint waits for a packet to leave.
-    pub fn is_awaited(&self) -> bool {
+    pub(super) fn is_awaited(&self) -> bool {
         !self.waiting.is_empty() || self.wait_for_own > 0
     }
 
     /// Records that a packet of `bytes` of `endpoint` has joined the queue. Returns true if small queues are kept.
-    pub fn joined(&mut self, endpoint: usize, bytes: u32) -> bool {
+    pub(super) fn joined(&mut self, endpoint: usize, bytes: u32) -> bool {
         if let Some(small) = &mut self.small {
             small.push_back((endpoint, bytes));
         }
@@ -50,17 +50,17 @@ impl Nic {
     }
 
     /// Returns the endpoint and the length of a packet that has left, if any, now that the queue holds `backlog` packets.
-    pub fn left(&mut self, backlog: u64) -> Option<(usize, u32)> {
+    pub(super) fn left(&mut self, backlog: u64) -> Option<(usize, u32)> {
         self.small.as_mut().filter(|small| small.len() as u64 > backlog)?.pop_front()
     }
 
     /// True if a queue of `backlog` packets takes one more.
-    pub fn has_room(&self, backlog: u64) -> bool {
+    pub(super) fn has_room(&self, backlog: u64) -> bool {
         backlog < self.txqueuelen
     }
 
     /// True if a queue of `backlog` packets takes one more of `endpoint`, after the endpoints that wait already.
-    pub fn has_room_for(&mut self, endpoint: usize, backlog: u64) -> bool {
+    pub(super) fn has_room_for(&mut self, endpoint: usize, backlog: u64) -> bool {
         let first = self.stalls || self.waiting.is_empty() || self.turn.take() == Some(endpoint);
         first && self.has_room(backlog)
     }

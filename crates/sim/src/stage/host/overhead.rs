@@ -12,7 +12,7 @@ use longfat_core::time::{Duration, Time};
 
 /// The packets that one host holds.
 #[derive(Debug)]
-pub struct Overhead {
+pub(super) struct Overhead {
     most: Duration,
     rng: Rng,
     /// Packets held, each with its departure and the number of its link.
@@ -22,24 +22,24 @@ pub struct Overhead {
 
 impl Overhead {
     /// Returns an overhead of up to `most` per packet.
-    pub fn new(most: Duration, rng: Rng) -> Self {
+    pub(super) fn new(most: Duration, rng: Rng) -> Self {
         Overhead { most, rng, held: VecDeque::new(), last: Time::ZERO }
     }
 
     /// Holds the packet `id`, which goes to `link`.
-    pub fn hold(&mut self, now: Time, id: PacketId, link: usize) {
+    pub(super) fn hold(&mut self, now: Time, id: PacketId, link: usize) {
         let leaves = now.saturating_add(Duration::from_ps(self.rng.below(self.most.as_ps() + 1)));
         self.last = self.last.max(leaves);
         self.held.push_back((self.last, id, link));
     }
 
     /// Returns the departure of the next packet; [`Time::MAX`] when it holds none.
-    pub fn next(&self) -> Time {
+    pub(super) fn next(&self) -> Time {
         self.held.front().map_or(Time::MAX, |held| held.0)
     }
 
     /// The next one to leave now, and its link.
-    pub fn take(&mut self, now: Time) -> Option<(PacketId, usize)> {
+    pub(super) fn take(&mut self, now: Time) -> Option<(PacketId, usize)> {
         if self.next() > now {
             return None;
         }
@@ -47,7 +47,7 @@ impl Overhead {
     }
 
     /// Returns every packet it holds.
-    pub fn holds(&self) -> impl Iterator<Item = PacketId> {
+    pub(super) fn holds(&self) -> impl Iterator<Item = PacketId> {
         self.held.iter().map(|held| held.1)
     }
 }

@@ -37,7 +37,7 @@ impl Cost {
 
 /// Job that the processor works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Job {
+pub(crate) enum Job {
     /// Sends this packet to the interface of this link when done.
     Send(PacketId, usize),
     /// Delivers this packet to its endpoint when done.
@@ -46,7 +46,7 @@ pub enum Job {
 
 /// Next step of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Ask this endpoint for a packet to send.
     Ask(usize),
     /// Receive this packet.
@@ -55,7 +55,7 @@ pub enum Next {
 
 /// One processor.
 #[derive(Debug)]
-pub struct Processor {
+pub(crate) struct Processor {
     send: Cost,
     receive: Cost,
     job: Option<Job>,
@@ -78,7 +78,7 @@ pub struct Processor {
 
 impl Processor {
     /// Returns an idle processor.
-    pub fn new(cpu: &longfat_model::Cpu) -> Self {
+    pub(crate) fn new(cpu: &longfat_model::Cpu) -> Self {
         Processor {
             send: Cost::new(cpu.send, cpu.mhz),
             receive: Cost::new(cpu.receive, cpu.mhz),
@@ -96,12 +96,12 @@ impl Processor {
     }
 
     /// Queues `endpoint`, which does not ask yet and may have something to send.
-    pub fn ask(&mut self, endpoint: usize) {
+    pub(crate) fn ask(&mut self, endpoint: usize) {
         self.asking.push_back(endpoint);
     }
 
     /// Puts the packet `id` into the interface's ring. Without room it is lost.
-    pub fn arrived(&mut self, id: PacketId, context: &mut Context) {
+    pub(crate) fn arrived(&mut self, id: PacketId, context: &mut Context) {
         if self.intake.rx_ring.is_some_and(|most| self.ring.len() as u64 >= most) {
             return context.lose(id, DropReason::Overrun);
         }
@@ -148,7 +148,7 @@ impl Processor {
     }
 
     /// Returns the next step, if the processor is idle and there is something to do.
-    pub fn next(&mut self) -> Option<Next> {
+    pub(crate) fn next(&mut self) -> Option<Next> {
         if self.job.is_some() {
             return None;
         }
@@ -156,7 +156,7 @@ impl Processor {
     }
 
     /// Begins `job`, with a packet of `bytes`.
-    pub fn begin(&mut self, now: Time, job: Job, bytes: u32) {
+    pub(crate) fn begin(&mut self, now: Time, job: Job, bytes: u32) {
         let cost = if matches!(job, Job::Send(..)) { self.send } else { self.receive }.of(bytes);
         self.job = Some(job);
         self.done = now + cost;
@@ -164,12 +164,12 @@ impl Processor {
     }
 
     /// Returns the time at which it completes its job, or is interrupted; [`Time::MAX`]: never.
-    pub fn wakes(&self) -> Time {
+    pub(crate) fn wakes(&self) -> Time {
         self.done.min(self.interrupt)
     }
 
     /// Handles an interrupt, or the end of its job, which is then returned.
-    pub fn wake(&mut self, context: &mut Context) -> Option<Job> {
+    pub(crate) fn wake(&mut self, context: &mut Context) -> Option<Job> {
         self.heed_interrupt(context);
         if self.done > context.now {
             return None;
@@ -179,13 +179,13 @@ impl Processor {
     }
 
     /// Time spent working up to `now`.
-    pub fn busy(&self, now: Time) -> Duration {
+    pub(crate) fn busy(&self, now: Time) -> Duration {
         let ahead = if self.job.is_some() { self.done.since(now) } else { Duration::ZERO };
         self.busy.saturating_sub(ahead)
     }
 
     /// Returns every packet it holds.
-    pub fn holds(&self) -> impl Iterator<Item = PacketId> {
+    pub(crate) fn holds(&self) -> impl Iterator<Item = PacketId> {
         let at_work = self.job.map(|job| match job {
             Job::Send(id, _) | Job::Receive(id) => id,
         });

@@ -157,7 +157,7 @@ impl Host {
     }
 
     /// A PAUSE frame is on its way to the link. Returns when somebody who waits for its queue is to have a turn.
-    pub fn paused(&mut self, exit: usize) -> Time {
+    pub(crate) fn paused(&mut self, exit: usize) -> Time {
         if !self.nics[exit].as_ref().is_some_and(Nic::is_awaited) {
             return Time::MAX;
         }

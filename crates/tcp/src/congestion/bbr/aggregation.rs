@@ -14,13 +14,13 @@ pub(super) struct Aggregation<const N: usize> {
 }
 
 impl<const N: usize> Aggregation<N> {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Aggregation { from: Time::ZERO, delivered: 0, extra: MaxFilter::new() }
     }
 
     /// An ACK of `now`, in this round, delivered so many bytes; `bandwidth` is in bytes per second. The surplus that counts is `most` bytes at
     /// most.
-    pub fn update(&mut self, now: Time, round: u64, delivered: u64, bandwidth: f64, most: u64) {
+    pub(super) fn update(&mut self, now: Time, round: u64, delivered: u64, bandwidth: f64, most: u64) {
         let mut expected = (bandwidth * now.since(self.from).as_secs_f64()) as u64;
         if self.delivered <= expected {
             (self.delivered, self.from, expected) = (0, now, 0);

@@ -20,19 +20,19 @@ pub(super) struct Cwnd {
 }
 
 impl Cwnd {
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(super) fn new(config: &TcpConfig) -> Self {
         let initial = config.first_window();
         Cwnd { bytes: initial, mss: config.mss.into(), initial, prior: 0, recovering: false }
     }
 
     /// The least window while nothing is lost.
-    pub fn least(&self) -> u64 {
+    pub(super) fn least(&self) -> u64 {
         MIN_PIPE * self.mss
     }
 
     /// An ACK delivered so much, and so much has been in all. Until the pipe is known to be full the window grows up to `target`, and while
     /// the first window arrives; then it keeps to `target` (§4.2.3.6 of version 1, §5.6.4.6 of version 3).
-    pub fn grow(&mut self, delivered: u64, total_delivered: u64, target: u64, full_pipe: bool) {
+    pub(super) fn grow(&mut self, delivered: u64, total_delivered: u64, target: u64, full_pipe: bool) {
         if full_pipe {
             self.bytes = (self.bytes + delivered).min(target);
         } else if self.bytes < target || total_delivered < self.initial {
@@ -42,26 +42,26 @@ impl Cwnd {
     }
 
     /// Saves cwnd before it is cut, while losses are repaired or in ProbeRTT perhaps not for the first time.
-    pub fn save(&mut self, in_probe_rtt: bool) {
+    pub(super) fn save(&mut self, in_probe_rtt: bool) {
         self.prior = if self.recovering || in_probe_rtt { self.prior.max(self.bytes) } else { self.bytes };
     }
 
-    pub fn restore(&mut self) {
+    pub(super) fn restore(&mut self) {
         self.bytes = self.bytes.max(self.prior);
     }
 
     /// The SYN was lost, or all that was in flight counts as lost.
-    pub fn collapse(&mut self) {
+    pub(super) fn collapse(&mut self) {
         self.bytes = self.mss;
     }
 
     /// Returns true if this ACK is the first after a repair of losses.
-    pub fn has_recovered(&self, ack: &AckSample) -> bool {
+    pub(super) fn has_recovered(&self, ack: &AckSample) -> bool {
         self.recovering && !ack.in_recovery && !ack.after_timeout
     }
 
     /// No loss is being repaired any more. Whether one was: then it is again as it was before.
-    pub fn end_recovery(&mut self) -> bool {
+    pub(super) fn end_recovery(&mut self) -> bool {
         let was = std::mem::replace(&mut self.recovering, false);
         if was {
             self.restore();

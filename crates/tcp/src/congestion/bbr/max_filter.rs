@@ -14,12 +14,12 @@ pub(super) struct MaxFilter<const N: usize> {
 }
 
 impl<const N: usize> MaxFilter<N> {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         MaxFilter { now: 0, updated: 0, maxima: [0.0; N], max: 0.0 }
     }
 
     /// Time goes on to `now`.
-    pub fn advance(&mut self, now: u64) {
+    pub(super) fn advance(&mut self, now: u64) {
         self.now = now;
     }
 
@@ -34,7 +34,7 @@ impl<const N: usize> MaxFilter<N> {
 
     /// A value of now; not negative.
     #[inline]
-    pub fn update(&mut self, value: f64) {
+    pub(super) fn update(&mut self, value: f64) {
         if self.updated != self.now {
             self.forget_old();
         }
@@ -44,14 +44,14 @@ impl<const N: usize> MaxFilter<N> {
     }
 
     /// The greatest is `value` from now on, whatever there was.
-    pub fn set(&mut self, value: f64) {
+    pub(super) fn set(&mut self, value: f64) {
         self.maxima = [0.0; N];
         self.maxima[(self.now % N as u64) as usize] = value;
         (self.updated, self.max) = (self.now, value);
     }
 
     /// Forgets all there was before now.
-    pub fn forget_past(&mut self) {
+    pub(super) fn forget_past(&mut self) {
         self.forget_old();
         let now = self.maxima[(self.now % N as u64) as usize];
         self.maxima = [0.0; N];
@@ -61,7 +61,7 @@ impl<const N: usize> MaxFilter<N> {
 
     /// The greatest value of the window that ended with the last one; zero where there was none.
     #[inline]
-    pub fn max(&self) -> f64 {
+    pub(super) fn max(&self) -> f64 {
         self.max
     }
 }

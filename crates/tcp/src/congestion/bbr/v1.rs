@@ -85,7 +85,7 @@ struct Ended {
 
 /// BBR's variables.
 #[derive(Clone, Debug)]
-pub struct Bbr {
+pub(crate) struct Bbr {
     cwnd: Cwnd,
     state: State,
     rounds: Rounds,
@@ -113,7 +113,7 @@ pub struct Bbr {
 
 impl Bbr {
     /// Creates the control from `config`.
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
         let cwnd = Cwnd::new(config);
         Bbr {
             cwnd,

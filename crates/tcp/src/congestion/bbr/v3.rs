@@ -145,7 +145,7 @@ struct Losses {
 
 /// BBR's variables. Bandwidths are in bytes a second, without a bound infinite.
 #[derive(Clone, Debug)]
-pub struct Bbr3 {
+pub(crate) struct Bbr3 {
     sack: bool,
     cwnd: Cwnd,
     state: State,
@@ -176,7 +176,7 @@ pub struct Bbr3 {
 
 impl Bbr3 {
     /// Creates the control from `config`. §5.2.1.
-    pub fn new(config: &TcpConfig) -> Self {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
         let cwnd = Cwnd::new(config);
         Bbr3 {
             sack: config.sack,

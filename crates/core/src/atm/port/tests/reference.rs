@@ -6,20 +6,20 @@ use crate::atm::port::channel::State;
 
 /// A cell of one of its packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Cell {
+pub(super) struct Cell {
     pub run: Run,
     /// Number of the cell in its packet.
     pub number: u32,
 }
 
 impl Cell {
-    pub fn is_end(&self) -> bool {
+    pub(super) fn is_end(&self) -> bool {
         self.number + 1 == self.run.of
     }
 }
 
 /// Reference implementation of the port: every cell is kept, and every slot is done.
-pub struct Reference {
+pub(super) struct Reference {
     pub after_loss: AfterLoss,
     pub buffer: usize,
     pub discard: Box<dyn Discard + Send>,
@@ -42,7 +42,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    pub fn new(kind: &DiscardKind, params: &Params, lines: usize, cell_time: Duration) -> Self {
+    pub(super) fn new(kind: &DiscardKind, params: &Params, lines: usize, cell_time: Duration) -> Self {
         Reference {
             after_loss: (kind.after_loss)(params),
             buffer: discard::buffer(params) as usize,
@@ -62,14 +62,14 @@ impl Reference {
         }
     }
 
-    pub fn announce(&mut self, line: usize, run: Run) {
+    pub(super) fn announce(&mut self, line: usize, run: Run) {
         for number in 0..run.cells {
             self.inputs[line].push_back((run.arrives + spacing(line) * u64::from(number), Cell { run, number }));
         }
     }
 
     /// Returns when each cell in the buffer will begin to leave, and when the line is free after them.
-    pub fn starts(&self) -> (Vec<Time>, Time) {
+    pub(super) fn starts(&self) -> (Vec<Time>, Time) {
         let mut free = self.free;
         let mut start = |entered: Time| {
             let start = free.max(entered);
@@ -81,12 +81,12 @@ impl Reference {
     }
 
     /// Returns the cells that begin to leave after `now`.
-    pub fn backlog(&self, now: Time) -> u64 {
+    pub(super) fn backlog(&self, now: Time) -> u64 {
         let sent = self.sent.iter().rev().filter(|(left, _)| left.as_ps() - self.cell_time.as_ps() > now.as_ps()).count();
         (sent + self.starts().0.into_iter().filter(|start| *start > now).count()) as u64
     }
 
-    pub fn slot(&mut self, slot: u64) {
+    pub(super) fn slot(&mut self, slot: u64) {
         let now = Time::from_ps(slot * CELL_TIME.as_ps());
         let end = now + CELL_TIME;
         for start in self.starts().0.into_iter().take_while(|start| *start < end) {
@@ -110,7 +110,7 @@ impl Reference {
         }
     }
 
-    pub fn come(&mut self, now: Time, end: Time, cell: Cell) {
+    pub(super) fn come(&mut self, now: Time, end: Time, cell: Cell) {
         let of_channel = |held: &(Time, Cell)| held.1.run.channel;
         let Run { channel, is_ect, route, .. } = cell.run;
         if self.channels[channel as usize].0 == State::Between {
@@ -154,7 +154,7 @@ impl Reference {
     }
 
     /// Returns the packets that reach the far end whole, and when, in order: the cells of a channel up to an end are one frame.
-    pub fn whole(&self) -> Vec<(u32, Time)> {
+    pub(super) fn whole(&self) -> Vec<(u32, Time)> {
         let mut frames = vec![Vec::new(); CHANNELS];
         let mut whole = Vec::new();
         for (time, cell) in &self.sent {
