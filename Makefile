@@ -77,7 +77,7 @@ torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one atta
 lint: .venv/requirements ## Check formatting, lints, types and links of the documentation; changes nothing
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet $(BPF_OF_WORKSPACE) -- -D warnings
-	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --quiet $(BPF_OF_WORKSPACE)
+	RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --quiet $(BPF_OF_WORKSPACE)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
