@@ -2,6 +2,7 @@
 
 use super::{Bound, Metric, Scope};
 use crate::trace::Trace;
+use longfat_core::link::framing::wire_len;
 use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
 use longfat_model::route::Routes;
@@ -57,8 +58,10 @@ fn each(experiment: &Experiment, trace: &Trace) -> Vec<(usize, f64, f64)> {
         .filter_map(|(i, flow)| {
             let (rtt, slowest) = way(flow.from, flow.to);
             let (link, volume, mss) = (&links[slowest?], flow.traffic.volume()?, u64::from(flow.sender.mss));
-            let headers = HEADERS + if flow.sender.timestamps { TIMESTAMPS } else { 0 } + u64::from(link.overhead);
-            let bits = 8 * (volume + volume.div_ceil(mss) * headers);
+            let headers = HEADERS + if flow.sender.timestamps { TIMESTAMPS } else { 0 };
+            let frame = |payload: u64| u64::from(wire_len(payload as u32 + headers, link.overhead, link.min_frame, link.cells));
+            let last = volume % mss;
+            let bits = 8 * (volume / mss * frame(mss) + if last > 0 { frame(last) } else { 0 });
             let least = 1.5 * rtt.as_secs_f64() + bits as f64 / link.rate.as_bps() as f64;
             let record = &trace.flows[i];
             let took = record.delivered_all.map_or(f64::INFINITY, |end| end.since(record.start).as_secs_f64());
@@ -68,8 +71,8 @@ fn each(experiment: &Experiment, trace: &Trace) -> Vec<(usize, f64, f64)> {
 }
 
 /// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
-const HEADERS: u64 = 40;
-const TIMESTAMPS: u64 = 12;
+const HEADERS: u32 = 40;
+const TIMESTAMPS: u32 = 12;
 
 fn quantile(experiment: &Experiment, trace: &Trace, share: f64, of: fn(&(usize, f64, f64)) -> f64) -> f64 {
     let mut values: Vec<f64> = each(experiment, trace).iter().map(of).collect();
