@@ -177,7 +177,7 @@ class Cells(longfat.paper.Cells):
         return float(longest)
 
     def probed(self, gap: str, receiver: str = "slow") -> Probe:
-        """What `longfat.theory.probe` makes of the arrivals."""
+        """Bottleneck that `longfat.theory.probe` reads from the arrivals."""
         came = self.arrivals(gap, receiver)
         return probe(list(came["number"].astype(int)), list(came["time_s"]), size=SIZE, sent=SENT)
 
