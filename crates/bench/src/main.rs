@@ -130,8 +130,8 @@ fn measure(experiment: &Experiment) -> io::Result<()> {
     let trace = longfat_sim::run(experiment).map_err(io::Error::other)?;
     let cpu_ns = cpu_ns()? - before;
     let sum = |of: fn(&longfat_record::trace::FlowRecord) -> u64| trace.flows.iter().map(of).sum::<u64>();
-    let (sent, delivered) = (sum(|f| f.segments_sent), sum(|f| f.bytes_delivered));
-    let (again, timeouts) = (sum(|f| f.segments_retransmitted), sum(|f| f.timeouts));
+    let (sent, delivered) = (sum(|f| f.total.segments_sent), sum(|f| f.total.delivered));
+    let (again, timeouts) = (sum(|f| f.total.segments_retransmitted), sum(|f| f.timeouts));
     println!("{sent} {} {delivered} {} {again} {timeouts} {cpu_ns} {}", trace.steps, trace.packets_in_network_max, peak_rss()?);
     Ok(())
 }

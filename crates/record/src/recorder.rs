@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(times(&trace), [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
         assert_eq!((trace.span, trace.end), ((at(25), at(75)), at(100)));
         let flow = &trace.flows[0];
-        assert_eq!((flow.bytes_delivered, flow.at_warmup.delivered), (at(100).as_ps(), at(25).as_ps()));
+        assert_eq!((flow.total.delivered, flow.at_warmup.delivered), (at(100).as_ps(), at(25).as_ps()));
         assert_eq!(flow.bytes_arrived_in_span, at(50).as_ps());
         assert_eq!(forgotten, ["round trips", "waits"]);
     }

@@ -3,7 +3,7 @@
 use longfat_core::atm::aal5;
 use longfat_core::time::{Duration, Time};
 use longfat_record::recorder::{Totals, Watched};
-use longfat_record::trace::{CellRecord, FlowRecord, FlowSample, LinkRecord, LinkSample, LinkTotals};
+use longfat_record::trace::{CellRecord, FlowRecord, FlowSample, LinkRecord, LinkSample, LinkTotals, RttRecord};
 
 use crate::engine::world::World;
 use crate::stage::endpoint::Agent;
@@ -36,16 +36,15 @@ impl Watched for World {
             delivered_all: milestones.delivered_all,
             acked_all: milestones.acked_all,
             gave_up: milestones.gave_up,
-            acks_sent: received.acks_sent,
-            // One packet was the answer to the SYN.
+            acks_sent: received.acks_sent, // One packet was the answer to the SYN.
             acks_received: sender.delivered.packets.saturating_sub(u64::from(milestones.established.is_some())),
             fast_retransmits: sent.fast_retransmits,
             timeouts: sent.timeouts,
             send_stalls: sent.send_stalls,
             duplicates_received: received.duplicates_received,
-            rtt_deviation_s: sender.agent.rtt_deviation_s(),
             packets_delivered: receiver.delivered.packets,
             in_flight_max: sent.in_flight_max,
+            rtt: RttRecord { deviation_s: sender.agent.rtt_deviation_s(), ..RttRecord::default() },
             ..at_the_end(&sender.agent)
         };
         record.with_round_trips(sender.agent.round_trips(), Some(sent.rtt_min).filter(|rtt| *rtt > Duration::ZERO))

@@ -49,12 +49,12 @@ fn a_volume_crosses_the_emulated_path_in_the_time_it_must() {
         result => result.unwrap_or_else(|e| panic!("{e}")),
     };
     let [flow, probe] = &trace.flows[..] else { panic!("two flows") };
-    assert_eq!(flow.bytes_delivered, 1 << 20);
+    assert_eq!(flow.total.delivered, 1 << 20);
     // 1 MiB is 725 packets of 1500 bytes: 0.435 s at 20 Mb/s, after a handshake of 20 ms and in some round trips.
     let took = flow.delivered_all.expect("it is delivered").as_secs_f64();
     assert!((0.45..2.0).contains(&took), "{took}");
     assert!(flow.acked_all.is_none_or(|acked| flow.delivered_all.unwrap() <= acked));
-    assert!((0.020..0.025).contains(&probe.rtt_min_s) || (0.020..0.025).contains(&flow.rtt_min_s), "{}", flow.rtt_min_s);
+    assert!((0.020..0.025).contains(&probe.rtt.min_s) || (0.020..0.025).contains(&flow.rtt.min_s), "{}", flow.rtt.min_s);
     let real = trace.real_time.expect("it ran in real time");
     assert!(real.handed_over > 725 && real.late_max.as_secs_f64() < 1.0, "{real:?}");
     // Conservation: packets that came to a link went on, were dropped, or are still there.

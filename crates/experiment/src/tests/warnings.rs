@@ -4,7 +4,7 @@ use crate::Document;
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
-use longfat_record::trace::{FlowRecord, LinkRecord, RealTime, Trace};
+use longfat_record::trace::{FlowCounts, FlowRecord, LinkRecord, RealTime, Trace};
 use longfat_record::warning::{Check, REGISTRY, before, of};
 
 /// Experiment with its trace.
@@ -25,15 +25,12 @@ fn dumbbell(bottleneck: &str, edge: &str, flows: &str, measure: &str) -> Case {
     let experiment = document.run(0).unwrap().experiment;
     let flow = FlowRecord {
         established: Some(at(0)),
-        bytes_sent: 1_000_000,
-        segments_sent: 700,
-        bytes_delivered: 1_000_000,
-        bytes_arrived: 1_000_000,
         fast_retransmits: 5,
         in_flight_max: 50_000,
         cwnd_end: Some(40_000),
         ssthresh_end: Some(30_000),
         gave_up_ecn: Some(0),
+        total: FlowCounts { sent: 1_000_000, segments_sent: 700, delivered: 1_000_000, arrived: 1_000_000, ..FlowCounts::default() },
         ..FlowRecord::default()
     };
     let trace = Trace {
@@ -96,8 +93,8 @@ fn dropped_at_the_host(n: u64) -> Case {
 
 fn two(flows: &str, first: u64, second: u64) -> Case {
     let mut case = dumbbell("", "", flows, "").with(|trace| {
-        trace.flows[0].bytes_arrived = first;
-        trace.flows[1].bytes_arrived = second;
+        trace.flows[0].total.arrived = first;
+        trace.flows[1].total.arrived = second;
     });
     case.link("bottleneck>").drops = vec![(DropReason::Overflow, 7)];
     case
@@ -185,9 +182,9 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         ),
         (
             "sent_nothing",
-            plain().with(|trace| trace.flows[0].segments_sent = 0),
+            plain().with(|trace| trace.flows[0].total.segments_sent = 0),
             "flow1 sent nothing from its start at 0 s to the end of the run at 10 s",
-            plain().with(|trace| (trace.flows[0].segments_sent, trace.flows[0].start) = (0, at(10))),
+            plain().with(|trace| (trace.flows[0].total.segments_sent, trace.flows[0].start) = (0, at(10))),
         ),
         (
             "netem_limit",

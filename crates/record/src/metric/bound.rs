@@ -100,23 +100,23 @@ fn contradictions(trace: &Trace) -> Vec<String> {
         }
     };
     for (i, flow) in trace.flows.iter().enumerate() {
-        let fresh = flow.bytes_sent.saturating_sub(flow.bytes_retransmitted);
-        at_most(format!("flow {i}: bytes retransmitted"), flow.bytes_retransmitted, flow.bytes_sent);
-        at_most(format!("flow {i}: segments retransmitted"), flow.segments_retransmitted, flow.segments_sent);
-        at_most(format!("flow {i}: bytes delivered, of those that arrived"), flow.bytes_delivered, flow.bytes_arrived);
-        at_most(format!("flow {i}: bytes arrived, of those sent"), flow.bytes_arrived, fresh);
-        at_most(format!("flow {i}: bytes arrived in the span"), flow.bytes_arrived_in_span, flow.bytes_arrived);
-        at_most(format!("flow {i}: duplicate bytes in the span"), flow.bytes_duplicate_in_span, flow.bytes_duplicate);
+        let fresh = flow.total.sent.saturating_sub(flow.total.retransmitted);
+        at_most(format!("flow {i}: bytes retransmitted"), flow.total.retransmitted, flow.total.sent);
+        at_most(format!("flow {i}: segments retransmitted"), flow.total.segments_retransmitted, flow.total.segments_sent);
+        at_most(format!("flow {i}: bytes delivered, of those that arrived"), flow.total.delivered, flow.total.arrived);
+        at_most(format!("flow {i}: bytes arrived, of those sent"), flow.total.arrived, fresh);
+        at_most(format!("flow {i}: bytes arrived in the span"), flow.bytes_arrived_in_span, flow.total.arrived);
+        at_most(format!("flow {i}: duplicate bytes in the span"), flow.bytes_duplicate_in_span, flow.total.duplicate);
         let before = &flow.at_warmup;
         for (what, early, all) in [
-            ("bytes delivered", before.delivered, flow.bytes_delivered),
-            ("bytes arrived", before.arrived, flow.bytes_arrived),
-            ("duplicate bytes", before.duplicate, flow.bytes_duplicate),
-            ("bytes sent", before.sent, flow.bytes_sent),
-            ("bytes retransmitted", before.retransmitted, flow.bytes_retransmitted),
-            ("segments sent", before.segments_sent, flow.segments_sent),
-            ("segments retransmitted", before.segments_retransmitted, flow.segments_retransmitted),
-            ("packets dropped", before.packets_dropped, flow.packets_dropped),
+            ("bytes delivered", before.delivered, flow.total.delivered),
+            ("bytes arrived", before.arrived, flow.total.arrived),
+            ("duplicate bytes", before.duplicate, flow.total.duplicate),
+            ("bytes sent", before.sent, flow.total.sent),
+            ("bytes retransmitted", before.retransmitted, flow.total.retransmitted),
+            ("segments sent", before.segments_sent, flow.total.segments_sent),
+            ("segments retransmitted", before.segments_retransmitted, flow.total.segments_retransmitted),
+            ("packets dropped", before.packets_dropped, flow.total.packets_dropped),
         ] {
             at_most(format!("flow {i}: {what} at the warmup"), early, all);
         }

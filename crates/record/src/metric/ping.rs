@@ -11,7 +11,7 @@ pub(super) const MEAN: Metric = Metric {
     bound: Bound::NotNegative,
     summary: "mean round trip of the run's pings, mean over the probes where there are several",
     source: "Bulot, Cottrell and Hughes-Jones 2004, §3 and §4.1",
-    compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |probe| probe.rtt_mean_s))],
+    compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |probe| probe.rtt.mean_s))],
 };
 
 pub(super) const DEVIATION: Metric = Metric {
@@ -20,7 +20,7 @@ pub(super) const DEVIATION: Metric = Metric {
     bound: Bound::NotNegative,
     summary: "standard deviation of the round trips of the run's pings, as ping's mdev: root of the mean square less the square of the mean; mean over the probes",
     source: "Bulot, Cottrell and Hughes-Jones 2004, §3 and §4.1",
-    compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |probe| probe.rtt_deviation_s))],
+    compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |probe| probe.rtt.deviation_s))],
 };
 
 pub(super) const LOSS: Metric = Metric {

@@ -10,7 +10,7 @@ pub(super) const MEAN: Metric = Metric {
     bound: Bound::NotNegative,
     summary: "mean round trip of the measured flows: of each the mean of its samples, and of these the mean; NaN where they take none",
     source: "RFC 2681",
-    compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |flow| flow.rtt_mean_s))],
+    compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |flow| flow.rtt.mean_s))],
 };
 
 /// A metric: the mean over the flows of one of their quantiles.
@@ -22,7 +22,7 @@ macro_rules! quantile {
             bound: Bound::NotNegative,
             summary: concat!($summary, " its samples (all of them, within 0.8 %), and the mean of these over the measured flows"),
             source: "RFC 2681",
-            compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |flow| flow.rtt_quantiles_s[$place]))],
+            compute: |experiment, trace| vec![(Scope::Run, mean(experiment, trace, |flow| flow.rtt.quantiles_s[$place]))],
         }
     };
 }
@@ -37,7 +37,7 @@ pub(super) const RESPONSIVENESS: Metric = Metric {
     bound: Bound::NotNegative,
     summary: "round trips a minute under load: 60 s over the mean round trip of the measured flows. (The draft's own number is of probes, over new connections and loaded ones; a `ping` beside the flows is what comes nearest)",
     source: "draft-ietf-ippm-responsiveness",
-    compute: |experiment, trace| vec![(Scope::Run, ratio(60.0, mean(experiment, trace, |flow| flow.rtt_mean_s)))],
+    compute: |experiment, trace| vec![(Scope::Run, ratio(60.0, mean(experiment, trace, |flow| flow.rtt.mean_s)))],
 };
 
 pub(super) const MAX: Metric = Metric {
@@ -46,7 +46,7 @@ pub(super) const MAX: Metric = Metric {
     bound: Bound::NotNegative,
     summary: "the greatest round trip that any of the measured flows took",
     source: "RFC 2681",
-    compute: |experiment, trace| vec![(Scope::Run, samples(experiment, trace, |flow| flow.rtt_max_s).fold(f64::NAN, f64::max))],
+    compute: |experiment, trace| vec![(Scope::Run, samples(experiment, trace, |flow| flow.rtt.max_s).fold(f64::NAN, f64::max))],
 };
 
 fn mean(experiment: &Experiment, trace: &Trace, of: fn(&FlowRecord) -> f64) -> f64 {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::{Bound, REGISTRY, Scope, impossible};
 use crate::trace::{
-    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, Series, Trace, with_rows_in_memory,
+    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, RttRecord, Series, Trace,
+    with_rows_in_memory,
 };
 use longfat_core::atm::port::Count;
 use longfat_core::packet::Dscp;
@@ -87,12 +88,15 @@ fn at(seconds: u64) -> Time {
     Time::ZERO + Duration::from_secs(seconds)
 }
 
+/// Record of a flow of which `bytes` arrived.
+fn arrived(bytes: u64) -> FlowRecord {
+    FlowRecord { total: FlowCounts { arrived: bytes, ..FlowCounts::default() }, ..FlowRecord::default() }
+}
+
 fn finished(seconds: u64, bytes: u64) -> FlowRecord {
     FlowRecord {
         delivered_all: Some(at(seconds)),
-        bytes_arrived: bytes,
-        bytes_sent: bytes + bytes / 4,
-        bytes_retransmitted: bytes / 4,
+        total: FlowCounts { arrived: bytes, sent: bytes + bytes / 4, retransmitted: bytes / 4, ..FlowCounts::default() },
         ..FlowRecord::default()
     }
 }
@@ -131,7 +135,11 @@ fn flows_that_come_by_themselves_are_judged_by_when_they_are_done() {
 fn two_ttcp_flows_beside_a_bulk_flow() {
     let fixed = Traffic::ttcp(1_000_000);
     let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
-    let bulk = FlowRecord { bytes_arrived: 600, at_warmup: FlowCounts { arrived: 100, ..FlowCounts::default() }, ..FlowRecord::default() };
+    let bulk = FlowRecord {
+        at_warmup: FlowCounts { arrived: 100, ..FlowCounts::default() },
+        total: FlowCounts { arrived: 600, ..FlowCounts::default() },
+        ..FlowRecord::default()
+    };
     let links = vec![
         LinkRecord {
             busy_s: 4.0,
@@ -179,7 +187,8 @@ fn two_ttcp_flows_beside_a_bulk_flow() {
 #[test]
 fn quantiles_of_a_run_are_those_of_its_bottleneck_and_the_mean_of_its_flows() {
     let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
-    let flow = |p50, p95, p99| FlowRecord { rtt_quantiles_s: [p50, p95, p99], ..FlowRecord::default() };
+    let flow =
+        |p50, p95, p99| FlowRecord { rtt: RttRecord { quantiles_s: [p50, p95, p99], ..RttRecord::default() }, ..FlowRecord::default() };
     let link = |p50, p95, p99| LinkRecord { wait_quantiles_s: [p50, p95, p99], ..LinkRecord::default() };
     let trace = Trace {
         flows: vec![flow(0.1, 0.2, 0.3), flow(0.3, 0.4, 0.7)],
@@ -199,7 +208,11 @@ fn quantiles_of_a_run_are_those_of_its_bottleneck_and_the_mean_of_its_flows() {
 #[test]
 fn shares_of_limits_are_of_the_time_that_flows_lived() {
     let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
-    let flow = |established, limited_s| FlowRecord { established, limited_s, ..FlowRecord::default() };
+    let flow = |established, limited_s| FlowRecord {
+        established,
+        total: FlowCounts { limited_s, ..FlowCounts::default() },
+        ..FlowRecord::default()
+    };
     // 8 s and 2 s of life; the third never was.
     let done = FlowRecord { acked_all: Some(at(6)), ..flow(Some(at(4)), [1.0, 0.0, 0.0, 0.5, 0.0]) };
     let trace = Trace { flows: vec![flow(Some(at(2)), [2.0, 3.0, 1.0, 0.0, 0.5]), done], end: at(10), ..Trace::default() };
@@ -213,7 +226,8 @@ fn shares_of_limits_are_of_the_time_that_flows_lived() {
 fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
     let fixed = Traffic::ttcp(1_000_000);
     let e = experiment(&[fixed.clone(), fixed, Traffic::bulk()]);
-    let rtt = |mean: f64, max: f64| FlowRecord { rtt_mean_s: mean, rtt_max_s: max, ..finished(8, 1_000_000) };
+    let rtt =
+        |mean: f64, max: f64| FlowRecord { rtt: RttRecord { mean_s: mean, max_s: max, ..RttRecord::default() }, ..finished(8, 1_000_000) };
     // 50,000 bytes of IP that are 60,000 in frames, at 1 Mbit/s; the other link is no bottleneck.
     let queue = LinkRecord { ip_bytes: 500_000, wire_bytes: 600_000, queue_max_bytes: 50_000, ..LinkRecord::default() };
     let other = LinkRecord { queue_max_bytes: 1_000_000, ..queue.clone() };
@@ -239,7 +253,8 @@ fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
 fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
     let fixed = Traffic::ttcp(1_000_000);
     let e = experiment(&[fixed.clone(), fixed]);
-    let unfinished = FlowRecord { delivered_all: None, bytes_arrived: 500_000, ..FlowRecord::default() };
+    let unfinished =
+        FlowRecord { delivered_all: None, total: FlowCounts { arrived: 500_000, ..FlowCounts::default() }, ..FlowRecord::default() };
     let trace = Trace { flows: vec![finished(8, 1_000_000), unfinished], end: at(10), ..Trace::default() };
     assert!(value("ttcp_rate_bps", Scope::Flow(1), &e, &trace).is_nan());
     assert!(value("ttcp_utilization_bps", Scope::Run, &e, &trace).is_nan());
@@ -250,7 +265,7 @@ fn a_flow_that_did_not_finish_has_no_rate_and_spoils_the_estimate() {
 #[test]
 fn bulk_flows_are_the_measured_ones_where_there_are_no_others() {
     let e = experiment(&[Traffic::bulk(), Traffic::bulk()]);
-    let bulk = |bytes| FlowRecord { bytes_arrived: bytes, ..FlowRecord::default() };
+    let bulk = arrived;
     let trace = Trace { flows: vec![bulk(1000), bulk(500)], end: at(10), ..Trace::default() };
     assert_eq!(value("unfairness", Scope::Run, &e, &trace), 0.5);
     assert_eq!(value("jain_index", Scope::Run, &e, &trace), 0.9);
@@ -278,8 +293,8 @@ fn streams() -> (Experiment, Trace) {
         }
     }
     let record = |i: usize| FlowRecord {
-        bytes_arrived: totals[5][i],
         at_warmup: FlowCounts { arrived: totals[1][i], ..FlowCounts::default() },
+        total: FlowCounts { arrived: totals[5][i], ..FlowCounts::default() },
         ..FlowRecord::default()
     };
     trace.flows = (0..3).map(record).collect();
@@ -365,7 +380,7 @@ fn bandwidth_is_fair_to_memory() {
         Arc::make_mut(&mut flow.receiver).receive_buffer = if i < 5 { 64 << 10 } else { 1 << 20 };
     }
     let trace = |rates: [u64; 2]| {
-        let flow = |i: usize| FlowRecord { bytes_arrived: rates[i / 5], ..FlowRecord::default() };
+        let flow = |i: usize| arrived(rates[i / 5]);
         Trace { flows: (0..10).map(flow).collect(), end: at(10), ..Trace::default() }
     };
     let even = trace([1_000_000, 16_000_000]);
@@ -403,13 +418,18 @@ fn there_is_no_asymmetry_but_of_two_and_no_stability_without_intervals() {
 #[test]
 fn probes_say_mean_deviation_and_loss() {
     let e = experiment(&[Traffic::bulk(), Traffic::ping(Duration::from_secs(1), 84)]);
-    let probe = FlowRecord { segments_sent: 20, packets_dropped: 3, rtt_mean_s: 0.2, rtt_deviation_s: 0.01, ..FlowRecord::default() };
+    let probe = FlowRecord {
+        total: FlowCounts { segments_sent: 20, packets_dropped: 3, ..FlowCounts::default() },
+        rtt: RttRecord { mean_s: 0.2, deviation_s: 0.01, ..RttRecord::default() },
+        ..FlowRecord::default()
+    };
     let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
     let get = |name| value(name, Scope::Run, &e, &trace);
     assert_eq!((get("ping_rtt_mean_s"), get("ping_rtt_deviation_s"), get("ping_loss_share")), (0.2, 0.01, 0.15));
     assert!(value("ping_rtt_mean_s", Scope::Run, &experiment(&vec![Traffic::bulk(); 2]), &trace).is_nan());
     // A link that duplicates: both copies of each were dropped.
-    let probe = FlowRecord { segments_sent: 20, packets_dropped: 40, ..FlowRecord::default() };
+    let probe =
+        FlowRecord { total: FlowCounts { segments_sent: 20, packets_dropped: 40, ..FlowCounts::default() }, ..FlowRecord::default() };
     let trace = Trace { flows: vec![FlowRecord::default(), probe], end: at(10), ..Trace::default() };
     assert_eq!(value("ping_loss_share", Scope::Run, &e, &trace), 1.0);
 }
@@ -423,7 +443,7 @@ fn a_bit_costs_cycles() {
     e.hosts = vec![Host { cpu: Some(cpu), ..Host::new(0) }];
     // 10 s of 3000 MHz, busy for 4: 1200 MHz. The two senders on it have 100 and 200 Mbit/s since the warmup at 2 s; the third is
     // on a host of which nothing is said.
-    let bulk = |mbytes: u64| FlowRecord { bytes_arrived: mbytes * 1_000_000, ..FlowRecord::default() };
+    let bulk = |mbytes: u64| arrived(mbytes * 1_000_000);
     let hosts = vec![HostRecord { cpu_busy_s: 4.0, memory: None }];
     let trace = Trace { flows: vec![bulk(100), bulk(200), bulk(400)], hosts, end: at(10), span: (at(0), at(10)), ..Trace::default() };
     let get = |name, scope| value(name, scope, &e, &trace);
@@ -448,9 +468,7 @@ fn the_time_of_a_link_adds_up() {
         bytes_arrived_in_span: fresh * segment,
         bytes_duplicate_in_span: again * segment,
         // Inputs of a rate, of which one flow has next to nothing.
-        bytes_arrived: fresh * segment,
-        segments_sent: 400,
-        segments_retransmitted: 240,
+        total: FlowCounts { arrived: fresh * segment, segments_sent: 400, segments_retransmitted: 240, ..FlowCounts::default() },
         ..FlowRecord::default()
     };
     let in_span = Count { passed: 18_000, dropped: [1000, 700, 300], dead: 3000, ..Count::default() };
@@ -486,14 +504,17 @@ fn nothing_is_infinite() {
     e.hosts = vec![Host { cpu: Some(Cpu { mhz: 3000, send: cycles, receive: cycles, intake: Intake::default() }), ..Host::new(0) }];
     let link = LinkRecord { busy_s: 0.001, queue_mean_packets: 3.0, ..LinkRecord::default() };
     let flow = |bytes| FlowRecord {
-        bytes_sent: 2 * bytes,
-        bytes_retransmitted: bytes,
         bytes_arrived_in_span: bytes,
         bytes_duplicate_in_span: bytes,
-        bytes_arrived: bytes,
-        bytes_duplicate: bytes,
-        segments_sent: 2,
-        segments_retransmitted: 1,
+        total: FlowCounts {
+            sent: 2 * bytes,
+            retransmitted: bytes,
+            arrived: bytes,
+            duplicate: bytes,
+            segments_sent: 2,
+            segments_retransmitted: 1,
+            ..FlowCounts::default()
+        },
         ..FlowRecord::default()
     };
     let hosts = vec![HostRecord { cpu_busy_s: 0.001, memory: None }];
@@ -560,7 +581,7 @@ fn memory_is_that_of_each_host_with_a_bound_and_of_all() {
 fn udp_is_measured_where_there_is_nothing_else() {
     let udp = Traffic::udp(Rate::from_bps(1000), 100);
     let ping = Traffic::ping(Duration::from_secs(1), 84);
-    let got = |bytes| FlowRecord { bytes_arrived: bytes, ..FlowRecord::default() };
+    let got = arrived;
     let trace = |n: usize| Trace { flows: vec![got(1000); n], end: at(10), ..Trace::default() };
     assert_eq!(value("jain_index", Scope::Run, &experiment(&[udp.clone(), udp, ping.clone()]), &trace(3)), 1.0);
     assert!(value("jain_index", Scope::Run, &experiment(&[ping.clone(), ping]), &trace(2)).is_nan());

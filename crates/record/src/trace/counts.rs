@@ -4,7 +4,7 @@ use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
 use longfat_tcp::LimitedBy;
 
-use super::{FlowRecord, QUANTILES};
+use super::{FlowRecord, QUANTILES, RttRecord};
 use longfat_model::Flow;
 
 /// Totals of one flow, in payload bytes unless a field says otherwise. A measurement over a span is the difference of two of these.
@@ -30,6 +30,24 @@ pub struct FlowCounts {
     pub limited_s: [f64; LimitedBy::ALL.len()],
 }
 
+impl FlowCounts {
+    /// Counts since `before`, 0 where a count fell: one that a kernel was asked for may, when a peer reneges.
+    #[must_use]
+    pub fn since(&self, before: &FlowCounts) -> FlowCounts {
+        FlowCounts {
+            delivered: self.delivered.saturating_sub(before.delivered),
+            arrived: self.arrived.saturating_sub(before.arrived),
+            duplicate: self.duplicate.saturating_sub(before.duplicate),
+            sent: self.sent.saturating_sub(before.sent),
+            retransmitted: self.retransmitted.saturating_sub(before.retransmitted),
+            segments_sent: self.segments_sent.saturating_sub(before.segments_sent),
+            segments_retransmitted: self.segments_retransmitted.saturating_sub(before.segments_retransmitted),
+            packets_dropped: self.packets_dropped.saturating_sub(before.packets_dropped),
+            limited_s: std::array::from_fn(|i| self.limited_s[i] - before.limited_s[i]),
+        }
+    }
+}
+
 impl FlowRecord {
     /// This record of `flow` with its start and its counts: of the whole run, `end`; at the end of the warmup, `None` if the run ended before; and at the
     /// ends of the measured span.
@@ -38,15 +56,7 @@ impl FlowRecord {
         let at_warmup = if flow.is_measured_whole() { FlowCounts::default() } else { *at_warmup.unwrap_or(end) };
         FlowRecord {
             start: Time::ZERO + flow.start,
-            bytes_delivered: end.delivered,
-            bytes_arrived: end.arrived,
-            bytes_duplicate: end.duplicate,
-            bytes_sent: end.sent,
-            bytes_retransmitted: end.retransmitted,
-            segments_sent: end.segments_sent,
-            segments_retransmitted: end.segments_retransmitted,
-            packets_dropped: end.packets_dropped,
-            limited_s: end.limited_s,
+            total: *end,
             at_warmup,
             bytes_arrived_in_span: span.1.arrived.saturating_sub(span.0.arrived),
             bytes_duplicate_in_span: span.1.duplicate.saturating_sub(span.0.duplicate),
@@ -60,30 +70,19 @@ impl FlowRecord {
         let quantiles = trips.and_then(|trips| Some((trips, trips.at(QUANTILES, 0)?)));
         // The middle of a bin may lie beyond all that is in it.
         let within = |trips: &Quantiles, rtt: Duration| rtt.clamp(least.unwrap_or_default().min(trips.max()), trips.max()).as_secs_f64();
-        FlowRecord {
-            rtt_min_s: least.map_or(f64::NAN, Duration::as_secs_f64),
-            rtt_mean_s: quantiles.map_or(f64::NAN, |(trips, _)| trips.mean_s()),
-            rtt_max_s: quantiles.map_or(f64::NAN, |(trips, _)| trips.max().as_secs_f64()),
-            rtt_quantiles_s: quantiles.map_or([f64::NAN; 3], |(trips, of)| of.map(|rtt| within(trips, rtt))),
-            ..self
-        }
+        let rtt = RttRecord {
+            min_s: least.map_or(f64::NAN, Duration::as_secs_f64),
+            mean_s: quantiles.map_or(f64::NAN, |(trips, _)| trips.mean_s()),
+            max_s: quantiles.map_or(f64::NAN, |(trips, _)| trips.max().as_secs_f64()),
+            quantiles_s: quantiles.map_or([f64::NAN; 3], |(trips, of)| of.map(|rtt| within(trips, rtt))),
+            ..self.rtt
+        };
+        FlowRecord { rtt, ..self }
     }
 
-    /// The counts since the flow has been measured: since the warmup, or the whole run of a flow with a volume. Counts that a kernel was asked
-    /// for may fall a little, where a peer reneges.
+    /// Counts since the flow has been measured: since the warmup, or the whole run of a flow with a volume.
     #[must_use]
     pub fn measured(&self) -> FlowCounts {
-        let before = &self.at_warmup;
-        FlowCounts {
-            delivered: self.bytes_delivered.saturating_sub(before.delivered),
-            arrived: self.bytes_arrived.saturating_sub(before.arrived),
-            duplicate: self.bytes_duplicate.saturating_sub(before.duplicate),
-            sent: self.bytes_sent.saturating_sub(before.sent),
-            retransmitted: self.bytes_retransmitted.saturating_sub(before.retransmitted),
-            segments_sent: self.segments_sent.saturating_sub(before.segments_sent),
-            segments_retransmitted: self.segments_retransmitted.saturating_sub(before.segments_retransmitted),
-            packets_dropped: self.packets_dropped.saturating_sub(before.packets_dropped),
-            limited_s: std::array::from_fn(|i| self.limited_s[i] - before.limited_s[i]),
-        }
+        self.total.since(&self.at_warmup)
     }
 }

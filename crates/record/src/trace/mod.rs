@@ -117,18 +117,10 @@ pub struct FlowRecord {
     pub acked_all: Option<Time>,
     /// Time when one end gave the connection up, since nothing answered.
     pub gave_up: Option<Time>,
-    /// In-order bytes given to the receiving application.
-    pub bytes_delivered: u64,
-    /// Payload bytes that arrived for the first time, in order or not, read or not.
-    pub bytes_arrived: u64,
-    /// Payload bytes sent, retransmissions included.
-    pub bytes_sent: u64,
-    /// Payload bytes retransmitted.
-    pub bytes_retransmitted: u64,
-    /// Data segments sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Data segments retransmitted.
-    pub segments_retransmitted: u64,
+    /// Counts of the whole run.
+    pub total: FlowCounts,
+    /// Counts by the end of the warmup, which rates leave out; all zero for a flow with a volume, which is measured whole.
+    pub at_warmup: FlowCounts,
     /// Segments without data that the receiver sent.
     pub acks_sent: u64,
     /// ACKs, and data that came back, which reached the sender since the SYN was answered: packets.
@@ -141,32 +133,16 @@ pub struct FlowRecord {
     pub send_stalls: u64,
     /// Data segments that arrived and held nothing new.
     pub duplicates_received: u64,
-    /// Payload bytes that arrived again.
-    pub bytes_duplicate: u64,
-    /// Counts by the end of the warmup, which rates leave out; all zero for a flow with a volume, which is measured whole.
-    pub at_warmup: FlowCounts,
     /// Payload bytes that arrived within the measured span for the first time, in order or not.
     pub bytes_arrived_in_span: u64,
     /// Payload bytes that arrived again within the measured span.
     pub bytes_duplicate_in_span: u64,
-    /// Packets of this flow that a queue or link dropped, in both directions.
-    pub packets_dropped: u64,
-    /// Least RTT sample of the whole run, in seconds; NaN without one.
-    pub rtt_min_s: f64,
-    /// Mean of the RTT samples since the flow was measured (see `at_warmup`), in seconds; NaN without one.
-    pub rtt_mean_s: f64,
-    /// Greatest of these RTT samples, in seconds.
-    pub rtt_max_s: f64,
-    /// Quantiles [`QUANTILES`] of these RTT samples, in seconds, within 1/128.
-    pub rtt_quantiles_s: [f64; 3],
-    /// Standard deviation of these RTT samples, for a probe; NaN for TCP.
-    pub rtt_deviation_s: f64,
+    /// Round-trip times.
+    pub rtt: RttRecord,
     /// Packets that arrived at the receiving end.
     pub packets_delivered: u64,
     /// Most bytes in flight at once.
     pub in_flight_max: u64,
-    /// Seconds for which each limit, in the order of [`LimitedBy::ALL`], kept it from sending more that was written; NaN if it is not TCP.
-    pub limited_s: [f64; LimitedBy::ALL.len()],
     /// Congestion window at the end of the run, in bytes; none where it was not recorded, or if it is not TCP.
     pub cwnd_end: Option<u64>,
     /// Slow start threshold at the end of the run, in bytes; none: no bound.
@@ -175,6 +151,21 @@ pub struct FlowRecord {
     pub gave_up_ecn: Option<u64>,
     /// Implementation of its sender's congestion control.
     pub control_from: ControlFrom,
+}
+
+/// Round-trip times that the sender of a flow measured, in seconds; NaN without a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RttRecord {
+    /// Least sample of the whole run.
+    pub min_s: f64,
+    /// Mean of the samples since the flow was measured (see [`FlowRecord::at_warmup`]).
+    pub mean_s: f64,
+    /// Greatest of these samples.
+    pub max_s: f64,
+    /// Quantiles [`QUANTILES`] of these samples, within 1/128.
+    pub quantiles_s: [f64; 3],
+    /// Standard deviation of these samples, for a probe; NaN for TCP.
+    pub deviation_s: f64,
 }
 
 /// Implementation of a congestion control.

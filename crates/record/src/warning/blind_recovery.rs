@@ -24,7 +24,12 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     });
     let told = |(i, (flow, record)): (usize, (&longfat_model::Flow, &crate::trace::FlowRecord))| {
         let control = flow.sender.congestion_control.kind;
-        format!("{}: {control} had {} timeouts and sent {} segments again", asked.flow(i), record.timeouts, record.segments_retransmitted)
+        format!(
+            "{}: {control} had {} timeouts and sent {} segments again",
+            asked.flow(i),
+            record.timeouts,
+            record.total.segments_retransmitted
+        )
     };
     blind.map(told).collect()
 }

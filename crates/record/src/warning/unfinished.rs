@@ -11,7 +11,7 @@ pub(super) const WARNING: Warning = Warning {
         let (flows, end) = (&asked.experiment.flows, trace.end.as_secs_f64());
         let left = trace.flows.iter().enumerate().filter(|(_, flow)| flow.delivered_all.is_none());
         let told = left.filter_map(|(i, flow)| {
-            let (volume, delivered) = (flows[i].traffic.volume()?, flow.bytes_delivered);
+            let (volume, delivered) = (flows[i].traffic.volume()?, flow.total.delivered);
             Some(format!("{} did not finish: {delivered} of {volume} bytes were delivered when the run ended at {end} s", asked.flow(i)))
         });
         told.collect()

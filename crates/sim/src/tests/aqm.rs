@@ -46,7 +46,7 @@ fn by_control(controls: &[&'static str], trace: &Trace) -> Vec<(f64, f64)> {
     let span = trace.span.1.since(trace.span.0).as_secs_f64();
     let of = |control: usize| {
         let flows: Vec<usize> = (0..trace.flows.len()).filter(|flow| flow % controls.len() == control).collect();
-        let bytes = flows.iter().map(|f| trace.flows[*f].bytes_delivered - trace.flows[*f].at_warmup.delivered).sum::<u64>();
+        let bytes = flows.iter().map(|f| trace.flows[*f].total.delivered - trace.flows[*f].at_warmup.delivered).sum::<u64>();
         let samples = trace.flow_series.iter().filter(|s| flows.contains(&(s.flow as usize)) && s.time > trace.span.0);
         let rtts: Vec<f64> = samples.map(|s| s.srtt_s * 1e3).collect();
         (bytes as f64 * 8e-6 / span, rtts.iter().sum::<f64>() / rtts.len() as f64)
@@ -81,7 +81,7 @@ fn l4s_and_classic_windows_are_alike_and_only_classic_packets_wait() {
         assert!(windows > 0.7 && windows < 1.4, "{classic}: {l4s} and {other} Mb/s, windows {windows}");
         assert!(l4s_ms < 22.0 && other_ms > 28.0, "{classic}: {l4s_ms} and {other_ms} ms");
         // L4S loses nothing, and is marked.
-        assert!((0..4).step_by(2).all(|f| trace.flows[f].segments_retransmitted == 0));
+        assert!((0..4).step_by(2).all(|f| trace.flows[f].total.segments_retransmitted == 0));
         assert!(trace.links[0].busy_s > 0.97 * 30.0);
     }
 }
@@ -98,9 +98,9 @@ fn a_sparse_flow_waits_for_one_packet() {
     // 84 bytes on 10 Mb/s are 67.2 us, on 1 Gb/s 0.672 us, each way.
     let alone_ms = 50.0 + 2.0 * (67.2e-3 + 2.0 * 0.672e-3);
     let fair = probe(queue::choice("fq_codel").with(&[("collisions", Value::Bool(false))]));
-    assert!(fair.rtt_quantiles_s[2] * 1e3 < alone_ms + 1.2 + 0.05 && fair.rtt_max_s * 1e3 < alone_ms + 2.4 + 0.05, "{fair:?}");
+    assert!(fair.rtt.quantiles_s[2] * 1e3 < alone_ms + 1.2 + 0.05 && fair.rtt.max_s * 1e3 < alone_ms + 2.4 + 0.05, "{fair:?}");
     let codel = probe(queue::choice("codel"));
-    assert!(codel.rtt_mean_s * 1e3 > alone_ms + 2.0, "{codel:?}");
+    assert!(codel.rtt.mean_s * 1e3 > alone_ms + 2.0, "{codel:?}");
 }
 
 /// Two equal flows of `prague` behind a slow `dualpi2` whose ramp begins at the time of two packets share it: neither a window nor a round trip
@@ -110,7 +110,7 @@ fn equal_l4s_flows_share_a_slow_link() {
     for (mbps, rtt, min_th) in [(4, 80, 6_000), (8, 80, 3_000), (10, 10, 2_400), (10, 80, 2_400), (20, 80, 800)] {
         let queue = queue::choice("dualpi2").with(&[("min_th", Value::Duration(Duration::from_micros(min_th)))]);
         let trace = run(&beside(&["prague"], queue, mbps, rtt, 60)).unwrap();
-        let rates: Vec<f64> = trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.at_warmup.delivered) as f64).collect();
+        let rates: Vec<f64> = trace.flows.iter().map(|flow| (flow.total.delivered - flow.at_warmup.delivered) as f64).collect();
         let (least, most) = (rates.iter().copied().fold(f64::MAX, f64::min), rates.iter().copied().fold(0.0, f64::max));
         assert!(most < 1.6 * least, "{mbps} Mb/s, {rtt} ms: {rates:?}");
     }

@@ -55,8 +55,8 @@ fn datagrams_that_come_twice_count_once() {
     let goodput = of_run("goodput_total_bps", &experiment, &trace);
     // 1472 of 1500 bytes are payload.
     assert!((9.7e6..=9.82e6).contains(&goodput), "{goodput}");
-    assert_eq!(flow.bytes_duplicate, 1472 * flow.duplicates_received);
-    assert!((0.45..0.55).contains(&(flow.duplicates_received as f64 / flow.segments_sent as f64)), "{flow:?}");
+    assert_eq!(flow.total.duplicate, 1472 * flow.duplicates_received);
+    assert!((0.45..0.55).contains(&(flow.duplicates_received as f64 / flow.total.segments_sent as f64)), "{flow:?}");
     assert_eq!(impossible(&experiment, &trace), Vec::<String>::new());
 }
 
@@ -91,21 +91,21 @@ fn metrics_of_the_span_do_not_know_what_was_before() {
     for flow in &mut other.flows {
         let (more, before) = (1_000_000, &mut flow.at_warmup);
         for (all, early) in [
-            (&mut flow.bytes_delivered, &mut before.delivered),
-            (&mut flow.bytes_arrived, &mut before.arrived),
-            (&mut flow.bytes_duplicate, &mut before.duplicate),
-            (&mut flow.bytes_sent, &mut before.sent),
-            (&mut flow.bytes_retransmitted, &mut before.retransmitted),
-            (&mut flow.segments_sent, &mut before.segments_sent),
-            (&mut flow.segments_retransmitted, &mut before.segments_retransmitted),
-            (&mut flow.packets_dropped, &mut before.packets_dropped),
+            (&mut flow.total.delivered, &mut before.delivered),
+            (&mut flow.total.arrived, &mut before.arrived),
+            (&mut flow.total.duplicate, &mut before.duplicate),
+            (&mut flow.total.sent, &mut before.sent),
+            (&mut flow.total.retransmitted, &mut before.retransmitted),
+            (&mut flow.total.segments_sent, &mut before.segments_sent),
+            (&mut flow.total.segments_retransmitted, &mut before.segments_retransmitted),
+            (&mut flow.total.packets_dropped, &mut before.packets_dropped),
         ] {
             (*all, *early) = (*all + more, *early + more);
         }
-        for (all, early) in flow.limited_s.iter_mut().zip(&mut before.limited_s) {
+        for (all, early) in flow.total.limited_s.iter_mut().zip(&mut before.limited_s) {
             (*all, *early) = (*all + 1.0, *early + 1.0);
         }
-        flow.rtt_min_s /= 2.0;
+        flow.rtt.min_s /= 2.0;
         (flow.acks_sent, flow.acks_received, flow.packets_delivered) = (flow.acks_sent + more, flow.acks_received + more, more);
         (flow.timeouts, flow.fast_retransmits, flow.in_flight_max) = (flow.timeouts + 1, flow.fast_retransmits + 1, flow.in_flight_max * 2);
     }
@@ -146,7 +146,7 @@ fn total_goodput_is_over_one_span() {
     let (stagger, rate, duration) = (Duration::from_millis(290), Rate::from_bps(100_000_000), Duration::from_secs(30));
     let experiment = Dumbbell { pairs: 100, stagger, rate, duration, ..Dumbbell::default() }.experiment();
     let trace = run(&experiment).unwrap();
-    let bytes: u64 = trace.flows.iter().map(|flow| flow.bytes_arrived).sum();
+    let bytes: u64 = trace.flows.iter().map(|flow| flow.total.arrived).sum();
     assert_eq!(of_run("goodput_total_bps", &experiment, &trace), bytes as f64 * 8.0 / 30.0);
     assert_eq!(impossible(&experiment, &trace), Vec::<String>::new());
 }
@@ -161,7 +161,7 @@ fn short_flows_with_losses_have_a_retransmission_rate() {
         experiment.flows.iter_mut().for_each(|flow| flow.stop = Some(Duration::from_millis(stop)));
         let trace = run(&experiment).unwrap();
         assert_eq!(impossible(&experiment, &trace), Vec::<String>::new());
-        again += trace.flows.iter().map(|flow| flow.segments_retransmitted).sum::<u64>();
+        again += trace.flows.iter().map(|flow| flow.total.segments_retransmitted).sum::<u64>();
     }
     assert!(again > 50, "{again}");
 }

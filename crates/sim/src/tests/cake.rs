@@ -10,7 +10,7 @@ use crate::run;
 
 /// Payload of the flows with this name after the warmup, in Mb/s.
 fn mbps(trace: &Trace, flows: &[FlowRecord]) -> f64 {
-    let bytes: u64 = flows.iter().map(|flow| flow.bytes_delivered - flow.at_warmup.delivered).sum();
+    let bytes: u64 = flows.iter().map(|flow| flow.total.delivered - flow.at_warmup.delivered).sum();
     bytes as f64 * 8e-6 / trace.span.1.since(trace.span.0).as_secs_f64()
 }
 
@@ -64,7 +64,7 @@ fn what_is_washed_off_a_later_queue_does_not_see() {
             ),
         );
         let run_of = Document::parse(&text, "wash.toml").and_then(|document| document.run(0)).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        run(&run_of.experiment).unwrap().flows[0].rtt_mean_s * 1e3
+        run(&run_of.experiment).unwrap().flows[0].rtt.mean_s * 1e3
     };
     // 20 ms there and back, and at most a packet of 0.6 ms before it; or some part of 100 packets, 60 ms.
     let (kept, washed) = (mean(false), mean(true));

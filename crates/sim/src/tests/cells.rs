@@ -67,7 +67,7 @@ fn policies() {
         let cells = cells(&trace, "bottleneck>");
         let n = &cells.in_span;
         let [overflow, rest, early] = n.dropped;
-        let delivered: u64 = trace.flows.iter().map(|f| f.bytes_delivered - f.at_warmup.delivered).sum();
+        let delivered: u64 = trace.flows.iter().map(|f| f.total.delivered - f.at_warmup.delivered).sum();
         // 4352 bytes of IP, 4312 of payload, take 91 cells of 3 us.
         let most = 1.5 / (91.0 * 3e-6) * 4312.0;
         writeln!(
@@ -98,7 +98,7 @@ fn a_ping_takes_its_cells_and_two_slots_a_switch() {
     for (switches, rtt_us) in [(1, 42.0), (2, 60.0), (3, 78.0)] {
         let trace = run(&resolve(PING, &[("path.switches", &switches.to_string())])).unwrap();
         let flow = &trace.flows[0];
-        for rtt_s in [flow.rtt_min_s, flow.rtt_mean_s, flow.rtt_max_s] {
+        for rtt_s in [flow.rtt.min_s, flow.rtt.mean_s, flow.rtt.max_s] {
             assert!((rtt_s * 1e6 - rtt_us).abs() < 1e-6, "{switches}: {rtt_s}");
         }
         assert_eq!(flow.packets_delivered, 112);
@@ -118,7 +118,7 @@ fn buffers_at_the_inputs() {
         assert!(dropped(&input) > 0 && dropped(&input) < dropped(&output), "{kind}");
         assert!(cells(&input, "bottleneck>").in_span.queue_max <= 1000, "{kind}");
     }
-    let ping = |buffers| run(&resolve(PING, &[("path.buffers", buffers)])).unwrap().flows[0].rtt_mean_s;
+    let ping = |buffers| run(&resolve(PING, &[("path.buffers", buffers)])).unwrap().flows[0].rtt.mean_s;
     assert_eq!(ping("input").to_bits(), ping("output").to_bits());
 }
 
@@ -151,7 +151,7 @@ fn a_row_of_switches() {
         } else if kind == "epd" {
             assert_eq!((second.total.dead, second.total.packets_partial), (0, 0), "EPD before leaves nothing to break");
         }
-        assert!(trace.flows.iter().map(|f| f.bytes_delivered).sum::<u64>() > 20_000_000);
+        assert!(trace.flows.iter().map(|f| f.total.delivered).sum::<u64>() > 20_000_000);
     }
 }
 
@@ -177,7 +177,7 @@ traffic = { kind = "ttcp", volume = "4 MiB" }
 duration = "20 s"
 "#;
     let trace = run(&resolve(text, &[])).unwrap();
-    assert_eq!(trace.flows[0].bytes_delivered, 4 << 20);
+    assert_eq!(trace.flows[0].total.delivered, 4 << 20);
     let port = cells(&trace, "s-q>");
     assert!(port.total.packets_dropped > 0 && port.total.packets_partial == 0, "{port:?}");
     // Packets damaged on the link went through the switch whole: the checksum of TCP finds them.

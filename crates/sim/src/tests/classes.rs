@@ -27,7 +27,7 @@ fn home(queue: &str, up: bool) -> Experiment {
 
 /// The share of the laptop in all payload after the warmup.
 fn laptops(trace: &Trace) -> f64 {
-    let bytes: Vec<f64> = trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.at_warmup.delivered) as f64).collect();
+    let bytes: Vec<f64> = trace.flows.iter().map(|flow| (flow.total.delivered - flow.at_warmup.delivered) as f64).collect();
     bytes[0] / bytes.iter().sum::<f64>()
 }
 
@@ -85,6 +85,6 @@ fn a_class_has_its_host_also_by_another_link() {
     let trace = run(&experiment).unwrap();
     // 10 ms there and back, at most one packet of 1500 bytes before it, 1.2 ms, and its own bytes.
     let probe = &trace.flows[0];
-    assert!(probe.rtt_max_s < 10e-3 + 1.2e-3 + 0.6e-3, "{probe:?}");
-    assert!(trace.flows[1].bytes_delivered > 8_000_000);
+    assert!(probe.rtt.max_s < 10e-3 + 1.2e-3 + 0.6e-3, "{probe:?}");
+    assert!(trace.flows[1].total.delivered > 8_000_000);
 }

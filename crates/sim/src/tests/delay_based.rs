@@ -47,7 +47,7 @@ fn run_of(mbps: u64, queue: u64, controls: &[TcpConfig]) -> Trace {
 /// Returns the payload of each flow in the measured half, as a share of the link's maximum (1448 of 1500 bytes are payload).
 fn shares(trace: &Trace, mbps: u64) -> Vec<f64> {
     let all = mbps as f64 * 1e6 / 8.0 * 20.0 * 1448.0 / 1500.0;
-    trace.flows.iter().map(|flow| (flow.bytes_delivered - flow.at_warmup.delivered) as f64 / all).collect()
+    trace.flows.iter().map(|flow| (flow.total.delivered - flow.at_warmup.delivered) as f64 / all).collect()
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
         let queue = trace.links[0].queue_mean_packets;
         assert!((alpha..=beta).contains(&queue), "{queue}");
         assert!(shares(&trace, 20)[0] > 0.99);
-        assert_eq!(trace.flows[0].segments_retransmitted, 0);
+        assert_eq!(trace.flows[0].total.segments_retransmitted, 0);
     }
 }
 
@@ -69,7 +69,7 @@ fn fast_keeps_alpha_packets_in_the_queue() {
         let queue = trace.links[0].queue_mean_packets;
         assert!((queue / alpha as f64 - 1.0).abs() < 0.1, "{queue}");
         assert!(shares(&trace, 100)[0] > 0.99);
-        assert_eq!(trace.flows[0].segments_retransmitted, 0);
+        assert_eq!(trace.flows[0].total.segments_retransmitted, 0);
     }
 }
 
@@ -90,7 +90,7 @@ fn fast_comes_back_after_a_loss_without_another() {
         .experiment();
         Arc::make_mut(&mut experiment.flows[0].receiver).delayed_ack = DelayedAck::Off;
         let flow = &run(&experiment).unwrap().flows[0];
-        (flow.segments_retransmitted, flow.bytes_delivered)
+        (flow.total.segments_retransmitted, flow.total.delivered)
     };
     let (linear, multiplicative) = (lost(false), lost(true));
     println!("{linear:?} {multiplicative:?}");
@@ -139,7 +139,7 @@ fn a_receiver_that_delays_acks_is_not_taken_for_a_queue() {
             tcp,
             ..Dumbbell::default()
         };
-        let delivered = run(&dumbbell.experiment()).unwrap().flows[0].bytes_delivered;
+        let delivered = run(&dumbbell.experiment()).unwrap().flows[0].total.delivered;
         assert!(delivered as f64 * 8.0 > 0.4 * 622e6 * 10.0, "{name}: {delivered}");
     }
 }
@@ -162,7 +162,7 @@ fn low_priority_pair(name: &str, tick: u64, back: usize) -> Vec<f64> {
         (flow.from, flow.to, flow.sender) = (flow.to, flow.from, control("reno", &[]).into());
     }
     let trace = run(&experiment).unwrap();
-    trace.flows[..2].iter().map(|flow| flow.bytes_delivered as f64 * 8.0 / 60.0 / 100e6).collect()
+    trace.flows[..2].iter().map(|flow| flow.total.delivered as f64 * 8.0 / 60.0 / 100e6).collect()
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn compound_is_faster_than_reno_on_a_bad_line_and_fair_to_it_on_a_full_one() {
             duration: Duration::from_secs(60),
             ..Dumbbell::default()
         };
-        run(&dumbbell.experiment()).unwrap().flows[0].bytes_delivered as f64
+        run(&dumbbell.experiment()).unwrap().flows[0].total.delivered as f64
     };
     let (reno, compound) = (run("reno"), run("compound"));
     assert!(compound > 1.5 * reno, "{compound} {reno}");

@@ -32,7 +32,7 @@ fn second_half(dumbbell: &Dumbbell) -> (f64, f64, u64, Vec<f64>, Trace) {
     let trace = run(&experiment).unwrap();
     let span = trace.span.1.since(trace.span.0).as_secs_f64();
     let link = &trace.links[0];
-    let rates = trace.flows.iter().map(|f| (f.bytes_delivered - f.at_warmup.delivered) as f64 * 8e-6 / span).collect();
+    let rates = trace.flows.iter().map(|f| (f.total.delivered - f.at_warmup.delivered) as f64 * 8e-6 / span).collect();
     (link.busy_s / span, link.queue_mean_packets, link.queue_max_packets, rates, trace)
 }
 
@@ -62,7 +62,7 @@ fn two_dctcp_flows_hold_the_queue_near_the_threshold_and_the_link_busy() {
         assert!((16.0..22.0).contains(&mean), "{ecn:?}: {mean} packets");
         assert!(jain(&rates) > 0.98, "{ecn:?}: {rates:?}");
         // Only slow start is far over the threshold, and not far enough for a loss.
-        assert!(trace.flows.iter().all(|f| f.segments_retransmitted == 0), "{ecn:?}");
+        assert!(trace.flows.iter().all(|f| f.total.segments_retransmitted == 0), "{ecn:?}");
     }
 }
 
@@ -87,7 +87,7 @@ fn two_prague_flows_share_evenly_and_keep_the_queue_short() {
     assert!(busy > 0.97, "busy {busy}");
     assert!(mean < 10.0, "{mean} packets");
     assert!(jain(&rates) > 0.98, "{rates:?}");
-    assert!(trace.flows.iter().all(|f| f.segments_retransmitted == 0));
+    assert!(trace.flows.iter().all(|f| f.total.segments_retransmitted == 0));
 }
 
 /// Round trips of 5 and 20 ms: with the virtual round trip both grow alike; without, the short one takes what it can.
@@ -105,7 +105,7 @@ fn prague_depends_less_on_the_round_trip() {
             link.delay += Duration::from_micros(7_500);
         }
         let trace = run(&experiment).unwrap();
-        let rate = |i: usize| (trace.flows[i].bytes_delivered - trace.flows[i].at_warmup.delivered) as f64;
+        let rate = |i: usize| (trace.flows[i].total.delivered - trace.flows[i].at_warmup.delivered) as f64;
         rate(0) / rate(1)
     };
     let (with, without) = (ratio(Duration::from_millis(25)), ratio(Duration::ZERO));
@@ -125,5 +125,5 @@ fn prague_falls_back_where_feedback_is_classic() {
     let share = |trace: &Trace| trace.links[0].busy_s / trace.span.1.since(trace.span.0).as_secs_f64();
     assert!((share(&trace) - share(&reno)).abs() < 0.06, "{} {}", share(&trace), share(&reno));
     assert!(trace.links[0].queue_mean_packets < 20.0, "{}", trace.links[0].queue_mean_packets);
-    assert!(trace.flows.iter().all(|f| f.segments_retransmitted == 0));
+    assert!(trace.flows.iter().all(|f| f.total.segments_retransmitted == 0));
 }

@@ -39,7 +39,7 @@ fn a_background_flow_does_not_hold_the_run_up_and_an_unfinished_one_is_named() {
     let mut experiment = volumes(2).experiment();
     experiment.flows[1].traffic = Traffic::bulk();
     let trace = run(&experiment).unwrap();
-    assert_eq!(trace.flows[0].bytes_delivered, 2_000_000);
+    assert_eq!(trace.flows[0].total.delivered, 2_000_000);
     assert_eq!(Some(trace.end), trace.flows[0].acked_all);
     assert_eq!(Some(trace.span.1), trace.flows[0].delivered_all);
     assert!(trace.flows[1].delivered_all.is_none());
@@ -62,7 +62,7 @@ fn a_flow_that_stops_closes_and_the_run_goes_on() {
     // Data in flight when the flow stopped, a window and a queue, is still delivered; then comes the FIN.
     let done = trace.flows[1].delivered_all.unwrap().as_secs_f64();
     assert!((10.0..10.2).contains(&done), "{done}");
-    assert_eq!(trace.flows[1].bytes_delivered, trace.flows[1].bytes_sent - trace.flows[1].bytes_retransmitted);
+    assert_eq!(trace.flows[1].total.delivered, trace.flows[1].total.sent - trace.flows[1].total.retransmitted);
     assert_eq!(trace.flows[0].delivered_all, None);
     let at = |flow: usize, index: usize| trace.flow_series.iter().nth(index * 2 + flow).unwrap().bytes_delivered;
     assert_eq!(at(1, 4), at(1, 3), "it sends nothing in the last 5 s");

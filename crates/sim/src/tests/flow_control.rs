@@ -36,11 +36,11 @@ fn with_pause(mut experiment: Experiment, on: u64, quanta: u64) -> Experiment {
 fn a_burst_is_stopped_before_the_memory_is_full() {
     let burst = || lambda(Traffic::udpmon(5000, Duration::ZERO, 1028));
     let plain = run(&burst()).unwrap();
-    assert!(plain.flows[0].packets_dropped > 1000, "{}", plain.flows[0].packets_dropped);
+    assert!(plain.flows[0].total.packets_dropped > 1000, "{}", plain.flows[0].total.packets_dropped);
     // A short PAUSE is repeated.
     for quanta in [65_535, 200, 50] {
         let trace = run(&with_pause(burst(), 400_000, quanta)).unwrap();
-        assert_eq!((trace.flows[0].packets_dropped, trace.flows[0].packets_delivered), (0, 5000), "{quanta}");
+        assert_eq!((trace.flows[0].total.packets_dropped, trace.flows[0].packets_delivered), (0, 5000), "{quanta}");
         let experiment = burst();
         let of = |wanted: &dyn Fn(&Link) -> bool| {
             let place = experiment.network.links.iter().position(wanted).unwrap();
@@ -70,7 +70,7 @@ fn it_reaches_back_into_the_sender() {
     }
     let rate = |experiment: &Experiment| {
         let trace = run(experiment).unwrap();
-        (trace.flows[0].bytes_delivered as f64 * 8e-6 / 3.0, trace.flows[0].packets_dropped)
+        (trace.flows[0].total.delivered as f64 * 8e-6 / 3.0, trace.flows[0].total.packets_dropped)
     };
     let (lossy, dropped) = rate(&experiment);
     let (whole, none) = rate(&with_pause(experiment, 400_000, 65_535));
@@ -84,7 +84,7 @@ fn a_shaped_sender_loses_nothing() {
         let mut experiment = lambda(Traffic::udpmon(5000, Duration::ZERO, 1028));
         let shaper = Shaper { rate: Rate::from_bps(rate), burst };
         experiment.hosts.push(Host { shaper: Some(shaper), ..Host::new(experiment.flows[0].from) });
-        run(&experiment).unwrap().flows[0].packets_dropped
+        run(&experiment).unwrap().flows[0].total.packets_dropped
     };
     // 599 Mb/s of frames are 577 of IP.
     assert_eq!(shaped(570_000_000, 0), 0);

@@ -53,9 +53,9 @@ fn a_short_transmit_queue_stalls_and_a_long_one_does_not() {
     for trace in &traces {
         // A stall is congestion without a loss.
         let flow = &trace.flows[0];
-        assert_eq!((flow.packets_dropped, flow.segments_retransmitted, flow.timeouts), (0, 0, 0));
+        assert_eq!((flow.total.packets_dropped, flow.total.segments_retransmitted, flow.timeouts), (0, 0, 0));
     }
-    let goodput: Vec<u64> = traces.iter().map(|trace| trace.flows[0].bytes_delivered).collect();
+    let goodput: Vec<u64> = traces.iter().map(|trace| trace.flows[0].total.delivered).collect();
     assert!(goodput[0] < goodput[2], "Reno halves its window at a stall, and 100 packets are far less than a BDP: {goodput:?}");
     assert!(traces[0].links[2].queue_max_packets <= 100);
     assert!(traces[2].links[2].queue_max_packets > 100);
@@ -68,13 +68,13 @@ fn stall_wait_and_drop_differ_in_what_becomes_of_a_segment() {
     experiment.measure.warmup = Duration::from_secs(10);
     let flow = |on_full| run(&with_nic(experiment.clone(), 100, on_full)).unwrap().flows[0].clone();
     let (stall, wait, drop) = (flow(OnFull::Stall), flow(OnFull::Wait), flow(OnFull::Drop));
-    assert!(stall.send_stalls > 0 && stall.packets_dropped == 0);
-    assert_eq!((wait.send_stalls, wait.packets_dropped, wait.segments_retransmitted), (0, 0, 0));
-    assert!(drop.send_stalls == 0 && drop.packets_dropped > 0 && drop.segments_retransmitted >= drop.packets_dropped);
+    assert!(stall.send_stalls > 0 && stall.total.packets_dropped == 0);
+    assert_eq!((wait.send_stalls, wait.total.packets_dropped, wait.total.segments_retransmitted), (0, 0, 0));
+    assert!(drop.send_stalls == 0 && drop.total.packets_dropped > 0 && drop.total.segments_retransmitted >= drop.total.packets_dropped);
     // Waiting costs nothing: the window of 8 MB keeps an interface busy whose BDP is 5.4 MB.
-    let rate = (wait.bytes_delivered - wait.at_warmup.delivered) as f64 * 8.0 / 10.0;
+    let rate = (wait.total.delivered - wait.at_warmup.delivered) as f64 * 8.0 / 10.0;
     assert!(rate > 0.99 * 622e6 * 1448.0 / 1500.0, "{rate}");
-    assert!(wait.bytes_delivered > stall.bytes_delivered);
+    assert!(wait.total.delivered > stall.total.delivered);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn flows_that_wait_for_one_interface_have_their_turns() {
     let sender = TcpConfig { initial_window: 1000, ..(*flow.sender).clone() };
     experiment.flows = (0..3).map(|i| Flow { stream_of: i, sender: sender.clone().into(), ..flow.clone() }).collect();
     let trace = run(&with_nic(experiment, 10, OnFull::Wait)).unwrap();
-    let bytes: Vec<f64> = trace.flows.iter().map(|flow| flow.bytes_delivered as f64).collect();
+    let bytes: Vec<f64> = trace.flows.iter().map(|flow| flow.total.delivered as f64).collect();
     assert!(bytes.iter().all(|b| (b / bytes[0] - 1.0).abs() < 0.05), "{bytes:?}");
     assert!(trace.links[2].busy_s > 0.97 * 20.0);
 }
@@ -125,8 +125,8 @@ fn over_ten_gigabits(mtu: u32, ends: &[usize], rtt_ms: u64) -> (f64, Vec<f64>) {
         [flow.from, flow.to].into_iter().zip(0..).filter(|(_, end)| ends.contains(end)).map(|(node, _)| sc2003(node)).collect();
     let trace = run(&experiment).unwrap();
     let flow = &trace.flows[0];
-    assert_eq!(flow.packets_dropped, 0);
-    let rate = (flow.bytes_delivered - flow.at_warmup.delivered) as f64 * 8.0 / 15.0 / 1e6;
+    assert_eq!(flow.total.packets_dropped, 0);
+    let rate = (flow.total.delivered - flow.at_warmup.delivered) as f64 * 8.0 / 15.0 / 1e6;
     (rate, trace.hosts.iter().map(|host| host.cpu_busy_s / 15.0).collect())
 }
 
@@ -178,7 +178,7 @@ fn burst_into(us: u64, intake: Intake) -> (u64, u64) {
     experiment.hosts = vec![Host { cpu: Some(cpu), ..Host::new(experiment.flows[0].to) }];
     let trace = run(&experiment).unwrap();
     let lost = trace.links.iter().flat_map(|link| &link.drops).filter(|(reason, _)| *reason == DropReason::Overrun).map(|(_, n)| n).sum();
-    (lost, trace.flows[0].bytes_delivered)
+    (lost, trace.flows[0].total.delivered)
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn interrupts_wait_for_their_time_or_for_enough_packets() {
         let free = Cycles { packet: 0, byte: 0.0 };
         let cpu = Some(Cpu { mhz: 1000, send: free, receive: free, intake });
         experiment.hosts = vec![Host { cpu, ..Host::new(experiment.flows[0].to) }];
-        run(&experiment).unwrap().flows[0].rtt_mean_s
+        run(&experiment).unwrap().flows[0].rtt.mean_s
     };
     let plain = rtt(Intake::default());
     let waits = Intake { rx_usecs: Duration::from_micros(300), ..Intake::default() };
@@ -237,13 +237,13 @@ fn an_overhead_is_even_between_none_and_the_most() {
     let experiment = Dumbbell { traffic: ping, duration: Duration::from_secs(100), ..Dumbbell::default() }.experiment();
     let plain = run(&experiment).unwrap().flows[0].clone();
     let held = run(&with_overhead(experiment, Duration::from_millis(6))).unwrap().flows[0].clone();
-    assert_eq!((plain.rtt_deviation_s, held.packets_delivered), (0.0, plain.packets_delivered));
+    assert_eq!((plain.rtt.deviation_s, held.packets_delivered), (0.0, plain.packets_delivered));
     assert!(
-        held.rtt_min_s - plain.rtt_min_s < 1e-4 && held.rtt_max_s - plain.rtt_min_s > 5.9e-3 && held.rtt_max_s - plain.rtt_min_s <= 6e-3
+        held.rtt.min_s - plain.rtt.min_s < 1e-4 && held.rtt.max_s - plain.rtt.min_s > 5.9e-3 && held.rtt.max_s - plain.rtt.min_s <= 6e-3
     );
-    assert!((held.rtt_mean_s - plain.rtt_mean_s - 3e-3).abs() < 1e-4, "{}", held.rtt_mean_s);
+    assert!((held.rtt.mean_s - plain.rtt.mean_s - 3e-3).abs() < 1e-4, "{}", held.rtt.mean_s);
     // The standard deviation of a uniform distribution is most / sqrt(12).
-    assert!((held.rtt_deviation_s / (6e-3 / 12_f64.sqrt()) - 1.0).abs() < 0.03, "{}", held.rtt_deviation_s);
+    assert!((held.rtt.deviation_s / (6e-3 / 12_f64.sqrt()) - 1.0).abs() < 0.03, "{}", held.rtt.deviation_s);
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn packets_do_not_overtake_each_other_while_they_are_held() {
     (Arc::make_mut(&mut flow.sender).send_buffer, Arc::make_mut(&mut flow.receiver).receive_buffer) = (window, window);
     let trace = run(&experiment).unwrap();
     let flow = &trace.flows[0];
-    assert_eq!((flow.segments_retransmitted, flow.duplicates_received, flow.packets_dropped), (0, 0, 0));
-    assert!(flow.bytes_delivered > 1_000_000);
+    assert_eq!((flow.total.segments_retransmitted, flow.duplicates_received, flow.total.packets_dropped), (0, 0, 0));
+    assert!(flow.total.delivered > 1_000_000);
     assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
 }
 
@@ -295,7 +295,7 @@ proptest! {
         experiment.hosts[0].cpu = mhz.map(|mhz| Cpu { mhz, send: cycles, receive: cycles, intake });
         experiment.hosts.push(Host { cpu: experiment.hosts[0].cpu, ..Host::new(flow.to) });
         let trace = run(&experiment).unwrap();
-        prop_assert!(trace.flows[..streams].iter().all(|flow| flow.bytes_delivered == 200_000), "{:?}", trace.flows);
+        prop_assert!(trace.flows[..streams].iter().all(|flow| flow.total.delivered == 200_000), "{:?}", trace.flows);
         prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
     }
 }

@@ -15,9 +15,9 @@ fn shares(experiment: &Experiment) -> [f64; 6] {
     let flow = &trace.flows[0];
     let end = flow.acked_all.unwrap_or(trace.end);
     let life = end.since(flow.established.unwrap()).as_secs_f64();
-    let limited: f64 = flow.limited_s.iter().sum();
+    let limited: f64 = flow.total.limited_s.iter().sum();
     assert!(limited <= life * (1.0 + 1e-12), "{limited} of {life}");
-    let [cwnd, rwnd, sndbuf, pacing, host] = flow.limited_s.map(|time| time / life);
+    let [cwnd, rwnd, sndbuf, pacing, host] = flow.total.limited_s.map(|time| time / life);
     [cwnd, rwnd, sndbuf, pacing, host, 1.0 - limited / life]
 }
 

@@ -68,7 +68,7 @@ fn promises_beyond_the_memory_end_in_drops() {
     assert!(of.promised.peak > 4 * MIB, "{of:?}");
     assert!(of.buffered.peak <= MIB && of.buffered.peak > MIB - 60_000, "{of:?}");
     assert!(of.drops > 100 && drops_for_memory(&trace) == of.drops, "{of:?}");
-    assert!(trace.flows.iter().map(|flow| flow.packets_dropped).sum::<u64>() >= of.drops);
+    assert!(trace.flows.iter().map(|flow| flow.total.packets_dropped).sum::<u64>() >= of.drops);
 }
 
 /// Right-sizing makes no promise that there is no memory for, drops no packet, and the applications read as fast as they can.
@@ -79,7 +79,7 @@ fn right_sizing_promises_what_there_is() {
     assert_eq!((of.drops, drops_for_memory(&trace)), (0, 0));
     assert!(of.promised.peak <= MIB && of.buffered.peak <= MIB, "{of:?}");
     for flow in &trace.flows {
-        let mbps = flow.bytes_delivered as f64 * 8.0 / 19.5e6;
+        let mbps = flow.total.delivered as f64 * 8.0 / 19.5e6;
         assert!((0.9..1.03).contains(&mbps), "{mbps}");
     }
 }
@@ -92,7 +92,7 @@ fn an_application_reads_at_its_rate_and_the_volume_ends_when_it_is_read() {
     experiment.flows[0].read_rate = Some(mbps(2));
     let trace = run(&experiment).unwrap();
     let slowly = trace.flows[0].delivered_all.unwrap().as_secs_f64();
-    assert_eq!(trace.flows[0].bytes_delivered, MIB);
+    assert_eq!(trace.flows[0].total.delivered, MIB);
     // 8.39 Mbit at 2 Mb/s, from when the first segment has come; at once it is the 10 Mb/s of the link.
     assert!(at_once < 1.2 && (4.19..4.26).contains(&slowly), "{at_once} {slowly}");
 }
@@ -110,7 +110,7 @@ fn what_one_leaves_the_others_share() {
     }
     let experiment = with_memory(experiment, 0, 32 * mss);
     let trace = run(&experiment).unwrap();
-    let segments: Vec<f64> = trace.flows.iter().map(|flow| flow.bytes_delivered as f64 / mss as f64 / 100.0).collect();
+    let segments: Vec<f64> = trace.flows.iter().map(|flow| flow.total.delivered as f64 / mss as f64 / 100.0).collect();
     assert!((3.7..4.1).contains(&segments[0]), "{segments:?}");
     assert!((segments[1] / segments[2] - 1.0).abs() < 0.1 && segments[1] > 10.5, "{segments:?}");
     assert_eq!(memory(&trace).drops, 0);
@@ -160,7 +160,7 @@ proptest! {
         let mss = u64::from(experiment.flows[0].sender.mss);
         let experiment = with_memory(experiment, at, (4 * kinds.len() as u64 + spare) * mss);
         let trace = run(&experiment).unwrap();
-        prop_assert!(trace.flows.iter().all(|flow| flow.bytes_delivered == 300_000), "{:?}", trace.flows);
+        prop_assert!(trace.flows.iter().all(|flow| flow.total.delivered == 300_000), "{:?}", trace.flows);
         if at == 0 || kinds.iter().all(|kind| *kind == "drs") {
             prop_assert_eq!(memory(&trace).drops, 0);
         }

@@ -43,7 +43,7 @@ fn packets_go_by_when_they_come_to_the_router() {
     assert_eq!((long, short), (200, 400), "200 pings of 600");
     // Pings of the last 40 ms on the long link come to the other router from 4 s on, and are answered over the short one.
     assert_eq!((answers, long_answers), (404, 196));
-    let (min, max) = (trace.flows[0].rtt_min_s, trace.flows[0].rtt_max_s);
+    let (min, max) = (trace.flows[0].rtt.min_s, trace.flows[0].rtt.max_s);
     assert!((0.010..0.011).contains(&min) && (0.080..0.081).contains(&max), "{min} {max}");
 }
 
@@ -56,8 +56,8 @@ fn tcp_goes_on_over_either_link() {
         let moved = run(&experiment(&format!("{THERE}{BACK}"), "stack = \"linux\"", queue)).unwrap();
         assert!(sent(&moved)[2] > 300 && sent(&steady)[2] == 0, "{:?} {:?}", sent(&moved), sent(&steady));
         let (steady, moved) = (&steady.flows[0], &moved.flows[0]);
-        assert!(moved.bytes_delivered > steady.bytes_delivered / 2, "{} {}", moved.bytes_delivered, steady.bytes_delivered);
-        assert!(moved.rtt_max_s > steady.rtt_min_s + 0.07);
+        assert!(moved.total.delivered > steady.total.delivered / 2, "{} {}", moved.total.delivered, steady.total.delivered);
+        assert!(moved.rtt.max_s > steady.rtt.min_s + 0.07);
     }
 }
 

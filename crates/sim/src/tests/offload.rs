@@ -49,10 +49,10 @@ fn an_ack_answers_a_clump() {
     let acks = |receiver| {
         let trace = with(experiment.clone(), None, receiver);
         let flow = &trace.flows[0];
-        assert_eq!((flow.packets_dropped, flow.segments_retransmitted), (0, 0));
+        assert_eq!((flow.total.packets_dropped, flow.total.segments_retransmitted), (0, 0));
         // 1 Gb/s of 1500 bytes, of which the window needs all but the start.
-        assert!(flow.bytes_delivered as f64 > 0.93 * 4.0 * 1e9 / 8.0 * 1448.0 / 1500.0, "{}", flow.bytes_delivered);
-        flow.segments_sent as f64 / flow.acks_sent as f64
+        assert!(flow.total.delivered as f64 > 0.93 * 4.0 * 1e9 / 8.0 * 1448.0 / 1500.0, "{}", flow.total.delivered);
+        flow.total.segments_sent as f64 / flow.acks_sent as f64
     };
     assert!((acks(None) - 2.0).abs() < 0.05);
     assert!((acks(Some(interrupts(100, None))) - 2.0).abs() < 0.05, "interrupts alone answer each second segment");
@@ -68,7 +68,7 @@ fn an_ack_answers_a_clump() {
 fn interrupts_delay_the_round_trip() {
     let ping = Traffic::ping(Duration::from_millis(10), 84);
     let experiment = Dumbbell { traffic: ping, duration: Duration::from_secs(1), ..Dumbbell::default() }.experiment();
-    let rtt = |how| with(experiment.clone(), None, how).flows[0].rtt_mean_s;
+    let rtt = |how| with(experiment.clone(), None, how).flows[0].rtt.mean_s;
     let plain = rtt(None);
     assert!((rtt(Some(interrupts(300, None))) - plain - 300e-6).abs() < 1e-9);
     assert!((rtt(Some(interrupts(300, Some(65_536)))) - plain - 300e-6).abs() < 1e-9, "what is no TCP is no clump");
@@ -86,7 +86,7 @@ fn a_ring_loses_what_comes_before_the_interrupt() {
     let dumbbell = Dumbbell { traffic, rate, edge_rate: rate, queue, duration: Duration::from_secs(2), ..Dumbbell::default() };
     let how = Interrupts { rx_ring: Some(50), ..interrupts(800, None) };
     let trace = with(dumbbell.experiment(), None, Some(how));
-    assert_eq!(trace.flows[0].bytes_delivered, 4 * 50 * 972);
+    assert_eq!(trace.flows[0].total.delivered, 4 * 50 * 972);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn bursts_fill_the_queue_behind_a_fast_edge() {
         let mut experiment = experiment;
         experiment.measure.warmup = Duration::from_secs(2);
         let trace = with(experiment, offload, None);
-        (trace.links[0].queue_max_packets, trace.flows[0].bytes_delivered)
+        (trace.links[0].queue_max_packets, trace.flows[0].total.delivered)
     };
     // Paced at 120 % of a window each round trip a thousandth of a second is over 64 KiB, so 45 segments go at once, with the offload or by the
     // pacer's own quantum of 1 ms; of 3000 bytes it is two.
@@ -130,7 +130,7 @@ fn small_queues_hold_back_what_the_interface_cannot_send() {
         experiment.network.links[2].queue = droptail(Capacity::Packets(10_000));
         let trace = run(&experiment).unwrap();
         assert!(trace.links[2].busy_s > 0.9 * 4.0, "{}", trace.links[2].busy_s);
-        let bytes: Vec<u64> = trace.flows.iter().map(|flow| flow.bytes_delivered).collect();
+        let bytes: Vec<u64> = trace.flows.iter().map(|flow| flow.total.delivered).collect();
         let (least, most) = (bytes.iter().min().unwrap(), bytes.iter().max().unwrap());
         assert!(*least as f64 > 0.8 * *most as f64, "{bytes:?}");
         trace.links[2].queue_max_bytes
@@ -151,7 +151,7 @@ fn a_small_window_of_the_receiver_holds_no_burst_back() {
     let mut dumbbell = gigabit();
     (dumbbell.tcp.receive_buffer, dumbbell.tcp.initial_window) = (14_480, 100);
     dumbbell.tcp.window_sizing = longfat_tcp::window_sizing::choice("static");
-    let bytes = |offload| with(dumbbell.experiment(), offload, None).flows[0].bytes_delivered as f64;
+    let bytes = |offload| with(dumbbell.experiment(), offload, None).flows[0].total.delivered as f64;
     let (plain, bursts) = (bytes(None), bytes(Some(GSO)));
     // A window each 20 ms.
     assert!(plain > 0.9 * 14_480.0 * 4.0 / 20e-3, "{plain}");
@@ -211,7 +211,7 @@ proptest! {
             }
         }
         let trace = run(&experiment).unwrap();
-        prop_assert!(trace.flows[..streams].iter().all(|flow| flow.bytes_delivered == 300_000), "{:?}", trace.flows);
+        prop_assert!(trace.flows[..streams].iter().all(|flow| flow.total.delivered == 300_000), "{:?}", trace.flows);
         prop_assert!(format!("{trace:?}") == format!("{:?}", run(&experiment).unwrap()), "two runs differ");
     }
 }

@@ -67,11 +67,11 @@ proptest! {
         for (i, flow) in trace.flows.iter().enumerate() {
             let of = |kind: fn(PacketKind) -> bool| rows(&|row| row.flow == i as u32 && kind(row.kind));
             prop_assert_eq!(rows(&|row| row.flow == i as u32 && !row.is_back && row.kind == PacketKind::Delivered), flow.packets_delivered);
-            prop_assert_eq!(of(|kind| matches!(kind, PacketKind::Dropped(_))), flow.packets_dropped);
+            prop_assert_eq!(of(|kind| matches!(kind, PacketKind::Dropped(_))), flow.total.packets_dropped);
             // A segment with data, and only that, has a length.
             if experiment.flows[i].traffic.is_tcp() {
                 let data = rows(&|row| row.flow == i as u32 && !row.is_back && row.kind == PacketKind::Sent && row.len > 0);
-                prop_assert_eq!(data, flow.segments_sent, "{}: flow {}", seed, i);
+                prop_assert_eq!(data, flow.total.segments_sent, "{}: flow {}", seed, i);
             }
         }
         // Part of it is that part.

@@ -16,8 +16,8 @@ fn a_probe_measures_the_path_and_the_queue_in_it() {
     let flow = &trace.flows[0];
     // 84 bytes on 10 Mb/s are 67.2 us, on 1 Gb/s 0.672 us, each way; the path is 20 ms there and back.
     let expected = 0.020 + 2.0 * (67.2e-6 + 2.0 * 0.672e-6);
-    assert!((flow.rtt_min_s - expected).abs() < 1e-9 && (flow.rtt_max_s - expected).abs() < 1e-9, "{} {expected}", flow.rtt_min_s);
-    assert_eq!((flow.segments_sent, flow.acks_sent, flow.bytes_delivered), (50, 50, 0));
+    assert!((flow.rtt.min_s - expected).abs() < 1e-9 && (flow.rtt.max_s - expected).abs() < 1e-9, "{} {expected}", flow.rtt.min_s);
+    assert_eq!((flow.total.segments_sent, flow.acks_sent, flow.total.delivered), (50, 50, 0));
     assert_eq!(super::warnings(&alone, &trace, None), Vec::<String>::new());
 
     let mut loaded = Dumbbell { pairs: 2, duration: Duration::from_secs(20), ..Dumbbell::default() }.experiment();
@@ -26,9 +26,9 @@ fn a_probe_measures_the_path_and_the_queue_in_it() {
     let trace = run(&loaded).unwrap();
     let (tcp, probe) = (&trace.flows[0], &trace.flows[1]);
     // A queue of one BDP, nearly always in use: the probe waits in it as the data does, and is dropped there as data is.
-    assert!(probe.rtt_mean_s > 1.3 * expected && probe.rtt_max_s < 2.3 * expected, "{} {}", probe.rtt_mean_s, probe.rtt_max_s);
-    assert!((probe.rtt_mean_s / tcp.rtt_mean_s - 1.0).abs() < 0.1, "{} {}", probe.rtt_mean_s, tcp.rtt_mean_s);
-    assert_eq!(probe.segments_sent, 201);
+    assert!(probe.rtt.mean_s > 1.3 * expected && probe.rtt.max_s < 2.3 * expected, "{} {}", probe.rtt.mean_s, probe.rtt.max_s);
+    assert!((probe.rtt.mean_s / tcp.rtt.mean_s - 1.0).abs() < 0.1, "{} {}", probe.rtt.mean_s, tcp.rtt.mean_s);
+    assert_eq!(probe.total.segments_sent, 201);
     assert!(trace.flow_series.iter().any(|s| s.flow == 1 && s.srtt_s > expected));
 }
 
@@ -40,8 +40,8 @@ fn a_probe_that_stops_says_how_much_its_round_trips_vary() {
     experiment.flows[1].stop = Some(Duration::from_secs(5));
     let trace = run(&experiment).unwrap();
     // Requests at the same instants: the second waits for the first, 67.2 us at 10 Mb/s, always.
-    assert_eq!((trace.flows[0].segments_sent, trace.flows[1].segments_sent), (201, 50));
-    assert!(trace.flows[1].rtt_deviation_s < 1e-8, "{}", trace.flows[1].rtt_deviation_s);
-    assert!((trace.flows[1].rtt_mean_s - trace.flows[0].rtt_min_s) > 60e-6);
-    assert!(run(&volumes(1).experiment()).unwrap().flows[0].rtt_deviation_s.is_nan(), "TCP gives none");
+    assert_eq!((trace.flows[0].total.segments_sent, trace.flows[1].total.segments_sent), (201, 50));
+    assert!(trace.flows[1].rtt.deviation_s < 1e-8, "{}", trace.flows[1].rtt.deviation_s);
+    assert!((trace.flows[1].rtt.mean_s - trace.flows[0].rtt.min_s) > 60e-6);
+    assert!(run(&volumes(1).experiment()).unwrap().flows[0].rtt.deviation_s.is_nan(), "TCP gives none");
 }

@@ -37,7 +37,7 @@ fn measured(dumbbell: &Dumbbell, warmup: u64) -> Trace {
 /// Payload delivered in the measured span, as a share of what the bottleneck could have carried.
 fn share(trace: &Trace, flow: usize, rate: Rate) -> f64 {
     let flow = &trace.flows[flow];
-    let bytes = flow.bytes_delivered - flow.at_warmup.delivered;
+    let bytes = flow.total.delivered - flow.at_warmup.delivered;
     let seconds = trace.span.1.since(trace.span.0).as_secs_f64();
     bytes as f64 * 8.0 / (rate.as_bps() as f64 * 1448.0 / 1500.0 * seconds)
 }
@@ -52,7 +52,7 @@ fn one_flow_fills_a_deep_buffer_s_link_and_leaves_the_buffer_alone() {
         assert!(share > 0.9, "{control} gets {share}");
         let (queue, of_cubic) = (trace.links[0].queue_mean_packets, cubic.links[0].queue_mean_packets);
         assert!(queue < of_cubic / 10.0, "{control} keeps {queue} packets in the queue, cubic {of_cubic}");
-        assert_eq!(trace.flows[0].bytes_retransmitted, 0, "{control}");
+        assert_eq!(trace.flows[0].total.retransmitted, 0, "{control}");
     }
 }
 

@@ -36,10 +36,10 @@ fn describe(experiment: &Experiment, trace: &Trace) -> String {
     text += "flow  delivered at  payload Mb/s  sent  resent  fast rtx  rto  dropped  rtt min/mean/max ms\n";
     for (i, flow) in trace.flows.iter().enumerate() {
         let done = flow.delivered_all.unwrap_or(trace.end).as_secs_f64();
-        let rate = flow.bytes_delivered as f64 * 8e-6 / done;
-        let rtt = format!("{:.1}/{:.1}/{:.1}", flow.rtt_min_s * 1e3, flow.rtt_mean_s * 1e3, flow.rtt_max_s * 1e3);
-        let (sent, again) = (flow.segments_sent, flow.segments_retransmitted);
-        let (fast, rto, dropped) = (flow.fast_retransmits, flow.timeouts, flow.packets_dropped);
+        let rate = flow.total.delivered as f64 * 8e-6 / done;
+        let rtt = format!("{:.1}/{:.1}/{:.1}", flow.rtt.min_s * 1e3, flow.rtt.mean_s * 1e3, flow.rtt.max_s * 1e3);
+        let (sent, again) = (flow.total.segments_sent, flow.total.segments_retransmitted);
+        let (fast, rto, dropped) = (flow.fast_retransmits, flow.timeouts, flow.total.packets_dropped);
         writeln!(text, "{i:4}  {done:10.3} s  {rate:12.3}  {sent:4}  {again:6}  {fast:8}  {rto:3}  {dropped:7}  {rtt}").unwrap();
     }
     text += "link           in     out  busy %  queue max  mean  drops\n";
@@ -170,7 +170,7 @@ fn events_add_up_to_the_counters_and_come_in_order() {
     let count = |is: &dyn Fn(EventKind) -> bool| trace.events.iter().filter(|event| is(event.kind)).count() as u64;
     let drops: u64 = trace.links.iter().flat_map(|link| &link.drops).map(|(_, n)| n).sum();
     assert_eq!(count(&|kind| matches!(kind, EventKind::Dropped(_))), drops);
-    assert_eq!(trace.flows.iter().map(|flow| flow.packets_dropped).sum::<u64>(), drops);
+    assert_eq!(trace.flows.iter().map(|flow| flow.total.packets_dropped).sum::<u64>(), drops);
     assert_eq!(count(&|kind| kind == EventKind::Timeout), trace.flows.iter().map(|flow| flow.timeouts).sum::<u64>());
     assert_eq!(count(&|kind| kind == EventKind::FastRetransmit), trace.flows.iter().map(|flow| flow.fast_retransmits).sum::<u64>());
     assert!(trace.events.iter().all(|event| event.seq <= 2_000_000), "offsets are within the volume");
@@ -231,7 +231,7 @@ fn every_queue_keeps_its_books() {
 fn two_equal_flows_share_alike_in_the_long_run() {
     let dumbbell = Dumbbell { pairs: 2, duration: Duration::from_secs(300), ..Dumbbell::default() };
     let trace = run(&dumbbell.experiment()).unwrap();
-    let (a, b) = (trace.flows[0].bytes_delivered as f64, trace.flows[1].bytes_delivered as f64);
+    let (a, b) = (trace.flows[0].total.delivered as f64, trace.flows[1].total.delivered as f64);
     // Chiu and Jain (1989): additive increase with multiplicative decrease converges to equal shares.
     assert!((a - b).abs() / a.max(b) < 0.2, "{a} and {b}");
     assert!(trace.links[0].busy_s > 0.98 * 300.0);
@@ -246,7 +246,7 @@ fn bulk_flows_are_measured_after_the_warmup() {
     let flow = &trace.flows[0];
     // A queue of one BDP (16 packets) keeps the link busy but for a moment after each halving, which is to whole segments;
     // and 1448 of 1500 bytes are payload.
-    let rate = (flow.bytes_delivered - flow.at_warmup.delivered) as f64 * 8.0 / 10.0;
+    let rate = (flow.total.delivered - flow.at_warmup.delivered) as f64 * 8.0 / 10.0;
     assert!((rate / (1e7 * 1448.0 / 1500.0) - 1.0).abs() < 0.02, "{rate}");
     assert!((9.8..=10.0).contains(&trace.links[0].busy_s), "{}", trace.links[0].busy_s);
 }

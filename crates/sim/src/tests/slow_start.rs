@@ -35,7 +35,8 @@ fn compare(control: &str, bdps: f64, text: &mut String) -> Vec<u64> {
         let left = trace.flow_series.iter().find(|s| s.ssthresh < u64::MAX);
         let (at, ssthresh) =
             left.map_or(("-".into(), "-".into()), |s| (format!("{:.2} s", s.time.as_secs_f64()), format!("{}", s.ssthresh / 1448)));
-        let (dropped, again, rto, max) = (flow.packets_dropped, flow.segments_retransmitted, flow.timeouts, link.queue_max_packets);
+        let (dropped, again, rto, max) =
+            (flow.total.packets_dropped, flow.total.segments_retransmitted, flow.timeouts, link.queue_max_packets);
         let busy = 100.0 * link.busy_s / 5.0;
         writeln!(
             text,
@@ -84,7 +85,7 @@ fn slow_start_overshoots_a_short_queue_as_the_kernel_does() {
             duration: Duration::from_secs(20),
             ..Dumbbell::default()
         };
-        let dropped = run(&dumbbell.experiment()).unwrap().flows[0].packets_dropped as f64;
+        let dropped = run(&dumbbell.experiment()).unwrap().flows[0].total.packets_dropped as f64;
         // The phase of one packet decides whether a drop more begins another episode.
         assert!((dropped / kernel - 1.0).abs() < 0.2, "{control}: {dropped} for {kernel}");
     }
@@ -117,7 +118,7 @@ fn after_hystart_the_queue_overflows_by_as_much_as_the_kernels() {
             duration: Duration::from_secs(6),
             ..Dumbbell::default()
         };
-        let dropped = run(&dumbbell.experiment()).unwrap().flows[0].packets_dropped as f64;
+        let dropped = run(&dumbbell.experiment()).unwrap().flows[0].total.packets_dropped as f64;
         assert!((dropped - kernel).abs() <= 1.5, "{rtt} ms, {mbps} Mb/s, {limit} packets: {dropped} for {kernel}");
     }
 }

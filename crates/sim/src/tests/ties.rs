@@ -56,7 +56,7 @@ fn at_random_an_unrelated_pair_changes_nothing() {
     network.links.push(Link { name: "apart<".to_owned(), from: b, to: a, bottleneck: false, ..line });
     two.flows.push(Flow { from: a, to: b, group: "apart".into(), stream_of: 3, ..one.flows[0].clone() });
     let (one, two) = (run(&one).unwrap(), run(&two).unwrap());
-    assert!(one.flows.iter().any(|flow| flow.packets_dropped > 0), "there is nothing to tie for");
+    assert!(one.flows.iter().any(|flow| flow.total.packets_dropped > 0), "there is nothing to tie for");
     // NaN is as good as NaN.
     assert_eq!(format!("{:?}", one.flows), format!("{:?}", &two.flows[..3]));
 }
@@ -79,7 +79,7 @@ fn in_between(departures_last: bool) -> Vec<(u64, u64)> {
     experiment.departures_last = departures_last;
     experiment.flows[1].traffic = of(Rate::from_bps(10_000_000));
     experiment.flows[1].start = Duration::from_micros(50);
-    run(&experiment).unwrap().flows.iter().map(|flow| (flow.packets_delivered, flow.packets_dropped)).collect()
+    run(&experiment).unwrap().flows.iter().map(|flow| (flow.packets_delivered, flow.total.packets_dropped)).collect()
 }
 
 /// The first source loses nothing where departures come first, since the place is free for the packet that comes at that instant. It is

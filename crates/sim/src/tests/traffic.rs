@@ -43,9 +43,9 @@ fn udp_counts_what_is_sent_delivered_and_dropped() {
     experiment.measure.events = true;
     let trace = run(&experiment).unwrap();
     let flow = &trace.flows[0];
-    assert_eq!((flow.segments_sent, flow.bytes_sent), (5000, 5000 * 1472));
-    assert_eq!(flow.packets_delivered + flow.packets_dropped, 5000);
-    assert_eq!(flow.bytes_delivered, flow.packets_delivered * 1472);
+    assert_eq!((flow.total.segments_sent, flow.total.sent), (5000, 5000 * 1472));
+    assert_eq!(flow.packets_delivered + flow.total.packets_dropped, 5000);
+    assert_eq!(flow.total.delivered, flow.packets_delivered * 1472);
     let expected = 5000.0 / 1.2 + 11.0;
     assert!((flow.packets_delivered as f64 - expected).abs() < 3.0, "{} of {expected}", flow.packets_delivered);
     // Events name the packet: the first is dropped once ten are in the queue, and no number is beyond the last.
@@ -82,15 +82,15 @@ fn an_application_with_a_rate_of_its_own_has_that_rate_or_what_tcp_gives() {
         run(&experiment).unwrap().flows[0].clone()
     };
     let even = run_of(8, None);
-    assert_eq!((even.bytes_delivered, even.delivered_all.is_some()), (5_000_000, true));
+    assert_eq!((even.total.delivered, even.delivered_all.is_some()), (5_000_000, true));
     for shape in [None, Some(2.5)] {
         let random = run_of(8, Some(shape));
-        assert!((random.bytes_delivered as f64 / 5e6 - 1.0).abs() < 0.06, "{}", random.bytes_delivered);
-        assert_ne!(random.bytes_delivered, 5_000_000);
+        assert!((random.total.delivered as f64 / 5e6 - 1.0).abs() < 0.06, "{}", random.total.delivered);
+        assert_ne!(random.total.delivered, 5_000_000);
     }
     let mut bulk = Dumbbell::default().experiment();
     let backlog = writes(mbps(20), 1000, None);
-    let delivered = |experiment: &_| run(experiment).unwrap().flows[0].bytes_delivered;
+    let delivered = |experiment: &_| run(experiment).unwrap().flows[0].total.delivered;
     let without_end = delivered(&bulk);
     bulk.flows[0].traffic = backlog;
     assert!((delivered(&bulk) as f64 / without_end as f64 - 1.0).abs() < 0.01);
@@ -107,11 +107,11 @@ fn readers_of_the_web_think_and_fetch() {
     for (i, flow) in trace.flows.iter().enumerate() {
         let seconds = if i == 9 { 50.0 } else { 100.0 };
         let most = 50_000.0 * 8.0 / 0.1;
-        let rate = flow.bytes_delivered as f64 * 8.0 / seconds;
+        let rate = flow.total.delivered as f64 * 8.0 / seconds;
         assert!(rate > 0.2 * most && rate < most, "flow {i}: {rate} bit/s");
         assert_eq!(flow.delivered_all.is_some(), i == 9, "flow {i} has closed");
     }
-    let rates: Vec<u64> = trace.flows.iter().map(|flow| flow.bytes_delivered).collect();
+    let rates: Vec<u64> = trace.flows.iter().map(|flow| flow.total.delivered).collect();
     assert!(rates.windows(2).all(|pair| pair[0] != pair[1]), "each has its own randomness");
     assert_eq!(trace.end, Time::from_ps(100_000_000_000_000));
 }
@@ -125,10 +125,10 @@ fn telnet_writes_now_and_then_and_finishes_what_was_typed() {
     let trace = run(&experiment).unwrap();
     for (flow, seconds) in trace.flows.iter().zip([100.0, 50.0]) {
         // Each write is a segment of its own: 50 ms are longer than the round trip, mostly, and Nagle's rule joins the others.
-        let writes = flow.bytes_delivered / 7;
-        assert_eq!(flow.bytes_delivered % 7, 0);
+        let writes = flow.total.delivered / 7;
+        assert_eq!(flow.total.delivered % 7, 0);
         assert!((writes as f64 / (seconds * 20.0) - 1.0).abs() < 0.1, "{writes} writes");
-        assert!(flow.segments_sent < writes && flow.segments_sent > writes / 2, "{} segments", flow.segments_sent);
+        assert!(flow.total.segments_sent < writes && flow.total.segments_sent > writes / 2, "{} segments", flow.total.segments_sent);
     }
     assert!(trace.flows[1].delivered_all.is_some() && trace.flows[0].delivered_all.is_none());
 }
@@ -142,7 +142,7 @@ fn adding_a_flow_changes_no_others_randomness() {
         run(&dumbbell.experiment()).unwrap().flows[0].clone()
     };
     let (alone, beside) = (sent(1), sent(3));
-    assert!(alone.segments_sent > 100);
+    assert!(alone.total.segments_sent > 100);
     assert_eq!(format!("{alone:?}"), format!("{beside:?}"));
 }
 

@@ -52,7 +52,7 @@ fn a_probe_sees_the_delay_of_the_instant() {
     let delay = Some(steps(&[(0, 8_000_000_000), (5000, 30_000_000_000)]));
     let unsteady = Unsteady { passage: Passage { delay, ..Passage::default() }, ..Unsteady::default() };
     let trace = with(unsteady, Traffic::ping(Duration::from_millis(100), 84));
-    let [p50, _, p99] = trace.flows[0].rtt_quantiles_s;
+    let [p50, _, p99] = trace.flows[0].rtt.quantiles_s;
     assert!((0.020..0.0205).contains(&p50) || (0.064..0.0645).contains(&p50), "{p50}");
     assert!((0.0635..0.0650).contains(&p99), "{p99}");
 }

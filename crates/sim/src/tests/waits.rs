@@ -63,11 +63,11 @@ fn quantiles_of_waits_are_those_of_all_packets() {
 fn quantiles_of_round_trips_lie_between_the_least_and_the_greatest() {
     let trace = run(&Dumbbell { pairs: 2, ..Dumbbell::default() }.experiment()).unwrap();
     for flow in &trace.flows {
-        let [p50, p95, p99] = flow.rtt_quantiles_s;
-        assert!(flow.rtt_min_s < p50 && p50 < p95 && p95 <= p99 && p99 <= flow.rtt_max_s);
+        let [p50, p95, p99] = flow.rtt.quantiles_s;
+        assert!(flow.rtt.min_s < p50 && p50 < p95 && p95 <= p99 && p99 <= flow.rtt.max_s);
     }
     // One packet at a time, and nobody else: each takes as long.
     let alone = Dumbbell { tcp: longfat_tcp::TcpConfig { receive_buffer: 1460, ..Dumbbell::default().tcp }, ..Dumbbell::default() };
     let flow = &run(&alone.experiment()).unwrap().flows[0];
-    assert!(flow.rtt_quantiles_s.iter().all(|rtt| (rtt / flow.rtt_mean_s - 1.0).abs() < 0.01), "{flow:?}");
+    assert!(flow.rtt.quantiles_s.iter().all(|rtt| (rtt / flow.rtt.mean_s - 1.0).abs() < 0.01), "{flow:?}");
 }

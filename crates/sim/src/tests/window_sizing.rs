@@ -37,7 +37,7 @@ fn run(dumbbell: &Dumbbell) -> Trace {
 }
 
 fn mbps(trace: &Trace) -> f64 {
-    trace.flows[0].bytes_delivered as f64 * 8e-6 / trace.end.as_secs_f64()
+    trace.flows[0].total.delivered as f64 * 8e-6 / trace.end.as_secs_f64()
 }
 
 /// Mean over the series, in segments.
@@ -86,10 +86,10 @@ fn right_sizing_of_reno_costs_no_packet() {
         let runs = ["static", "ideal", "drs"].map(|name| run(&path("reno", sizing(name, &[]), queue)));
         let what = |trace: &Trace| {
             let series: Vec<_> = trace.flow_series.iter().map(|s| (s.cwnd, s.in_flight, s.bytes_delivered)).collect();
-            (trace.steps, trace.flows[0].segments_sent, trace.flows[0].packets_dropped, series)
+            (trace.steps, trace.flows[0].total.segments_sent, trace.flows[0].total.packets_dropped, series)
         };
         assert!(what(&runs[0]) == what(&runs[1]), "ideal, queue {queue}");
-        let (without, with) = (runs[0].flows[0].bytes_delivered, runs[2].flows[0].bytes_delivered);
+        let (without, with) = (runs[0].flows[0].total.delivered, runs[2].flows[0].total.delivered);
         assert!(without.abs_diff(with) * 10_000 < without, "drs, queue {queue}: {with} of {without}");
     }
 }
@@ -106,7 +106,7 @@ fn right_sizing_holds_its_own_beside_a_static_window() {
         Arc::make_mut(&mut experiment.flows[1].receiver).window_sizing =
             sizing("drs", &[("maxwnd", Value::Capacity(Capacity::Packets(700)))]);
         let flows = crate::run(&experiment).expect("it has routes").flows;
-        let (other, sized) = (flows[0].bytes_delivered, flows[1].bytes_delivered);
+        let (other, sized) = (flows[0].total.delivered, flows[1].total.delivered);
         assert!(sized * 10 >= other * 9, "timestamps {timestamps}: {sized} beside {other}");
     }
 }

@@ -9,7 +9,7 @@ use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, until};
 use longfat_model::Flow;
-use longfat_record::trace::{Event, EventKind, FlowCounts, FlowRecord, FlowSample};
+use longfat_record::trace::{Event, EventKind, FlowCounts, FlowRecord, FlowSample, RttRecord};
 use longfat_tcp::LimitedBy;
 
 use crate::Error;
@@ -87,7 +87,7 @@ impl Ends {
             acks_sent: answered.replies,
             acks_received: ends[0].arrived,
             packets_delivered: ends[1].arrived,
-            rtt_deviation_s: sent.rtt.deviation_s(),
+            rtt: RttRecord { deviation_s: sent.rtt.deviation_s(), ..RttRecord::default() },
             ..FlowRecord::default()
         };
         record.with_round_trips(ends[0].datagrams.round_trips(), Some(sent.rtt.min).filter(|rtt| !rtt.is_zero()))
@@ -331,7 +331,11 @@ impl Connection {
     fn at_the_end(&self) -> FlowRecord {
         let receiver = self.receiver.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok());
         let watch = &self.watch;
-        let mut record = FlowRecord { timeouts: watch.timeouts, rtt_deviation_s: f64::NAN, ..self.record.clone() };
+        let mut record = FlowRecord {
+            timeouts: watch.timeouts,
+            rtt: RttRecord { deviation_s: f64::NAN, ..RttRecord::default() },
+            ..self.record.clone()
+        };
         if let Some(info) = &watch.last {
             record.acks_received = u64::from(info.segs_in()).saturating_sub(u64::from(record.established.is_some()));
             record.duplicates_received = info.dsack_dups().into();

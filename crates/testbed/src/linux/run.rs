@@ -239,7 +239,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     trace.events.sort_by_key(|event| event.time);
     // The endpoints do not know what the network drops.
     for (record, lost) in trace.flows.iter_mut().zip(&of_network.flows) {
-        record.packets_dropped = lost.packets_dropped;
+        record.total.packets_dropped = lost.total.packets_dropped;
         record.at_warmup.packets_dropped = lost.at_warmup.packets_dropped;
     }
     Ok(trace)

@@ -130,9 +130,9 @@ macro_rules! column {
         Column::new(Form::Time, $name, "s", $doc, |row: &Row| row.$field.map_or(NONE, Time::as_ps))
             .put(|row: &mut Row, cell| row.$field = (cell != NONE).then(|| Time::from_ps(cell)))
     };
-    (number $name:literal, $unit:literal, $doc:literal, $field:ident) => {
-        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| bits(row.$field))
-            .put(|row: &mut Row, cell| row.$field = f64::from_bits(cell))
+    (number $name:literal, $unit:literal, $doc:literal, $field:ident$(.$more:ident)*) => {
+        Column::new(Form::Number, $name, $unit, $doc, |row: &Row| bits(row.$field$(.$more)*))
+            .put(|row: &mut Row, cell| row.$field$(.$more)* = f64::from_bits(cell))
     };
 }
 
@@ -250,21 +250,21 @@ table! {
         column!(time or none "delivered_all_s", "the receiver had every byte and the end of the stream; NaN for a flow that does not end", delivered_all),
         column!(time or none "acked_all_s", "the sender knew that; NaN for a flow that does not end", acked_all),
         column!(time or none "gave_up_s", "an end gave the connection up, since nothing answered (`user_timeout`, `syn_retries`); there where any did. The run goes on without it, and a warning says so", gave_up).rare(),
-        column!(count "bytes_delivered", "byte", "payload in order, to the application", bytes_delivered),
+        column!(count "bytes_delivered", "byte", "payload in order, to the application", total.delivered),
         column!(count "bytes_delivered_at_warmup", "byte", "the same by the end of the warmup; 0 of a flow with a volume, which is measured whole", at_warmup.delivered),
-        column!(count "bytes_arrived", "byte", "payload that arrived for the first time, in order or not, read or not", bytes_arrived),
+        column!(count "bytes_arrived", "byte", "payload that arrived for the first time, in order or not, read or not", total.arrived),
         column!(count "bytes_arrived_at_warmup", "byte", "the same by the end of the warmup", at_warmup.arrived),
-        column!(count "bytes_sent", "byte", "payload sent, retransmissions included", bytes_sent),
-        column!(count "bytes_retransmitted", "byte", "payload sent again", bytes_retransmitted),
-        column!(count "segments_sent", "packet", "data segments, retransmissions included", segments_sent),
-        column!(count "segments_retransmitted", "packet", "data segments sent again", segments_retransmitted),
+        column!(count "bytes_sent", "byte", "payload sent, retransmissions included", total.sent),
+        column!(count "bytes_retransmitted", "byte", "payload sent again", total.retransmitted),
+        column!(count "segments_sent", "packet", "data segments, retransmissions included", total.segments_sent),
+        column!(count "segments_retransmitted", "packet", "data segments sent again", total.segments_retransmitted),
         column!(count "acks_sent", "packet", "ACKs that the receiver sent", acks_sent),
         column!(count "acks_received", "packet", "packets that came back to the sender, all but the answer to its SYN", acks_received),
         column!(count "fast_retransmits", "1", "entries into fast recovery", fast_retransmits),
         column!(count "timeouts", "1", "expiries of the retransmission timer", timeouts),
         column!(count "send_stalls", "1", "segments that found the [transmit queue](hosts.md) of their host full, taken as congestion", send_stalls),
         column!(count "duplicates_received", "packet", "data segments that held nothing new", duplicates_received),
-        column!(count "bytes_duplicate", "byte", "payload that arrived and was there already, whatever else its segment held", bytes_duplicate),
+        column!(count "bytes_duplicate", "byte", "payload that arrived and was there already, whatever else its segment held", total.duplicate),
         column!(count "bytes_duplicate_at_warmup", "byte", "the same by the end of the warmup", at_warmup.duplicate),
         column!(count "bytes_arrived_in_span", "byte", "payload that arrived within the measured span for the first time, in order or not", bytes_arrived_in_span).hidden(),
         column!(count "bytes_duplicate_in_span", "byte", "payload that arrived within the measured span and was there already", bytes_duplicate_in_span).hidden(),
@@ -274,7 +274,7 @@ table! {
         column!(count "segments_retransmitted_at_warmup", "packet", "data segments retransmitted by the end of the warmup", at_warmup.segments_retransmitted).hidden(),
         column!(count "packets_dropped_at_warmup", "packet", "packets dropped by the end of the warmup", at_warmup.packets_dropped).hidden(),
         column!(count "packets_delivered", "packet", "arrived at the receiving end, data or not", packets_delivered),
-        column!(count "packets_dropped", "packet", "of this flow, both ways, by queues and links", packets_dropped),
+        column!(count "packets_dropped", "packet", "of this flow, both ways, by queues and links", total.packets_dropped),
         column!(count "in_flight_max_bytes", "byte", "most payload in flight", in_flight_max),
         column!(count or none "cwnd_end_bytes", "byte", "congestion window when the run ended; of TCP", cwnd_end).rare(),
         column!(count or none "ssthresh_end_bytes", "byte", "slow start threshold then; NaN: no bound", ssthresh_end).rare(),
@@ -283,18 +283,18 @@ table! {
             .put(|row, cell| row.control_from = ControlFrom::ALL[cell as usize])
             .rare()
             .new_thing(),
-        column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt_min_s),
-        column!(number "rtt_mean_s", "s", "mean of the round-trip samples since the warmup; of the whole run for a flow with a volume", rtt_mean_s),
-        column!(number "rtt_max_s", "s", "the greatest of them", rtt_max_s),
-        number_at!("rtt_p50_s", "s", "median of the same samples, within 0.8 %", rtt_quantiles_s[0]),
-        number_at!("rtt_p95_s", "s", "95 of 100 do not exceed it, within 0.8 %", rtt_quantiles_s[1]),
-        number_at!("rtt_p99_s", "s", "99 of 100 do not exceed it, within 0.8 %", rtt_quantiles_s[2]),
-        column!(number "rtt_deviation_s", "s", "standard deviation, of a probe (ping's `mdev`: root of the mean square less the square of the mean); NaN for TCP", rtt_deviation_s),
-        number_at!("cwnd_limited_s", "s", "how long the congestion window kept it from sending what was written; NaN for UDP and ping", limited_s[LimitedBy::Cwnd as usize]),
-        number_at!("rwnd_limited_s", "s", "how long the window that its receiver advertised did (`rwnd_limited` of `ss -i`)", limited_s[LimitedBy::Rwnd as usize]),
-        number_at!("sndbuf_limited_s", "s", "how long the send buffer did: more was to be written (`sndbuf_limited` of `ss -i`)", limited_s[LimitedBy::SendBuffer as usize]),
-        number_at!("pacing_limited_s", "s", "how long pacing did, while the windows allowed more", limited_s[LimitedBy::Pacing as usize]),
-        number_at!("host_limited_s", "s", "how long the interface of its [host](hosts.md) did", limited_s[LimitedBy::Host as usize]),
+        column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt.min_s),
+        column!(number "rtt_mean_s", "s", "mean of the round-trip samples since the warmup; of the whole run for a flow with a volume", rtt.mean_s),
+        column!(number "rtt_max_s", "s", "the greatest of them", rtt.max_s),
+        number_at!("rtt_p50_s", "s", "median of the same samples, within 0.8 %", rtt.quantiles_s[0]),
+        number_at!("rtt_p95_s", "s", "95 of 100 do not exceed it, within 0.8 %", rtt.quantiles_s[1]),
+        number_at!("rtt_p99_s", "s", "99 of 100 do not exceed it, within 0.8 %", rtt.quantiles_s[2]),
+        column!(number "rtt_deviation_s", "s", "standard deviation, of a probe (ping's `mdev`: root of the mean square less the square of the mean); NaN for TCP", rtt.deviation_s),
+        number_at!("cwnd_limited_s", "s", "how long the congestion window kept it from sending what was written; NaN for UDP and ping", total.limited_s[LimitedBy::Cwnd as usize]),
+        number_at!("rwnd_limited_s", "s", "how long the window that its receiver advertised did (`rwnd_limited` of `ss -i`)", total.limited_s[LimitedBy::Rwnd as usize]),
+        number_at!("sndbuf_limited_s", "s", "how long the send buffer did: more was to be written (`sndbuf_limited` of `ss -i`)", total.limited_s[LimitedBy::SendBuffer as usize]),
+        number_at!("pacing_limited_s", "s", "how long pacing did, while the windows allowed more", total.limited_s[LimitedBy::Pacing as usize]),
+        number_at!("host_limited_s", "s", "how long the interface of its [host](hosts.md) did", total.limited_s[LimitedBy::Host as usize]),
         number_at!("cwnd_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::Cwnd as usize]).hidden(),
         number_at!("rwnd_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::Rwnd as usize]).hidden(),
         number_at!("sndbuf_limited_at_warmup_s", "s", "the same by the end of the warmup", at_warmup.limited_s[LimitedBy::SendBuffer as usize]).hidden(),
