@@ -60,7 +60,18 @@ macro_rules! parameters {
             }
         )*
 
-        impl TcpConfig {
+        /// Bytes of IPv4 and TCP headers in front of full segments: 40 (RFC 9293 section 3.7.1), 12 more for the timestamps option with its
+/// padding (RFC 7323 appendix A).
+pub fn headers(timestamps: bool) -> u32 {
+    40 + if timestamps { 12 } else { 0 }
+}
+
+impl TcpConfig {
+    /// [`headers`] of this connection's full segments.
+    pub fn headers(&self) -> u32 {
+        headers(self.timestamps)
+    }
+
             /// The values of `params`, one for each of [`PARAMS`]. Where one says "auto", that of [`Parameter`].
             fn of(params: &Params) -> Self {
                 TcpConfig {
@@ -224,7 +235,7 @@ impl TcpConfig {
     pub fn new(params: &Params, mtu: u32) -> Self {
         let mut config = TcpConfig::of(params);
         if params.is_auto("mss") {
-            config.mss = mtu - 40 - if config.timestamps { 12 } else { 0 };
+            config.mss = mtu - config.headers();
         }
         config.ecn = ecn(params);
         if config.delayed_ack == DelayedAck::Off {

@@ -22,9 +22,6 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
-const HEADERS: u64 = 40;
-const TIMESTAMPS: u64 = 12;
 /// Connections of one experiment.
 const MAX_FLOWS: u64 = 100_000;
 
@@ -444,7 +441,7 @@ fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, fro
 
 fn config(group: &Group<'_>, end: &End, mtu: u32) -> Result<TcpConfig, Fault> {
     let params = end.setup.params();
-    let headers = HEADERS + if params.boolean("timestamps") { TIMESTAMPS } else { 0 };
+    let headers = u64::from(options::headers(params.boolean("timestamps")));
     let most = u64::from(mtu) - headers;
     match params.get("mss") {
         Value::Bytes(mss) if mss > most => {

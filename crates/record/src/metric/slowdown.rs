@@ -58,7 +58,7 @@ fn each(experiment: &Experiment, trace: &Trace) -> Vec<(usize, f64, f64)> {
         .filter_map(|(i, flow)| {
             let (rtt, slowest) = way(flow.from, flow.to);
             let (link, volume, mss) = (&links[slowest?], flow.traffic.volume()?, u64::from(flow.sender.mss));
-            let headers = HEADERS + if flow.sender.timestamps { TIMESTAMPS } else { 0 };
+            let headers = flow.sender.headers();
             let frame = |payload: u64| u64::from(wire_len(payload as u32 + headers, link.overhead, link.min_frame, link.cells));
             let last = volume % mss;
             let bits = 8 * (volume / mss * frame(mss) + if last > 0 { frame(last) } else { 0 });
@@ -69,10 +69,6 @@ fn each(experiment: &Experiment, trace: &Trace) -> Vec<(usize, f64, f64)> {
         })
         .collect()
 }
-
-/// IPv4 and TCP headers without options; the timestamps option with its padding (RFC 7323 appendix A).
-const HEADERS: u32 = 40;
-const TIMESTAMPS: u32 = 12;
 
 fn quantile(experiment: &Experiment, trace: &Trace, share: f64, of: fn(&(usize, f64, f64)) -> f64) -> f64 {
     let mut values: Vec<f64> = each(experiment, trace).iter().map(of).collect();

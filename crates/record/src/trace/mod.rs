@@ -25,7 +25,6 @@ use std::sync::Arc;
 use longfat_core::atm::port;
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
-use longfat_tcp::LimitedBy;
 
 /// The quantiles of delays that are recorded.
 pub const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];

@@ -80,8 +80,8 @@ impl<'a> Asked<'a> {
     /// Returns the payload of `flow` that `link` carries per second, in full packets, in bits.
     pub fn payload_bps(&self, link: usize, flow: &Flow) -> f64 {
         let link = &self.links()[link];
-        let (mss, options) = (flow.sender.mss, if flow.sender.timestamps { 12 } else { 0 });
-        link.rate.as_bps() as f64 * f64::from(mss) / f64::from(wire_len(mss + 40 + options, link.overhead, link.min_frame, link.cells))
+        let mss = flow.sender.mss;
+        link.rate.as_bps() as f64 * f64::from(mss) / f64::from(wire_len(mss + flow.sender.headers(), link.overhead, link.min_frame, link.cells))
     }
 }
 
