@@ -5,6 +5,7 @@
 KNOB(a, Q32(0.01));
 KNOB(b, Q32(0.125));
 KNOB(legacy_window, 16);
+KNOB(legacy_b, Q32(0.5));
 
 struct control {};
 #include "window.h"
@@ -27,7 +28,7 @@ static inline void on_ack(struct sock *sk, u32 acked)
 
 static inline u64 on_congestion(struct sock *sk)
 {
-	return mul(cwnd(sk), ONE - (is_legacy(sk) ? ONE / 2 : b));
+	return mul(cwnd(sk), ONE - (is_legacy(sk) ? legacy_b : b));
 }
 
 #define NAME "scalable"

@@ -60,14 +60,14 @@ mod tests {
 
     #[test]
     fn parameters_are_written_as_in_an_experiment() {
-        assert_eq!(set("b", "0.25").unwrap(), [("a", 42_949_673), ("b", 1 << 30), ("legacy_window", 16)]);
+        assert_eq!(set("b", "0.25").unwrap(), [("a", 42_949_673), ("b", 1 << 30), ("legacy_window", 16), ("legacy_b", 1 << 31)]);
         assert_eq!(set("legacy_window", "20 segments").unwrap()[2], ("legacy_window", 20));
     }
 
     #[test]
     fn a_wrong_one_is_told_what_would_be_right() {
         for (name, value, message) in [
-            ("c", "1", "scalable has no parameter `c`; it has `a`, `b`, `legacy_window`"),
+            ("c", "1", "scalable has no parameter `c`; it has `a`, `b`, `legacy_window`, `legacy_b`"),
             ("b", "0.9", "`b` is out of range: it takes a number from 0.001 to 0.5"),
             ("legacy_window", "20", "`legacy_window`: a quantity is a string with its unit: write \"20 segments\": it takes "),
         ] {

@@ -45,10 +45,10 @@ pub(super) const KIND: ControlKind = ControlKind {
             name: "window_threshold",
             kind: Kind::Count { unit: "segments", min: 0, max: 1_000_000 },
             default: Some(Value::Count(10)),
-            doc: "below this window it is Reno",
+            doc: "below this window it is Reno (Linux: 15)",
         },
     ],
-    linux: &[],
+    linux: &[("window_threshold", Value::Count(15))],
     ecn: EcnUse::CLASSIC,
     build: |c| Box::new(Illinois::new(c)),
 };
