@@ -32,19 +32,21 @@ class Candidate:
     """True if the buffers stay as Linux has them."""
     kernel: str = ""
     """Kernel that it needs; empty if a released kernel will do."""
+    usual: bool = False
+    """True if people ask about it: it is run in every case, also where it is behind."""
 
 
 CANDIDATES = (
     Candidate("as Linux comes", "CUBIC, tcp_rmem of 6 MiB, tcp_wmem of 4 MiB", untouched=True),
-    Candidate("cubic", "CUBIC with the window below"),
-    Candidate("bbr", "BBR version 1", control="bbr"),
-    Candidate("bbr3", "BBR version 3", control="bbr3", kernel="Google's kernel, where it is called `bbr`"),
+    Candidate("cubic", "CUBIC with the window below", usual=True),
+    Candidate("bbr", "BBR version 1", control="bbr", usual=True),
+    Candidate("bbr3", "BBR version 3", control="bbr3", kernel="Google's kernel, where it is called `bbr`", usual=True),
     Candidate("cubic maxrate", f"CUBIC, held at {100 * SHARE:.0f} % of the path's rate by fq", maxrate=SHARE),
     Candidate(f"{STREAMS} x cubic maxrate", f"{STREAMS} streams of CUBIC, together at {100 * SHARE:.0f} %", streams=STREAMS, maxrate=SHARE),
     Candidate("htcp", "H-TCP", control="htcp"),
     Candidate(f"{STREAMS} x cubic", f"{STREAMS} parallel streams of CUBIC", streams=STREAMS),
     Candidate("cubic paced", "CUBIC paced by fq at 120 % of cwnd / srtt", paced=True),
-    Candidate("reno", "Reno", control="reno"),
+    Candidate("reno", "Reno", control="reno", usual=True),
 )
 
 

@@ -80,4 +80,5 @@ def arithmetic(plan: Plan, candidate: Candidate) -> str:
     buffer = f"or one and the buffer ({question.buffer}), where that is more, " if question.buffer else ""
     shared = f"; each of {candidate.streams} streams may have twice its share" if candidate.streams > 1 else ""
     limit = "; no window is over 1 GiB (RFC 7323)" if window == 1 << 30 else ""
-    return f"Window: the bandwidth-delay product (BDP) is {bdp:.4g} MiB; two of them {buffer}are {2 * bdp:.4g} MiB{shared}{limit}: {window >> 20} MiB."
+    product = f"the bandwidth-delay product (BDP) is {bdp:.4g} MiB"
+    return f"Window: {product}; two of them {buffer}are {2 * bdp:.4g} MiB{shared}{limit}: {window >> 20} MiB."

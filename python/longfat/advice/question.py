@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from longfat._longfat import quantity, registries
@@ -61,10 +62,10 @@ def read(
     thorough: bool = False,
 ) -> Question:
     """The question in the words of the experiment file. Raises LongfatError for what is no such word."""
-    bits = _quantity("rate", rate, "bps", "a rate such as 10Gbit/s")
+    bits = _rate("rate", rate)
     if not 1e5 <= bits <= 1e12:
         raise LongfatError(f"rate {rate}: expected from 100 kbit/s to 1 Tbit/s")
-    round_trip = _quantity("rtt", rtt, "s", "a time such as 150ms")
+    round_trip = _quantity("rtt", rtt, "s", "a time such as 150ms" + (f"; write {rtt.strip()}ms" if _is_number(rtt) else ""))
     if not 1e-4 <= round_trip <= 10:
         raise LongfatError(f"rtt {rtt}: expected from 100 us to 10 s")
     size = int(_quantity("mtu", str(mtu), "bytes", "a size such as 9000", bare=True))
@@ -73,8 +74,8 @@ def read(
     if streams is not None and not 1 <= streams <= 1000:
         raise LongfatError(f"streams {streams}: expected from 1 to 1000")
     if buffer != UNKNOWN and _of(buffer, "bytes", "bdp", "packets") is None:
-        raise LongfatError(f"buffer {buffer}: expected a size such as 64MiB, '0.5 bdp', '1000 packets', or unknown")
-    fastest = _quantity("edge", edge, "bps", "a rate such as 100Gbit/s") if edge else _interface(bits)
+        raise LongfatError(f"buffer {buffer}: expected a size such as 64MiB, '0.5 bdp', '1000 packets', or unknown{_bytes(buffer)}")
+    fastest = _rate("edge", edge) if edge else _interface(bits)
     length = _quantity("duration", duration, "s", "a time such as 60s") if duration else None
     if length is not None and not 20 * round_trip <= length <= 100_000:
         raise LongfatError(f"duration {duration}: expected at least twenty round trips, and at most 100000 s")
@@ -114,6 +115,34 @@ def _interface(rate: float) -> float:
 def _of(text: str, *units: str) -> float | None:
     found = quantity(text)
     return found[0] if found and found[1] in units and found[0] > 0 else None
+
+
+RATE = re.compile(r"\s*([0-9.]+)\s*([kKMGT])(?:bps|b/s|bits/s|bit|b)?\s*", re.ASCII)
+"""Rates as people say them: `100G`, `100Gbps`, `100 Gb/s`. A prefix is of 1000."""
+
+
+def _rate(name: str, text: str) -> float:
+    """Reads a rate in bit/s, as the experiment file has it or as people say it. Raises LongfatError."""
+    spoken = RATE.fullmatch(text)
+    written = f"{spoken[1]} {spoken[2].replace('K', 'k')}bit/s" if spoken else text
+    value = _of(written, "bps")
+    if value is None:
+        raise LongfatError(
+            f"{name} {text}: expected a rate such as 10Gbit/s" + (f"; write {text.strip()}Mbit/s" if _is_number(text) else "")
+        )
+    return value
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*[0-9.]+\s*", text) is not None
+
+
+def _bytes(text: str) -> str:
+    """Says how to write `16M`, which may be of 1000 or of 1024."""
+    short = re.fullmatch(r"\s*([0-9.]+)\s*([kKMG])i?\s*", text)
+    if not short:
+        return ""
+    return f"; write {short[1]}{short[2].upper()}iB (of 1024) or {short[1]}{short[2].replace('K', 'k')}B (of 1000)"
 
 
 def _quantity(name: str, text: str, unit: str, expected: str, *, bare: bool = False) -> float:

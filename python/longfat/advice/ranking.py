@@ -16,6 +16,8 @@ INDIFFERENT = 0.1
 (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
 ENOUGH = 0.5
 """Fraction of an equal share: a candidate that leaves rivals less is compared with those that leave more."""
+WASTE = 0.05
+"""Share of segments sent that are retransmissions, above which a candidate wastes the path: it is set only if all that are level do."""
 STEP = 0.1
 """Differences of fairness and delay that count where throughput does not decide."""
 
@@ -53,6 +55,18 @@ def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
     return cell.rival / (plan.question.payload * rivals / (rivals + 1))
 
 
+def retransmits(plan: Plan, cells: Cells, candidate: Candidate) -> Cell | None:
+    """The judged cell with the largest share of retransmissions, of those that are known; None where nothing was sent."""
+    known = [cells[candidate.name, case] for case in judged(plan) if (candidate.name, case) in cells]
+    return max((cell for cell in known if not math.isnan(cell.retransmitted)), key=lambda cell: cell.retransmitted, default=None)
+
+
+def wastes(plan: Plan, cells: Cells, candidate: Candidate) -> bool:
+    """Returns true if more than `WASTE` of the candidate's segments are retransmissions in some case."""
+    most = retransmits(plan, cells, candidate)
+    return most is not None and most.retransmitted > WASTE
+
+
 def rival_case(plan: Plan) -> str | None:
     """The case that says what is left to others."""
     return next((case.name for case in plan.cases if case.rivals), None)
@@ -75,7 +89,7 @@ def level(plan: Plan, cells: Cells, among: Sequence[Candidate]) -> list[Candidat
 
 
 def best_of(plan: Plan, cells: Cells, alike: Sequence[Candidate]) -> Candidate:
-    """Picks among ties: needs no unreleased kernel, then leaves others more, then delay, then the least change."""
+    """Picks among ties: wastes less, then needs no unreleased kernel, then leaves others more, then delay, then the least change."""
     return min(alike, key=lambda one: _order(plan, cells, one))
 
 
@@ -92,10 +106,11 @@ def _is_level(one: Cell, top: Cell) -> bool:
     return one.goodput >= near or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
 
 
-def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, float, float, int]:
+def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, bool, float, float, int]:
     share = min(1.0, kept(plan, cells, candidate))
     longer = cells[candidate.name, judged(plan)[0]].delay / plan.question.rtt / STEP
     return (
+        wastes(plan, cells, candidate),
         bool(candidate.kernel),
         0.0 if math.isnan(share) else -round(share / STEP),
         math.inf if math.isnan(longer) else round(longer),

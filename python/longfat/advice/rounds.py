@@ -1,4 +1,7 @@
-"""Choice of the cells to run. A candidate that is behind in one case cannot win in another: the rest of its cells are not run.
+"""Choice of the cells to run.
+
+A candidate that is behind in one case cannot win in another: the rest of its cells are not run, unless people ask about it
+(`Candidate.usual`).
 
 The worst case of a candidate is at most as good as the worst of its cells so far. So who is behind the best by that is behind for good, and
 leaving out the rest changes nothing of who is set, and of who is level (`tests/test_advice.py` compares both on random cells).
@@ -44,7 +47,10 @@ def wanted(plan: Plan, cells: Cells) -> list[Key]:
     best = ranking.best_of(plan, cells, ranking.level(plan, cells, plan.candidates))
     if best.kernel and (rest := contest([one for one in plan.candidates if not one.kernel])):
         return rest
-    return [key for one in plan.candidates if one.untouched for key in missing(one, hardest)] or _kinder(plan, cells, best, missing)
+    every = [case.name for case in plan.cases]
+    if rest := [key for one in plan.candidates for key in missing(one, every if one.usual else hardest if one.untouched else [])]:
+        return rest
+    return _kinder(plan, cells, best, missing)
 
 
 def _kinder(plan: Plan, cells: Cells, best: Candidate, missing: Callable[[Candidate, Sequence[str]], list[Key]]) -> list[Key]:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from longfat.advice import linux
 from longfat.advice.cells import Cell
 from longfat.advice.plan import WINDOW_LIMIT, Plan
-from longfat.advice.ranking import is_whole, kept, worst_case
+from longfat.advice.ranking import is_whole, kept, retransmits, worst_case
 from longfat.advice.verdict import rate
 from longfat.plot.units import with_unit
 from longfat.results.results import Results
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 TOLD = ("queue_elsewhere", "edge_not_faster", "unequal_streams")
 """Warnings of runs that matter to who asks; the others are in the verdict, or are what is asked."""
-NOT_RUN = "not run"
+UNKNOWN_CELL = "–"
+AT_MOST = "≤ "
 
 
 def table(advice: Advice) -> pd.DataFrame:
@@ -47,25 +48,35 @@ def table(advice: Advice) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def cells_for_people(advice: Advice) -> tuple[list[str], list[list[str]]]:
-    """Titles and cells, the best first."""
-    plan = advice.plan
-    has_rival = any(case.rivals for case in plan.cases)
-    titles = ["candidate", *(case.name for case in plan.cases), f"{advice.delay} ({plan.cases[0].name})"]
-    titles += [f"{next(case.control for case in plan.cases if case.rivals)} beside it keeps"] if has_rival else []
-    order = sorted(plan.candidates, key=lambda one: (one is not advice.found.best, -worst_case(plan, advice.cells, one).goodput))
+def answers(advice: Advice) -> tuple[list[str], list[list[str]]]:
+    """Titles and rows of the table: one row per candidate, the best first."""
+    plan, cells = advice.plan, advice.cells
+    rival = next((case for case in plan.cases if case.rivals), None)
+    titles = ["candidate", "goodput", "in its worst case", "retransmitted", f"{advice.delay} ({plan.cases[0].name})"]
+    titles += [f"{rival.control} beside it keeps"] if rival else []
     rows: list[list[str]] = []
-    for one in order:
-        own = [advice.cells.get((one.name, case.name)) for case in plan.cases]
-        delay = with_unit(own[0].delay, "s") if own[0] else NOT_RUN
-        row = [f"→ {one.name}" if one is advice.found.best else one.name, *map(_said, own), delay]
-        share = kept(plan, advice.cells, one)
-        rows.append([*row, *([f"{100 * share:.0f} %" if not math.isnan(share) else NOT_RUN] if has_rival else [])])
+    for one in sorted(plan.candidates, key=lambda one: (one is not advice.found.best, -worst_case(plan, cells, one).goodput)):
+        worst, first, most = worst_case(plan, cells, one), cells.get((one.name, plan.cases[0].name)), retransmits(plan, cells, one)
+        row = [f"→ {one.name}" if one is advice.found.best else one.name]
+        row += [("" if is_whole(plan, cells, one) else AT_MOST) + _said(worst), worst.case]
+        row += [f"{100 * most.retransmitted:.2g} %" if most else UNKNOWN_CELL]
+        row += [with_unit(first.delay, "s") if first and not math.isnan(first.delay) else UNKNOWN_CELL]
+        share = kept(plan, cells, one)
+        rows.append([*row, *([f"{100 * share:.0f} %" if not math.isnan(share) else UNKNOWN_CELL] if rival else [])])
     return titles, rows
 
 
-def _said(cell: Cell | None) -> str:
-    return rate(cell) + ("*" if cell.is_short else "") if cell else NOT_RUN
+def by_case(advice: Advice) -> tuple[list[str], list[list[str]]]:
+    """Titles and rows of goodput by case, of the candidates that were run in every case; no rows where there is one case."""
+    plan, cells = advice.plan, advice.cells
+    whole = [one for one in plan.candidates if all((one.name, case.name) in cells for case in plan.cases)]
+    titles = ["candidate", *(case.name for case in plan.cases)]
+    rows = [[one.name, *(_said(cells[one.name, case.name]) for case in plan.cases)] for one in whole]
+    return titles, rows if len(plan.cases) > 1 else []
+
+
+def _said(cell: Cell) -> str:
+    return rate(cell) + ("*" if cell.is_short else "")
 
 
 def supposed(advice: Advice) -> list[str]:
@@ -80,7 +91,8 @@ def supposed(advice: Advice) -> list[str]:
     ]
     every = len(plan.candidates) * len(plan.cases)
     if missing := every - len(advice.cells):
-        made.append(f"{NOT_RUN}: behind already, so that what is set does not depend on it ({missing} of {every} cells; --all runs them).")
+        behind = f"{AT_MOST.strip()}: behind in this case already, so it was not run in all others"
+        made.append(f"{behind} ({missing} of {every} runs; --all makes them).")
     if advice.copied:
         made.append(
             f"{len(advice.copied)} cells are those of a smaller buffer: its queue dropped nothing, so a larger one changes nothing."
@@ -111,32 +123,43 @@ def traps(plan: Plan, results: Results) -> list[str]:
 
 
 def print_advice(console: Console, advice: Advice) -> None:
-    """The answer first."""
-    from longfat.report.columns import Column, print_columns
+    """Prints what to set, why, the lines for Linux, the table of candidates, and then how sure it is."""
     from longfat.report.terminal import escape
 
     def say(text: str, style: str = "") -> None:
         console.print(f"[{style}]{escape(text)}[/]" if style else escape(text), soft_wrap=True)
 
+    found = advice.found
     say(advice.experiment.title, "bold")
-    for sentence in advice.found.sentences:
+    for sentence in found.reasons:
         say(f"  {sentence}")
-    titles, rows = cells_for_people(advice)
-    columns = [Column(escape(title), [escape(row[i]) for row in rows], left=i == 0) for i, title in enumerate(titles)]
-    print_columns(console, columns[:1], columns[1:])
-    for one in advice.plan.candidates:
-        say(f"  {one.name}: {one.what}{f' ({one.kernel})' if one.kernel else ''}", "dim")
-    console.print()
-    for sentence in supposed(advice):
-        say(f"  {sentence}", "dim")
     for trap in advice.warnings:
         console.print(f"  [yellow]warning:[/] {escape(trap)}", soft_wrap=True)
     say("\nOn Linux", "bold")
-    say(f"  {linux.arithmetic(advice.plan, advice.found.best)}")
-    _print_lines(console, linux.lines(advice.plan, advice.found.best))
-    if advice.found.stock is not advice.found.best:
-        say(f"\nWith a released kernel: {advice.found.stock.name}", "bold")
-        _print_lines(console, linux.lines(advice.plan, advice.found.stock))
+    say(f"  {linux.arithmetic(advice.plan, found.best)}")
+    _print_lines(console, linux.lines(advice.plan, found.best))
+    if found.stock is not found.best:
+        say(f"\nWith a released kernel: {found.stock.name}", "bold")
+        _print_lines(console, linux.lines(advice.plan, found.stock))
+    say("\nCandidates", "bold")
+    _print_table(console, *answers(advice))
+    for one in advice.plan.candidates:
+        say(f"  {one.name}: {one.what}{f' ({one.kernel})' if one.kernel else ''}", "dim")
+    titles, rows = by_case(advice)
+    if rows:
+        say("\nGoodput by case", "bold")
+        _print_table(console, titles, rows)
+    say("\nHow sure", "bold")
+    for sentence in [*found.notes, *supposed(advice)]:
+        say(f"  {sentence}")
+
+
+def _print_table(console: Console, titles: list[str], rows: list[list[str]]) -> None:
+    from longfat.report.columns import Column, print_columns
+    from longfat.report.terminal import escape
+
+    columns = [Column(escape(title), [escape(row[i]) for row in rows], left=i == 0) for i, title in enumerate(titles)]
+    print_columns(console, columns[:1], columns[1:])
 
 
 def _print_lines(console: Console, lines: list[linux.Line]) -> None:
@@ -160,7 +183,7 @@ def text(advice: Advice) -> str:
 
 def html(advice: Advice) -> str:
     """Makes the table for notebooks."""
-    titles, rows = cells_for_people(advice)
+    titles, rows = answers(advice)
     head = Markup("").join(Markup("<th>{}</th>").format(title) for title in titles)
     body = Markup("").join(
         Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row)) for row in rows

@@ -19,7 +19,9 @@ from longfat.advice.ranking import (
     kept,
     kinder_than,
     level,
+    retransmits,
     top_of,
+    wastes,
     worst_case,
 )
 from longfat.errors import LongfatError
@@ -35,7 +37,15 @@ class Verdict:
     """The best that a released kernel has; often the same."""
     decided: bool
     """True if the throughput in the worst case alone tells the best from the next."""
-    sentences: list[str]
+    reasons: list[str]
+    """Sentences that say what to set and why."""
+    notes: list[str]
+    """Sentences that say what would change the choice, and how sure it is."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """All of them, in order."""
+        return [*self.reasons, *self.notes]
 
 
 def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
@@ -50,16 +60,19 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
     best = stock = best_of(plan, cells, alike)
     if best.kernel:
         stock = best_of(plan, cells, level(plan, cells, [one for one in plan.candidates if not one.kernel]))
-    sentences = [
+    reasons = [
         *_first(plan, worst, best, alike),
+        *_waste(plan, cells, best, alike),
         *_fair(plan, cells, best, alike),
-        *_kinder(plan, cells, worst, best),
-        *_today(plan, worst, best),
-        *_changes(plan, cells, best),
         *_delay(plan, cells, best, delay),
+        *_today(plan, worst, best),
+    ]
+    notes = [
+        *_kinder(plan, cells, worst, best),
+        *_changes(plan, cells, best),
         *_confidence(plan, cells, worst, best, alike),
     ]
-    return Verdict(best, stock, len(alike) == 1, sentences)
+    return Verdict(best, stock, len(alike) == 1, reasons, notes)
 
 
 def rate(cell: Cell) -> str:
@@ -86,6 +99,21 @@ def _first(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequen
         named = f"{others[0].name}, {first.case}" if len(cases) > 1 else others[0].name
         made.append(f"No other gets more than {rate(first)}{own_worst} ({named}).")
     return made
+
+
+def _waste(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate]) -> list[str]:
+    """Names what the best retransmits where that is 1 % or more, and who is level with it but wastes more."""
+    own = retransmits(plan, cells, best)
+    made = [f"It retransmits {_share(own)} of what it sends ({own.case})."] if own and own.retransmitted >= NEAR else []
+    others = [(one, most) for one in alike if one is not best and wastes(plan, cells, one) and (most := retransmits(plan, cells, one))]
+    if others and not wastes(plan, cells, best):
+        names = _list([f"{one.name} ({_share(most)}, {most.case})" for one, most in others])
+        made.append(f"It is set before {names}, which {'retransmits' if len(others) == 1 else 'retransmit'} more.")
+    return made
+
+
+def _share(cell: Cell) -> str:
+    return f"{100 * cell.retransmitted:.2g} %"
 
 
 def _fair(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate]) -> list[str]:
@@ -175,7 +203,7 @@ def _confidence(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candi
     if short:
         worse = f", among them the worst of {_list(of_worst)}" if of_worst else ""
         made.append(
-            f"{len(short)} of the {len(cells)} cells below (marked *) are of runs in which a control that goes by losses saw "
+            f"{len(short)} of the {len(cells)} runs below (marked *) are ones in which a control that goes by losses saw "
             f"fewer than two{worse}: longer runs may give other numbers (--duration, --thorough)."
         )
     top = max(worst.values(), key=lambda cell: cell.goodput)
