@@ -134,11 +134,12 @@ impl Variants {
         (self.cases)().iter().find(|c| c.name == tag).ok_or_else(|| self.wrong_tag(at, path))
     }
 
-    /// The table that a number alone may stand for: of the first case that needs one number and nothing else.
+    /// The table that a number or a percentage alone may stand for: of the first case that needs one number and nothing else.
     fn meant_by_number(&self, node: &Node, path: &[Step]) -> Option<String> {
-        let number = match node.value {
+        let number = match &node.value {
             Tree::Float(value) => value.to_string(),
             Tree::Integer(value) => value.to_string(),
+            Tree::Text(text) => percent(text)?.to_string(),
             _ => return None,
         };
         let needs = |case: &'static Case| {
@@ -155,7 +156,10 @@ impl Variants {
         let names: Vec<&str> = (self.cases)().iter().map(|c| c.name).collect();
         let fault =
             Fault::new(at.span, path_text(path), format!("there is no such {}", self.what)).found(at.found()).expected(self.expectation());
-        called_elsewhere(fault, at.as_text().unwrap_or(""), names)
+        match self.meant_by_number(at, path) {
+            Some(meant) => fault.help(format!("write `{meant}`")),
+            None => called_elsewhere(fault, at.as_text().unwrap_or(""), names),
+        }
     }
 
     fn expectation(&self) -> String {
@@ -191,7 +195,13 @@ impl Shape {
             (Shape::Text | Shape::Names, Tree::Text(_)) | (Shape::Labels | Shape::Changes, Tree::Table(_)) => {}
             (Shape::Text, _) => faults.push(must_be("a text")),
             (Shape::Names, _) => faults.push(must_be("a name, or a list of names")),
-            (Shape::Table(_), _) => faults.push(must_be("a table")),
+            (Shape::Table(fields), _) => {
+                let fault = must_be("a table");
+                faults.push(match meant_by_value(fields(), node, path) {
+                    Some(meant) => fault.help(format!("write `{meant}`")),
+                    None => fault,
+                });
+            }
             (Shape::List(_), Tree::Table(_)) => {
                 let name = path_text(path);
                 faults.push(must_be("a list of tables").help(format!("write `[[{name}]]`")));
@@ -201,6 +211,22 @@ impl Shape {
             (Shape::Labels, _) => faults.push(must_be("a table of axes and the values to skip")),
         }
     }
+}
+
+/// Returns the number that a percentage such as `1%`, or a number in quotes, says.
+fn percent(text: &str) -> Option<f64> {
+    match text.trim().strip_suffix('%') {
+        Some(number) => number.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.trim().parse().ok(),
+    }
+    .filter(|number: &f64| number.is_finite())
+}
+
+/// Returns the table that a value alone may stand for: of the first key that takes it.
+fn meant_by_value(fields: &[Field], node: &Node, path: &[Step]) -> Option<String> {
+    let Some(Step::Key(name)) = path.last() else { return None };
+    let takes = |field: &&Field| matches!(field.shape, Shape::Scalar(spec) if read(&spec, node, path).is_ok());
+    fields.iter().find(takes).map(|field| format!("{name} = {{ {} = {} }}", field.name, node.found()))
 }
 
 fn check_variants(variants: &Variants, node: &Node, path: &mut Vec<Step>, faults: &mut Vec<Fault>) {

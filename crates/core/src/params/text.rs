@@ -125,12 +125,30 @@ impl Kind {
             (
                 Kind::Bytes { .. } | Kind::Duration { .. } | Kind::Rate | Kind::Capacity | Kind::Window,
                 Literal::Integer(_) | Literal::Float(_),
-            ) => Err(mismatch(Why::Quantity("a quantity is a string with its unit".to_owned()))),
+            ) => Err(mismatch(Why::Quantity(format!("a quantity is a string with its unit: write {}", self.with_units(literal))))),
             (Kind::Count { unit, .. }, Literal::Integer(n)) if !unit.is_empty() => {
                 Err(mismatch(Why::Quantity(format!("a quantity is a string with its unit: write \"{n} {unit}\""))))
             }
             _ => Err(mismatch(Why::OtherType)),
         }
+    }
+
+    /// Returns spellings with a unit that the bare number `literal` may stand for.
+    fn with_units(&self, literal: Literal<'_>) -> String {
+        let number = match literal {
+            Literal::Integer(n) => n.to_string(),
+            Literal::Float(x) => x.to_string(),
+            _ => return self.expectation(),
+        };
+        let units: &[&str] = match self {
+            Kind::Duration { .. } => &["ms", "s"],
+            Kind::Rate => &["Mbit/s", "Gbit/s"],
+            Kind::Capacity => &["packets", "KiB", "bdp"],
+            Kind::Window => &["KiB", "MiB", "segments"],
+            _ => &["bytes", "KiB"],
+        };
+        let spellings: Vec<String> = units.iter().map(|unit| format!("\"{number} {unit}\"")).collect();
+        spellings.join(" or ")
     }
 
     /// Returns a description of the values that this kind takes, for a message.
@@ -245,6 +263,11 @@ fn read_capacity(text: &str) -> Result<Option<Capacity>, QuantityError> {
         "bdp" => number.parse().ok().filter(|x| *x > 0.0 && *x <= MAX_BDP).map(Capacity::Bdp),
         "packets" | "packet" => Some(scale(number, 1, "packets")?).filter(|n| (1..=MAX_PACKETS).contains(n)).map(Capacity::Packets),
         "" => return Err(QuantityError::NoUnit { units: format!("packets, bdp, {}", SIZE.unit_names()) }),
+        // As netem and ns-3 count: `100p`.
+        "p" | "pkt" | "pkts" => {
+            let (unit, meant) = (word.to_owned(), Some("packets".to_owned()));
+            return Err(QuantityError::UnknownUnit { unit, meant, units: format!("packets, bdp, {}", SIZE.unit_names()) });
+        }
         _ => Some(SIZE.parse(text)?).filter(|n| (1..=MAX_BYTES).contains(n)).map(Capacity::Bytes),
     })
 }

@@ -55,6 +55,17 @@ pub static RATE: Dimension = Dimension {
         ("kB/s", "kbit/s (8 bits a byte)"),
         ("MB/s", "Mbit/s (8 bits a byte)"),
         ("GB/s", "Gbit/s (8 bits a byte)"),
+        ("k", "kbit/s"),
+        ("K", "kbit/s"),
+        ("M", "Mbit/s"),
+        ("G", "Gbit/s"),
+        ("T", "Tbit/s"),
+        ("bit", "bit/s"),
+        ("kbit", "kbit/s"),
+        ("mbit", "Mbit/s"),
+        ("Mbit", "Mbit/s"),
+        ("gbit", "Gbit/s"),
+        ("Gbit", "Gbit/s"),
     ],
 };
 
@@ -250,6 +261,8 @@ mod tests {
     #[test]
     fn what_they_write_wrongly() {
         let text = |r: Result<u64, QuantityError>| r.unwrap_err().to_string();
+        assert_eq!(text(RATE.parse("50M")), "`M` is not a unit here; write Mbit/s");
+        assert_eq!(text(RATE.parse("100mbit")), "`mbit` is not a unit here; write Mbit/s");
         assert_eq!(text(RATE.parse("45 Mbps")), "`Mbps` is not a unit here; write Mbit/s");
         assert_eq!(text(SIZE.parse("64 KB")), "`KB` is not a unit here; write KiB (1024 bytes) or kB (1000 bytes)");
         assert_eq!(text(RATE.parse("45")), "the unit is missing; one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s");

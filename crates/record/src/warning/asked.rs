@@ -81,7 +81,8 @@ impl<'a> Asked<'a> {
     pub fn payload_bps(&self, link: usize, flow: &Flow) -> f64 {
         let link = &self.links()[link];
         let mss = flow.sender.mss;
-        link.rate.as_bps() as f64 * f64::from(mss) / f64::from(wire_len(mss + flow.sender.headers(), link.overhead, link.min_frame, link.cells))
+        link.rate.as_bps() as f64 * f64::from(mss)
+            / f64::from(wire_len(mss + flow.sender.headers(), link.overhead, link.min_frame, link.cells))
     }
 }
 
