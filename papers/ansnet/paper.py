@@ -65,9 +65,9 @@ paper.kind(
     "arithmetic", "window_limited", "bdp", "bdp_packets", "window_over_bdp", "queue_over_bdp", "queue_capacity", "small_packet_factor"
 )
 paper.kind("input", "rtt")
-# 128 MiB is the volume with which these two come out (README, "The volume").
+# 128 MiB is the volume with which these two come out (`notebook/ansnet-unit.md`, "How much ttcp sent").
 paper.kind("calibrated", "table3-1f-no-b-224-peak", "table4-1f-no-b-224-peak", "5.1-224-short-416", "abs-single")
-# RED's weight and thresholds were chosen so that one flow of r200 does not collapse on 20 ms (README, "Which RED it was").
+# RED's weight and thresholds were chosen so that one flow of r200 does not collapse on 20 ms (`notebook/ansnet-red.md`).
 paper.kind("calibrated", "6-many-times-bdp", "6-red-not-buffers")
 paper.bound("<=", "5.1-short-collapsed-r60", "5.1-short-collapsed-224")
 paper.bound("<", "5.1-60-revb-floor", "5.2-r60-floor", "5.2-60-352", "5.2-8f-short-60-floor")

@@ -24,7 +24,7 @@ AXIS = "backend"
 FIGURES = ("goodput", "cwnd", "rtt", "queue", "drops")
 GOODPUT_WITHIN = 0.05
 QUEUE_WITHIN = 0.1
-"""Limits of agreement: docs/testbed.md."""
+"""Limits of agreement: docs/agreement.md."""
 
 
 @dataclass(frozen=True)
