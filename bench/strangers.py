@@ -7,8 +7,8 @@ Captures of strangers are not kept here. Each row says where one is (a public re
 FOLDER, under any name, are judged: right, wrong, or cannot tell, which is no hit. A cause that a verdict names among those it cannot be
 told from is counted by itself.
 
-The rows of a set were written before longfat read any of its files. Rules were mended after it, and `docs/captures.md` has what was said
-before.
+The rows of a set were written before longfat read any of its files. Rules were changed after it; `notebook/captures-of-strangers.md`
+has the verdicts before that.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from longfat.sweep.work import Work, timed
 MANY = SWEEP.replace('title = "Two flows and two windows"', 'title = "Many"\nrepeats = 12').replace(
     'queue = { kind = "droptail", limit = "20 packets" }', 'loss = { kind = "bernoulli", probability = 0.01 }'
 )
-DOCS = Path(__file__).parent.parent / "docs" / "results.md"
+DOCS = Path(__file__).parent.parent / "docs" / "results-shards.md"
 
 
 @pytest.fixture

@@ -20,47 +20,52 @@ PATHS = {"20m": "20 Mb/s, 30 ms", "1g": "1 Gb/s, 80 ms", "10g": "10 Gb/s, 100 ms
 CONTROLS = ["reno", "cubic", "bbr3", "prague"]
 HEAD = """# Which queue for which path
 
-Every queue that can stand in front of a link by itself, on three paths, with four congestion controls: one bulk flow, 50 of them,
-and one with pages and a ping beside. `longfat run which-queue` runs it, and `python docs/site/which_queue.py` writes this page
-from the results. No number here is from a paper.
+For operators who choose a queue: every queue that can stand alone in front of a link, on three paths, with four
+congestion controls. Each path has one bulk flow, 50 of them, or one with web pages and a ping beside.
+"""
+NOTES = """
+## What to look at first
+
+- **A limit in packets is for one rate.** `fq` and `sfq` have room for 100 packets per flow and 127 in all by default.
+  That is plenty for 20 Mb/s. On the fast paths slow start overflows it at once, and one flow gets a fraction of the
+  link. Set `limit` there.
+- **A target in milliseconds is short for a long path.** `codel`, `red` and `dualpi2` keep the wait to some
+  milliseconds. A single Reno or CUBIC flow that halves its window then leaves the link idle: less at 30 ms of round
+  trip than at 80 or 100 ms. On the long paths the queues also go on dropping during the round trip after the first
+  drop, and these losses halve the window again. A single Reno flow keeps 39 % of 1 Gb/s with `codel`, and 29 % with
+  `dualpi2`. `bbr3` does not mind.
+- **`droptail` fills the link and its queue.** With 50 flows the 99th percentile of its wait is its limit in 11 of 12
+  cells. That is the price of its 100 %.
+- **`cake` without a `rate` shapes nothing.** It is `fq_codel` then: every number of one flow is the same, and with 50
+  flows utilization is within 1 % ([why](../notebook/which-queue-in-step.md)).
+- **Flows with a queue of their own get a share soon.** At 1 Gb/s, from 8 to 20 s, Jain's index is 0.97 or more with a
+  queue per flow, and 0.42 to 0.99 without: the first flow keeps more.
+- **50 flows at 20 Mb/s have a window of one or two packets each.** A queue that keeps the wait short must drop many of
+  their packets.
+
+## How to read the tables
 
 Each cell has
 
-1. the utilization of the bottleneck,
-2. how long packets waited in its queue: the median and the 99th percentile, in ms,
-3. how many of its packets were dropped, in per cent, over the whole run,
-4. of 50 flows Jain's index of their goodput; with pages beside, the mean round trip of the ping, in ms.
+1. the utilization of the bottleneck;
+2. the wait of packets in its queue: median and 99th percentile, in ms;
+3. the share of its packets that were dropped, in per cent, over the whole run;
+4. with 50 flows, J: Jain's index of their goodput. With pages beside, the mean round trip of the ping, in ms.
 
-Queues have their defaults, but for `ecn = true` where it is a parameter and off: `red`, `codel`, `pie`, `fq_pie`. `droptail` has
-one BDP. Not here are [policer](queues/policer.md) and [tbf](queues/tbf.md), which set a rate, and
-[buffer_pool](queues/buffer_pool.md) and [red_ansnet](queues/red_ansnet.md), the cards of 1994; nor
-[prio](queues/prio.md), [htb](queues/htb.md) and [wred](queues/wred.md), whose classes are what they are for: here all flows are
-of one class, for which they are `droptail`, `tbf` and `red`. The stack is `linux`, whose ECN is off but with `prague`: the
-other controls see drops, not marks.
-"""
-NOTES = """
-How long runs are: {durations}. **At 10 Gb/s that is short**: a Reno or CUBIC flow alone takes minutes to come back from a loss
-there, so what the table shows is how slow start ended. It is one seed, and flows start 7 ms apart.
+Runs last {durations}, with one seed, and flows start 7 ms apart. **At 10 Gb/s that is short**: a single Reno or CUBIC
+flow takes minutes to recover from a loss there, so the table shows how slow start ended. No number here is from a
+paper.
 
-What to look at first:
+Queues have their defaults, with `ecn = true` where that parameter is off by default: `red`, `codel`, `pie`, `fq_pie`.
+`droptail` has one BDP. The stack is `linux`. Its ECN is off except with `prague`, so the other controls see drops, not
+marks.
 
-- **A limit in packets is for one rate.** `fq` and `sfq` have room for 100 packets a flow and 127 in all unless told otherwise. That is
-  plenty for 20 Mb/s. On the fast paths slow start overflows it at once, and one flow gets a fraction of the link. Give them a `limit`.
-- **A target in milliseconds is short of a long path.** `codel`, `red` and `dualpi2` keep the wait to some milliseconds. One flow of
-  Reno or CUBIC that halves its window then leaves the link idle: less at 30 ms of round trip than at 80 or 100 ms. There they also go on
-  dropping while the answer to the first drop is on its way, and what is lost then halves the window again: a Reno flow alone keeps 39 % of
-  1 Gb/s with `codel`, and 29 % with `dualpi2`. `bbr3` does not mind.
-- **`droptail` is full, and so is its queue**: with 50 flows the 99th percentile of its wait is its limit in 11
-  of 12 cells. That is the price of its 100 %.
-- **`cake` without a `rate` shapes nothing, and then is `fq_codel`**: of one flow every number is the same, and of 50 flows utilization is
-  within 1 %. A turn of 50 flows of one host is the 50th part of a packet, which changes nothing here. With `isolation = "flows"`, and
-  `fq_codel` with `collisions = false` and the same limit, all numbers are the same. By default `fq_codel` holds 250 ms, `cake` 400.
-- **50 flows that start at the same instant stay in step, and a detail decides.** 50 such Reno flows at 10 Gb/s have 34 % with `cake`,
-  after 12 drops and 3 reductions each. With `fq_codel` they have 34 to 69 % with six seeds: where two of them share a line, these take
-  less, and the queue of the others is gone after 11 drops and 2 reductions (69 %). 7 ms apart, as here, they have 69 % with both.
-- **Who has a line of its own gets a share soon.** At 1 Gb/s, from 8 to 20 s, J is 0.97 or more where each flow has a line, and 0.42 to
-  0.99 where not: who starts first keeps more.
-- **50 flows at 20 Mb/s are a window of a packet or two each.** What keeps the wait short there must drop a good part of what comes.
+Left out are [policer](queues/policer.md) and [tbf](queues/tbf.md), which set a rate;
+[buffer_pool](queues/buffer_pool.md) and [red_ansnet](queues/red_ansnet.md), the cards of 1994; and
+[prio](queues/prio.md), [htb](queues/htb.md) and [wred](queues/wred.md), which are `droptail`, `tbf` and `red` for flows
+of one class.
+
+`longfat run which-queue` runs the experiments, and `python docs/site/which_queue.py` writes this page from the results.
 """
 
 
@@ -140,7 +145,7 @@ def main(results: Path) -> None:
     picture(runs).save(ROOT / "docs" / "images" / "which-queue.svg")
     durations = ", ".join(f"{runs.loc[runs['path'] == path, 'end_s'].max():.0f} s at {name.split(',')[0]}" for path, name in PATHS.items())
     shown = "![Utilization against the 99th percentile of the wait, 15 queues, 50 flows of CUBIC at 1 Gb/s](images/which-queue.svg)"
-    page = [HEAD + NOTES.format(durations=durations), shown, *tables(runs)]
+    page = [HEAD, shown, NOTES.format(durations=durations), *tables(runs)]
     (ROOT / "docs" / "which-queue.md").write_text("\n\n".join(part.strip() for part in page) + "\n", encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 //!
 //! The language is that of packetdrill (Cardwell et al., *packetdrill: Scriptable Network Stack Testing, from Sockets to Packets*,
 //! USENIX ATC 2013, and its syntax document), as large a part of it as a TCP endpoint without a kernel can mean. What is in and what
-//! is not is said in docs/scripts.md.
+//! is not is said in docs/scripts-reference.md.
 
 mod code;
 mod compare;

@@ -7,7 +7,7 @@
         print(connection.source, connection.data.goodput_bps, connection.verdict.cause)
     packets = longfat.capture.packets("transfer.pcapng.zst", 0)   # as the table `packets` of a run
 
-`docs/captures.md` says what each value is.
+`docs/captures-reference.md` says what each value is.
 """
 
 from longfat._longfat import Capture, Connection

@@ -12,7 +12,7 @@ Any number of processes write at once, each to a journal of its own, and a kill 
 never written over or removed; `longfat.cli.prune` does that, when asked. `place` is where all this is kept.
 
 Data that is read is checked. A damaged table at the top is made anew from the runs; a damaged run is put aside, and made again the next
-time the experiment is run; anything else is a DamagedError. `docs/results.md` describes the files.
+time the experiment is run; anything else is a DamagedError. `docs/results-shards.md` describes the files.
 """
 
 from longfat.store.files import FORMAT_VERSION

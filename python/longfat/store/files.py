@@ -20,7 +20,7 @@ from longfat.errors import DamagedError
 from longfat.store.place import Place
 
 FORMAT_VERSION = 1
-"""Version of the layout of results (docs/results.md): longfat writes it, and reads no newer one."""
+"""Version of the layout of results (docs/results-shards.md): longfat writes it, and reads no newer one."""
 NUMBERS = (pa.float64(), pa.int64(), pa.uint64())
 """Kinds of columns that are put into arrays as they are read; words are kept as Arrow has them."""
 

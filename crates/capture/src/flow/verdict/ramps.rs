@@ -27,7 +27,7 @@ pub(crate) fn rise(value: f64, low: f64, high: f64) -> f64 {
     ((value - low) / (high - low)).clamp(0.0, 1.0)
 }
 
-/// Sets of captures, as `docs/captures.md` has them.
+/// Sets of captures, as `notebook/capture-verdicts.md` has them.
 const FIRST: &str = "bench/verdicts.py --split dev; kernel, 30 and 80 ms";
 const LOSSES: &str = "bench/verdicts.py --split dev and train; bench/kernel_captures.py --split train";
 const ORDER: &str = "bench/verdicts.py --split train --seed 6; 44 traces of bench/policed.py and bench/strangers.py";

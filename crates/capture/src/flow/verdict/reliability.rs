@@ -5,8 +5,8 @@ use super::features::{Feature, Features};
 use super::rules::{bucketed, full_behind};
 
 /// Verdicts, by the cause they named: how many were right, and how many there were. They were counted on 1461 captures whose cause was known,
-/// 630 of a kernel and 831 simulated (`docs/captures.md`). Nagle's algorithm was counted on 144 others, all of them simulated. The causes that the
-/// model tells apart have its probability; but congestion by loss looks like a receiver's ring that is too slow.
+/// 630 of a kernel and 831 simulated (`notebook/capture-confidence.md`). Nagle's algorithm was counted on 144 others, all of them simulated.
+/// The causes that the model tells apart have its probability; but congestion by loss looks like a receiver's ring that is too slow.
 const COUNTED: &[(Cause, u32, u32)] = &[
     (Cause::ReceiveWindow, 117, 131),
     (Cause::ClosingWindow, 99, 99),
