@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from longfat.advice.advise import advise
+from longfat.advice.page import check, write_page
 from longfat.advice.show import print_advice
 from longfat.report import terminal
 
@@ -37,12 +38,15 @@ def advise_command(
         bool, typer.Option("--all", help="Run every candidate in every case, also those that are behind already.")
     ] = False,
     file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the experiment, to change and run again.")] = None,
+    page: Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Write a page to forward: .html, or .md for a mail.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it, with every cell.")] = False,
     results: Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")] = Path("results"),
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
 ) -> None:
     """Say which control, window, streams and pacing to set for a path, from runs of it."""
     out, err = terminal.console(), terminal.console(stderr=True)
+    if page is not None:
+        check(page)
     folder = results / "advice" / re.sub(r"[^\w.]", "", f"{rate}_{rtt}")
     with terminal.share_bar(err, "running") as share:
         advice = advise(
@@ -69,6 +73,9 @@ def advise_command(
             f"\n  [dim]runs in {terminal.escape(str(folder))}: `longfat report {terminal.escape(str(folder))}` draws them[/]",
             soft_wrap=True,
         )
+    if page is not None:
+        write_page(advice, page)
+        err.print(f"page: {terminal.escape(terminal.clean(str(page)))}", soft_wrap=True)
     if file is not None:
         advice.save(file)
         err.print(f"experiment: {terminal.escape(terminal.clean(str(file)))}", soft_wrap=True)

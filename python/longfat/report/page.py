@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longfat.errors import DamagedError, StorageError
 from longfat.extras import need
@@ -44,6 +44,9 @@ from longfat.results.results import Results
 from longfat.results.warning import RunWarning
 from longfat.store import Location, Store
 from longfat.text import count, duration
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 MOST_ROWS = 500
 """Runs listed in a page; the rest are in runs.parquet."""
@@ -247,8 +250,8 @@ NOTHING: Mapping[str, Any] = {
 """A page without content."""
 
 
-def render(*, title: str, **content: Any) -> str:
-    """The template with its content: the keys of `NOTHING`. LongfatError without jinja2."""
+def template(name: str) -> Template:
+    """Returns a template of the package, which escapes what it is given. LongfatError without jinja2."""
     need("report", "a report")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -259,7 +262,11 @@ def render(*, title: str, **content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template = environment.get_template("report.html.jinja")
+    return environment.get_template(name)
+
+
+def render(*, title: str, **content: Any) -> str:
+    """The template with its content: the keys of `NOTHING`. LongfatError without jinja2."""
     words = {
         "number": number,
         "short": short,
@@ -270,7 +277,7 @@ def render(*, title: str, **content: Any) -> str:
         "count": count,
     }
     content = {**NOTHING, **content}
-    return template.render(
+    return template("report.html.jinja").render(
         title=title, groups=_groups(content["plots"]), scripts=_scripts(), style=_inside("vendor/uplot/uPlot.min.css"), **words, **content
     )
 
