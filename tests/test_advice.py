@@ -12,11 +12,12 @@ import longfat
 import pytest
 from conftest import command
 from longfat import LongfatError
-from longfat.advice import candidates, cases, linux, plan, question, ranking, rounds, verdict
+from longfat.advice import candidates, cases, linux, page, plan, question, ranking, rounds, verdict
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
 from longfat.advice.show import traps
 from longfat.store import Store
+from markupsafe import escape
 
 SMALL = {"rate": "20Mbit/s", "rtt": "20ms", "edge": "100Mbit/s", "duration": "4s"}
 
@@ -343,6 +344,28 @@ def test_a_small_path_from_question_to_answer(small: longfat.Advice, tmp_path: P
     small.save(file)
     again = longfat.load(file)
     assert {run.hash for run in again.resolve_all()} == set(small.results.runs["run"])
+
+
+def test_a_page_to_forward_says_what_the_terminal_says(small: longfat.Advice, tmp_path: Path) -> None:
+    for name in ("advice.html", "advice.md"):
+        page.write_page(small, tmp_path / name)
+    html, mail = ((tmp_path / name).read_text(encoding="utf-8") for name in ("advice.html", "advice.md"))
+    for sentence in small.found.sentences:
+        assert escape(sentence) in html
+        assert sentence in mail
+    for line in small.lines:
+        assert escape(line.text) in html
+        assert line.text in mail
+    assert "<svg" in html
+    assert "default-src 'none'" in html
+    rows = [line for line in mail.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in rows[: len(small.plan.candidates) + 2]} == {rows[0].count("|")}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("advice.pdf", "expected a name that ends in"), ("no/advice.md", "there is no folder")])
+def test_a_page_that_cannot_be_written_is_said_before_anything_runs(name: str, expected: str, tmp_path: Path) -> None:
+    with pytest.raises(LongfatError, match=expected):
+        page.check(tmp_path / name)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,10 +92,10 @@ def picture(advice: Advice) -> Plot:
     return Plot(
         "advice",
         "Goodput in the worst case, by candidate",
-        Axis("candidate", names=[one.name.replace(" ", "\n", 1) if len(one.name) > 9 else one.name for one in order]),
+        Axis("candidate", names=[textwrap.fill(one.name, 9) for one in order]),
         Axis(f"goodput ({word}, payload)", start=0.0),
         [series],
-        rules=[Rule("what the path carries", y=plan.question.payload / size)],
+        rules=[Rule("", y=plan.question.payload / size)],
     )
 
 

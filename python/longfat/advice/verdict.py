@@ -61,11 +61,12 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
     if best.kernel:
         stock = best_of(plan, cells, level(plan, cells, [one for one in plan.candidates if not one.kernel]))
     reasons = [
-        *_first(plan, worst, best, alike),
+        *_first(plan, worst, best),
+        *_today(plan, worst, best),
+        *_level(plan, worst, best, alike),
         *_waste(plan, cells, best, alike),
         *_fair(plan, cells, best, alike),
         *_delay(plan, cells, best, delay),
-        *_today(plan, worst, best),
     ]
     notes = [
         *_kinder(plan, cells, worst, best),
@@ -84,11 +85,16 @@ def _list(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _first(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequence[Candidate]) -> list[str]:
+def _first(plan: Plan, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
     own = worst[best.name]
+    where = f" in its worst case ({own.case})" if len(judged(plan)) > 1 else ""
+    return [f"Set {best.name} ({best.what}): it gets {rate(own)}{where}."]
+
+
+def _level(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequence[Candidate]) -> list[str]:
+    """Names who is level with the best, and the most that any other gets."""
     cases = judged(plan)
-    where = f" in its worst case ({own.case})" if len(cases) > 1 else ""
-    made = [f"Set {best.name} ({best.what}): it gets {rate(own)}{where}."]
+    made: list[str] = []
     others = sorted((one for one in plan.candidates if one not in alike), key=lambda one: -worst[one.name].goodput)
     if len(alike) > 1:
         names = [f"{one.name} ({rate(worst[one.name])})" for one in alike if one is not best]
