@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def html(advice: Advice) -> str:
     from longfat.plot.print import to_svg
 
     return template("advice.html.jinja").render(
-        title=advice.experiment.title, picture=to_svg(picture(advice)), commands=commands(advice), **_content(advice)
+        title=advice.experiment.title, picture=to_svg(picture(advice)), commands=commands(advice), **vars(_content(advice))
     )
 
 
@@ -55,15 +56,15 @@ def markdown(advice: Advice) -> str:
         return [_row(titles), "|---" * len(titles) + "|", *map(_row, rows)]
 
     content = _content(advice)
-    lines = [f"# {advice.experiment.title}", "", *_paragraphs(content["reasons"]), *_paragraphs(content["warnings"])]
+    lines = [f"# {advice.experiment.title}", "", *_paragraphs(content.reasons), *_paragraphs(content.warnings)]
     for title, made in commands(advice):
         lines += [f"## {title}", ""]
         lines += ["```sh", *(line.text for line in made), "```", ""] if made else [NOTHING, ""]
         lines += [*(f"- `{line.text}`: {line.why} ({line.source})" for line in made), ""]
-    lines += ["## Candidates", "", *table(content["titles"], content["rows"]), "", *(f"- {one}" for one in content["candidates"]), ""]
-    if content["case_rows"]:
-        lines += ["## Goodput by case", "", *table(content["case_titles"], content["case_rows"]), ""]
-    lines += ["## How sure", "", *(f"- {sentence}" for sentence in content["notes"])]
+    lines += ["## Candidates", "", *table(content.titles, content.rows), "", *(f"- {one}" for one in content.candidates), ""]
+    if content.case_rows:
+        lines += ["## Goodput by case", "", *table(content.case_titles, content.case_rows), ""]
+    lines += ["## How sure", "", *(f"- {sentence}" for sentence in content.notes)]
     return "\n".join(lines) + "\n"
 
 
@@ -103,20 +104,35 @@ def _unit(rate: float) -> tuple[str, float]:
     return next(((word, size) for word, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6)) if rate >= size), ("kbit/s", 1e3))
 
 
-def _content(advice: Advice) -> dict[str, list[str] | list[list[str]] | str]:
+@dataclass(frozen=True)
+class Content:
+    """Words and tables of the page."""
+
+    reasons: list[str]
+    warnings: list[str]
+    window: str
+    titles: list[str]
+    rows: list[list[str]]
+    candidates: list[str]
+    case_titles: list[str]
+    case_rows: list[list[str]]
+    notes: list[str]
+
+
+def _content(advice: Advice) -> Content:
     titles, rows = show.answers(advice)
     case_titles, case_rows = show.by_case(advice)
-    return {
-        "reasons": advice.found.reasons,
-        "warnings": [f"Warning: {one}" for one in advice.warnings],
-        "window": linux.arithmetic(advice.plan, advice.found.best),
-        "titles": titles,
-        "rows": rows,
-        "candidates": [f"{one.name}: {one.what}{f' ({one.kernel})' if one.kernel else ''}" for one in advice.plan.candidates],
-        "case_titles": case_titles,
-        "case_rows": case_rows,
-        "notes": [*advice.found.notes, *show.supposed(advice)],
-    }
+    return Content(
+        reasons=advice.found.reasons,
+        warnings=[f"Warning: {one}" for one in advice.warnings],
+        window=linux.arithmetic(advice.plan, advice.found.best),
+        titles=titles,
+        rows=rows,
+        candidates=[f"{one.name}: {one.what}{f' ({one.kernel})' if one.kernel else ''}" for one in advice.plan.candidates],
+        case_titles=case_titles,
+        case_rows=case_rows,
+        notes=[*advice.found.notes, *show.supposed(advice)],
+    )
 
 
 def _paragraphs(sentences: list[str]) -> list[str]:
