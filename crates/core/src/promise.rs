@@ -1,4 +1,4 @@
-//! Promises: what a registry entry claims to achieve, as data beside the entry. `longfat_sim::conformance` runs every entry and checks each of its claims.
+//! Promises: what a registry entry claims to achieve, as data beside the entry. The conformance of the simulator runs every entry and checks each of its claims.
 
 use crate::params::{ParamSpec, Value};
 use std::fmt::Display;
