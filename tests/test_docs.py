@@ -186,6 +186,28 @@ def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: st
             assert kind != "stacks" or f"`{param['default']}`" in rows[0], f"{page}: {param['name']} is {param['default']}"
 
 
+NO_VALIDATION = re.compile(r"\W*(none|nothing|no|not|todo|tbd|to do|missing)\b", re.IGNORECASE)
+
+
+def says_how(validation: str) -> bool:
+    """Whether the section says by which tests, runs or numbers an entry was checked."""
+    return len(validation.split()) >= 8 and not NO_VALIDATION.match(validation)
+
+
+@pytest.mark.parametrize("folder", ["stacks", "congestion", "window-sizing", "queues", "discard"])
+def test_every_page_of_an_algorithm_says_how_it_was_validated(folder: str) -> None:
+    for page in sorted((ROOT / "docs" / folder).glob("*.md")):
+        validation = page.read_text(encoding="utf-8").split("\n## Validation\n")[-1].split("\n## ")[0]
+        assert says_how(validation), f"{page.relative_to(ROOT)}: Validation names no test, run or number: {validation.strip()!r}"
+
+
+@pytest.mark.parametrize(
+    "empty", ["None yet.", "", "TODO", "- Nothing so far, since there is no published number to compare this with.", "Unit tests."]
+)
+def test_a_validation_that_says_nothing_is_none(empty: str) -> None:
+    assert not says_how(empty)
+
+
 def test_each_rule_of_the_stack_linux_is_as_linux_as_the_rfc_or_unknown() -> None:
     """And what is as Linux has a source."""
     text = (ROOT / "docs" / "stacks" / "linux.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import longfat
 import numpy as np
@@ -50,9 +50,16 @@ def test_the_module_has_what_the_stub_says_and_nothing_else() -> None:
 CLASSES = [node.name for node in STUB.body if isinstance(node, ast.ClassDef) and node.name not in TYPES]
 
 
+def in_stub(name: str, body: list[ast.stmt] = STUB.body) -> Any:
+    """The class or function called `name`."""
+    found = [node for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == name]
+    assert found, f"_longfat.pyi has no {name}"
+    return found[0]
+
+
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes_have_the_members_of_the_stub(name: str) -> None:
-    node = next(n for n in STUB.body if isinstance(n, ast.ClassDef) and n.name == name)
+    node = in_stub(name)
     expected = {member for member in stub_names(node.body) if member != "__new__"}
     assert public(getattr(_longfat, name)) == expected
 
@@ -75,23 +82,22 @@ def test_classes_have_the_members_of_the_stub(name: str) -> None:
 )
 def test_signatures_agree(path: str) -> None:
     owner, _, method = path.partition(".")
-    body = STUB.body
-    node = next(n for n in body if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and n.name == owner)
+    node = in_stub(owner)
     binary = getattr(_longfat, owner)
     if isinstance(node, ast.ClassDef):
         method_name = method or "__new__"
-        node = next(n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == method_name)
+        node = in_stub(method_name, node.body)
         binary = getattr(binary, method) if method else binary
-    in_stub = [a.arg for a in node.args.args if a.arg not in ("self", "cls")]
-    required = len(in_stub) - len(node.args.defaults)
-    in_stub += [a.arg for a in node.args.kwonlyargs]  # all of ours have defaults
+    said = [a.arg for a in node.args.args if a.arg not in ("self", "cls")]
+    required = len(said) - len(node.args.defaults)
+    said += [a.arg for a in node.args.kwonlyargs]  # all of ours have defaults
     parameters = [p for p in inspect.signature(binary).parameters.values() if p.name != "self"]
-    assert [p.name for p in parameters] == in_stub
-    assert [p.default is inspect.Parameter.empty for p in parameters] == [i < required for i in range(len(in_stub))]
+    assert [p.name for p in parameters] == said
+    assert [p.default is inspect.Parameter.empty for p in parameters] == [i < required for i in range(len(said))]
 
 
 def test_a_trace_has_the_fields_of_the_stub_with_columns_of_one_length() -> None:
-    node = next(n for n in STUB.body if isinstance(n, ast.ClassDef) and n.name == "Tables")
+    node = in_stub("Tables")
     whole = _longfat.Document(ONE, "one.toml").run(0).execute()
     trace = whole.tables()
     assert set(trace) == stub_names(node.body)

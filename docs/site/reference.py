@@ -9,7 +9,7 @@ GROUPS = {
     "Results": ("load_results", "Results", "Result", "RunWarning"),
     "Advice": ("advise", "Advice"),
     "Stepping a run": ("Simulation", "Observation"),
-    "Congestion controls": ("CongestionControl", "congestion_control", "Window", "Ack", "Congestion", "conformance", "Promise"),
+    "Congestion controls": ("CongestionControl", "congestion_control", "Window", "Ack", "Congestion", "conformance", "Promise", "Promises"),
     "What there is": ("registries", "schema"),
     "Errors": ("LongfatError", "ExperimentError", "StorageError"),
 }

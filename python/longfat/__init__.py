@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
     from longfat.advice import Advice, advise
-    from longfat.control import Promise, conformance, congestion_control
+    from longfat.control import Promise, Promises, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, StorageError
     from longfat.experiment import Experiment, load, load_results
     from longfat.results.result import Result
@@ -37,6 +37,7 @@ __all__ = [
     "LongfatError",
     "Observation",
     "Promise",
+    "Promises",
     "Result",
     "Results",
     "RunWarning",
@@ -57,7 +58,7 @@ __all__ = [
 _HOMES = {
     "longfat._longfat": ("Ack", "Congestion", "CongestionControl", "Window", "__version__", "registries", "schema"),
     "longfat.advice": ("Advice", "advise"),
-    "longfat.control": ("Promise", "conformance", "congestion_control"),
+    "longfat.control": ("Promise", "Promises", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),
     "longfat.results.result": ("Result",),

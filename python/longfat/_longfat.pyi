@@ -38,6 +38,8 @@ class Entry(TypedDict):
     """Advice on a warning: what to do."""
     bound: NotRequired[tuple[float, float]]
     """Least and greatest value that a metric can have in any network; infinity where there is none."""
+    promises: NotRequired[list[tuple[str, str]]]
+    """Claims of a queue or a congestion control, each with its source."""
 
 class Expectation(TypedDict):
     """Expectation of a packet script, and its outcome."""
@@ -354,11 +356,11 @@ class Congestion:
     flight_size: int
     """Bytes sent and not acknowledged (RFC 5681)."""
 
-def register_control(name: str, summary: str, source: str, class_: type) -> None:
-    """Makes a class a congestion control; raises longfat.LongfatError for a name that longfat has."""
+def register_control(name: str, summary: str, source: str, class_: type, claims: list[tuple[str, float, float]]) -> None:
+    """Makes a class a congestion control with claims (name, least, most); raises longfat.LongfatError for a name that longfat has."""
 
-def conformance_checks(name: str) -> list[tuple[str, str | None]]:
-    """Each promise of every control, and None or why it is not kept."""
+def conformance_checks(name: str) -> list[tuple[str, str, str | None]]:
+    """Each rule and each claim, what a run showed of it, and None or why it is not kept."""
 
 class CongestionControl:
     """A congestion control by itself, stepped by hand: no sender, no network, only its hooks.

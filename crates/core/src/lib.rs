@@ -2,12 +2,13 @@
 //! clock, no I/O, no arithmetic that differs between platforms.
 //!
 //! This code runs under virtual time (`longfat-sim`) and, later, under real time. Modules see each other in one direction only: [`units`],
-//! [`time`], [`quantiles`], [`rng`], [`params`] and [`packet`] come first, then [`traffic`], [`queue`], [`atm`] and [`link`].
+//! [`time`], [`quantiles`], [`rng`], [`params`], [`promise`] and [`packet`] come first, then [`traffic`], [`queue`], [`atm`] and [`link`].
 
 pub mod atm;
 pub mod link;
 pub mod packet;
 pub mod params;
+pub mod promise;
 pub mod quantiles;
 pub mod queue;
 pub mod rng;

@@ -50,14 +50,15 @@ const CORE: &[(&str, &[&str])] = &[
     ("units", &["time"]),
     ("params", &["by_name", "packet", "time", "units"]),
     ("packet", &["time"]),
+    ("promise", &["params"]),
     ("traffic", &["by_name", "packet", "params", "quantiles", "rng", "time", "units"]),
-    ("queue", &["by_name", "packet", "params", "rng", "time", "units"]),
+    ("queue", &["by_name", "packet", "params", "promise", "rng", "time", "units"]),
     ("link", &["atm", "by_name", "packet", "params", "quantiles", "queue", "rng", "time", "units"]),
     ("atm", &["by_name", "packet", "params", "queue", "rng", "time", "units"]),
 ];
 
 /// Modules of the core that TCP may name: nothing that is on its path.
-const CORE_FOR_TCP: &[&str] = &["by_name", "packet", "params", "quantiles", "rng", "time", "units"];
+const CORE_FOR_TCP: &[&str] = &["by_name", "packet", "params", "promise", "quantiles", "rng", "time", "units"];
 
 fn files(path: &Path, into: &mut Vec<PathBuf>) {
     if path.is_dir() {

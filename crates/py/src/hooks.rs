@@ -5,12 +5,13 @@
 
 use crate::choose::LongfatError;
 use crate::samples::{PyAck, PyCongestion, PyWindow, number};
+use longfat_core::promise::Promise;
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
 use longfat_tcp::TcpConfig;
 use longfat_tcp::conformance;
 use longfat_tcp::congestion::{
-    AckSample, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Window, extensions,
+    AckSample, Claim, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Window, extensions,
 };
 use longfat_tcp::ecn::EcnUse;
 use pyo3::prelude::*;
@@ -46,10 +47,12 @@ fn has_failed() -> bool {
 /// The classes by the names of their controls. A name stays; its class may be replaced.
 static CLASSES: Mutex<BTreeMap<&'static str, Py<PyAny>>> = Mutex::new(BTreeMap::new());
 
-/// Makes `class` the congestion control `name`. `source` says what it was made from.
+/// Makes `class` the congestion control `name`. `source` says what it was made from, and `claims` what it promises: the kind of each [`Claim`], its least and
+/// its greatest value.
 #[pyfunction]
-pub(crate) fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny>) -> PyResult<()> {
+pub(crate) fn register_control(name: &str, summary: &str, source: &str, class: Py<PyAny>, claims: Vec<(String, f64, f64)>) -> PyResult<()> {
     let name = extensions::leak(name);
+    let promises: Vec<Promise<Claim>> = claims.iter().map(|(kind, least, most)| promise(kind, *least, *most)).collect();
     let kind = ControlKind {
         name,
         summary: extensions::leak(summary),
@@ -57,6 +60,7 @@ pub(crate) fn register_control(name: &str, summary: &str, source: &str, class: P
         params: &[],
         linux: &[],
         ecn: EcnUse::CLASSIC,
+        promises: Box::leak(promises.into_boxed_slice()),
         build: |config| Box::new(PythonControl::new(config)),
     };
     if !extensions::add(kind) {
@@ -66,9 +70,25 @@ pub(crate) fn register_control(name: &str, summary: &str, source: &str, class: P
     Ok(())
 }
 
-/// Checks the promises of every control: returns each, and `None` or why it is not kept.
+/// Claim of a class, as `longfat.Promises` has it.
+fn promise(kind: &str, least: f64, most: f64) -> Promise<Claim> {
+    let claim = match kind {
+        "uses" => Claim::Uses(least),
+        "queue_bdp" => Claim::QueuesBdp { least, most },
+        "queue_segments" => Claim::QueuesSegments { least, most },
+        "shares" => Claim::Shares(least),
+        "beside_cubic" => Claim::BesideCubic { least, most },
+        _ => unreachable!("longfat.Promises has no {kind}"),
+    };
+    Promise::new(claim, "its class")
+}
+
+/// Check of a control: what it asks, what a run showed of it (empty without a run), and `None` or why it is not kept.
+type Checked = (String, String, Option<String>);
+
+/// Checks what every control must do, and what the control promises of whole runs.
 #[pyfunction]
-pub(crate) fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
+pub(crate) fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<Checked>> {
     use longfat_tcp::congestion;
     let kind = congestion::find(name)
         .ok_or_else(|| crate::choose::unknown(&format!("no congestion control is called `{name}`"), name, congestion::NAMES))?;
@@ -76,12 +96,17 @@ pub(crate) fn conformance_checks(py: Python<'_>, name: &str) -> PyResult<Vec<(&'
     let mut found = Vec::new();
     for check in conformance::CHECKS {
         let why = (check.run)(kind).err();
-        if let Some(error) = take_failure() {
-            return Err(error);
-        }
-        found.push((check.name, why));
+        raised()?;
+        found.push((check.name.to_owned(), String::new(), why.map(|why| format!("{name}: {why}"))));
         py.check_signals()?;
     }
+    let runs = longfat_sim::conformance::control(kind, &mut || {
+        py.check_signals().unwrap_or_else(fail);
+        !has_failed()
+    });
+    raised()?;
+    let findings = runs.map_err(|error| LongfatError::new_err(error.to_string()))?;
+    found.extend(findings.into_iter().map(|finding| (finding.claim, finding.measured, finding.fault)));
     Ok(found)
 }
 

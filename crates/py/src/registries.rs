@@ -3,6 +3,7 @@
 use longfat_core::atm::discard;
 use longfat_core::link::{course, framing, loss, service};
 use longfat_core::params::{ParamSpec, Value};
+use longfat_core::promise::Promise;
 use longfat_core::{queue, traffic};
 use longfat_experiment::{backend, listing};
 use longfat_record::{metric, warning};
@@ -11,7 +12,7 @@ use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Returns every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}.
+/// Returns every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}; controls and queues also have promises.
 #[pyfunction]
 pub(crate) fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);
@@ -19,10 +20,19 @@ pub(crate) fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         kinds.set_item(name, PyList::new(py, entries.into_iter().collect::<PyResult<Vec<_>>>()?)?)
     };
     add("stacks", stack::REGISTRY.iter().map(|e| stack_entry(py, e)).collect())?;
-    add("congestion_controls", congestion::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add(
+        "congestion_controls",
+        congestion::REGISTRY
+            .iter()
+            .map(|e| with_promises(entry(py, e.name, e.summary, e.source, e.params)?, e.params, e.promises))
+            .collect(),
+    )?;
     add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("window_sizings", window_sizing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
-    add("queues", queue::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
+    add(
+        "queues",
+        queue::REGISTRY.iter().map(|e| with_promises(entry(py, e.name, e.summary, e.source, e.params)?, e.params, e.promises)).collect(),
+    )?;
     add("links", framing::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
     add("paths", listing::paths().iter().map(|e| entry(py, e.name, e.summary, e.source, &e.params)).collect())?;
     add("discards", discard::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, e.params)).collect())?;
@@ -62,6 +72,17 @@ fn described<'py>(py: Python<'py>, spec: &ParamSpec, doc: &str) -> PyResult<Boun
 /// Makes an entry of a parameter. Its allowed values and its default are in the place of a source.
 fn parameter<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
     entry(py, spec.name, spec.doc, &format!("{}; default {}", spec.kind.expectation(), default(spec)), &[])
+}
+
+/// Adds what an entry promises: each claim in words, and its source.
+fn with_promises<'py, Claim: std::fmt::Display + Copy>(
+    entry: Bound<'py, PyDict>,
+    params: &[ParamSpec],
+    promises: &[Promise<Claim>],
+) -> PyResult<Bound<'py, PyDict>> {
+    let said: Vec<(String, &str)> = promises.iter().map(|promise| (promise.said(params), promise.source)).collect();
+    entry.set_item("promises", said)?;
+    Ok(entry)
 }
 
 /// Adds the advice of a warning.

@@ -5,6 +5,7 @@
 //! checks at the end that no packet was lost from the books.
 
 mod audit;
+pub mod conformance;
 mod context;
 mod due;
 mod engine;

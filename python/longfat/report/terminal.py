@@ -136,6 +136,8 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
             console.print(f"  {'':{width}}  {escape(entry['advice'])}", soft_wrap=True)
         if entry["source"]:
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
+        for claim, source in entry.get("promises", ()) if details else ():
+            console.print(f"    promises: {escape(claim)} [dim]({escape(source)})[/]", soft_wrap=True)
         for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
             console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)

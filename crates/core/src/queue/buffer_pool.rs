@@ -3,9 +3,10 @@
 //! Readings that the paper leaves open are set by parameters: `docs/queues/buffer_pool.md`.
 
 use super::pool::{self, Place, Pool, Shape};
-use super::{DropReason, Measure, Queue, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Measure, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Params, Value};
+use crate::promise::Promise;
 use crate::time::Time;
 
 /// The registry entry.
@@ -26,6 +27,11 @@ pub(super) const KIND: QueueKind = QueueKind {
         pool::RESERVED_PER_PEER,
         pool::PEERS,
     ],
+    promises: &[Promise::with(
+        &[("buffers", Value::Count(40)), ("transmit_per_peer", Value::Count(40))],
+        Claim::Fills(40),
+        "Villamizar and Song 1994, section 4.2: a packet is dropped when no buffer is free",
+    )],
     check: |params, context| {
         let (buffers, shape) = (params.integer("buffers"), shape(params));
         if shape.per_peer > buffers {

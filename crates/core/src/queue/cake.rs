@@ -12,9 +12,10 @@ mod tins;
 
 use super::codel::{CodelConfig, Waiting};
 use super::fifo::{LIMIT, Limit, Measure, limit_of, roomy_limit};
-use super::{DropReason, Party, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Party, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{Dscp, PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -84,6 +85,14 @@ pub(super) const KIND: QueueKind = QueueKind {
             doc: "what has a line of its own, and at which ends hosts are equal",
         },
         roomy_limit("the most it holds, of all lines. When not given: what `rate` sends in four `rtt`, and 10 packets of the MTU at least"),
+    ],
+    promises: &[
+        Promise::new(
+            Claim::Waits { least: Duration::from_millis(1), most: Duration::from_millis(12) },
+            "tc-cake(8): CoDel with a target of 5 ms for each line",
+        ),
+        Promise::new(Claim::Marks, "tc-cake(8): marks in place of drops"),
+        Promise::new(Claim::Isolates, "tc-cake(8): lines in turn"),
     ],
     check: |params, context| {
         limit(params, context).check_holds_a_packet(LIMIT.name, context)?;

@@ -3,9 +3,10 @@
 mod control;
 
 use super::fifo::{Fifo, Limit, Measure, roomy_limit, roomy_limit_of};
-use super::{Queue, QueueContext, QueueKind, QueueLog};
+use super::{Claim, Queue, QueueContext, QueueKind, QueueLog};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::{Duration, Time};
 pub(super) use control::{Codel, CodelConfig, Waiting};
 
@@ -57,6 +58,13 @@ pub(super) const KIND: QueueKind = QueueKind {
         INTERVAL,
         ecn(false),
         CE_THRESHOLD,
+    ],
+    promises: &[
+        Promise::new(
+            Claim::Waits { least: Duration::from_millis(1), most: Duration::from_millis(10) },
+            "RFC 8289 section 4.3: the wait comes under the target of 5 ms in each interval",
+        ),
+        Promise::with(&[("ecn", Value::Bool(true))], Claim::Marks, "RFC 8289 section 1: marks in place of drops"),
     ],
     check: |params, context| {
         limit(params, context).check_holds_a_packet("limit", context)?;

@@ -1,9 +1,12 @@
 //! `droptail`: one queue that drops arrivals that do not fit.
 
 use super::fifo::{Fifo, LIMIT, Measure, limit_of};
-use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
+use crate::params::Value;
+use crate::promise::Promise;
 use crate::time::Time;
+use crate::units::Capacity;
 
 /// The registry entry.
 pub(super) const KIND: QueueKind = QueueKind {
@@ -11,6 +14,11 @@ pub(super) const KIND: QueueKind = QueueKind {
     summary: "one FIFO line with a limit in bytes or packets; an arrival that does not fit is dropped",
     source: "none for the queue; its default limit: Villamizar and Song, High Performance TCP in ANSNET, ACM CCR 24(5), 1994, section 3",
     params: &[LIMIT],
+    promises: &[Promise::with(
+        &[("limit", Value::Capacity(Capacity::Packets(40)))],
+        Claim::Fills(40),
+        "the definition: it drops what does not fit into `limit`, and nothing else",
+    )],
     check: |params, context| limit_of(params, context).check_holds_a_packet(LIMIT.name, context),
     build: |params, context| Box::new(DropTail { fifo: Fifo::new(limit_of(params, &context)) }),
 };

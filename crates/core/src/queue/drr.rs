@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use super::fifo::{Backlog, LIMIT, Limit, Measure, limit_of};
 use super::flows::{self, Classifier, Quanta};
-use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
+use crate::promise::Promise;
 use crate::time::Time;
 
 /// The registry entry.
@@ -14,6 +15,10 @@ pub(super) const KIND: QueueKind = QueueKind {
     summary: "deficit round robin (Shreedhar and Varghese 1996): a line for each flow, in turn by bytes; a full queue drops from the longest line",
     source: "Shreedhar and Varghese, Efficient Fair Queuing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996",
     params: &[LIMIT, flows::FLOWS, flows::COLLISIONS, flows::QUANTUM],
+    promises: &[Promise::new(
+        Claim::Isolates,
+        "Shreedhar and Varghese 1996: lines in turn by bytes, and a full queue drops from the longest",
+    )],
     check: |params, context| limit_of(params, context).check_holds_a_packet(LIMIT.name, context),
     build: |params, mut context| {
         Box::new(Drr {

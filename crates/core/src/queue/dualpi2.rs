@@ -4,9 +4,10 @@ mod control;
 
 use super::classes::Ecns;
 use super::fifo::{Backlog, Limit, Measure, roomy_limit, roomy_limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::{Duration, Time};
 use control::{Coupled, CoupledConfig, Recur};
 
@@ -88,6 +89,13 @@ pub(super) const KIND: QueueKind = QueueKind {
             default: Some(Value::Bool(true)),
             doc: "whether packets of both lines are dropped with p^2, ECN-capable or not, once all of L4S is marked; if not, p rises no further",
         },
+    ],
+    promises: &[
+        Promise::new(
+            Claim::Waits { least: Duration::from_millis(10), most: Duration::from_millis(20) },
+            "RFC 9332 appendix A.1: a target of 15 ms for classic packets",
+        ),
+        Promise::new(Claim::Marks, "RFC 9332 section 2.4: classic ECN-capable packets are marked in place of drops"),
     ],
     check,
     build: |params, context| {

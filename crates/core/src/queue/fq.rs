@@ -2,9 +2,10 @@
 
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
 use super::flows::{Classifier, FlowQueues, Quanta};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::Time;
 use crate::units::Rate;
 
@@ -43,6 +44,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             doc: "of the IP packets of each flow: a packet leaves at least its bytes over this rate after the one before. When not given: no such bound",
         },
     ],
+    promises: &[Promise::new(Claim::Isolates, "tc-fq(8): lines in turn")],
     check: |params, context| limit(params, context).check_holds_a_packet("limit", context),
     build: |params, context| {
         let bytes = |name, packets| if params.is_auto(name) { packets * u64::from(context.mtu) } else { params.integer(name) };

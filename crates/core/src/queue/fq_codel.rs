@@ -3,10 +3,11 @@
 use super::codel::{self, Codel, CodelConfig, Waiting};
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
 use super::flows::{self, Classifier, FlowQueues, Quanta};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::Params;
-use crate::time::Time;
+use crate::promise::Promise;
+use crate::time::{Duration, Time};
 
 /// Least default limit in packets (RFC 8290 §5.2.3).
 const LIMIT_PACKETS: u64 = 10_240;
@@ -27,6 +28,14 @@ pub(super) const KIND: QueueKind = QueueKind {
         codel::INTERVAL,
         codel::ecn(true),
         codel::CE_THRESHOLD,
+    ],
+    promises: &[
+        Promise::new(
+            Claim::Waits { least: Duration::from_millis(1), most: Duration::from_millis(12) },
+            "RFC 8290 section 5.2.2: a target of 5 ms for each line",
+        ),
+        Promise::new(Claim::Marks, "RFC 8290 section 5.2.6: marks in place of drops"),
+        Promise::new(Claim::Isolates, "RFC 8290 section 1.3: lines in turn"),
     ],
     check: |params, context| {
         limit(params, context).check_holds_a_packet("limit", context)?;

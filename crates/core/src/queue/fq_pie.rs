@@ -3,11 +3,12 @@
 use super::fifo::{Limit, Measure, roomy_limit, roomy_limit_of};
 use super::flows::{self, Classifier, FlowQueues, Quanta};
 use super::pie::{self, Pie, PieConfig};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
-use crate::params::Params;
+use crate::params::{Params, Value};
+use crate::promise::Promise;
 use crate::rng::Rng;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// Least default limit in packets: the default of tc-fq_pie(8).
 const LIMIT_PACKETS: u64 = 10_240;
@@ -32,6 +33,18 @@ pub(super) const KIND: QueueKind = QueueKind {
         pie::DERANDOMIZE,
         pie::CAP_DROP,
         pie::DQ_RATE_ESTIMATOR,
+    ],
+    promises: &[
+        Promise::new(
+            Claim::Waits { least: Duration::from_millis(5), most: Duration::from_millis(20) },
+            "RFC 8033 section 4.2 for each line: 15 ms",
+        ),
+        Promise::with(
+            &[("ecn", Value::Bool(true))],
+            Claim::Marks,
+            "RFC 8033 section 5.1: marks in place of drops while the probability is under 0.1",
+        ),
+        Promise::new(Claim::Isolates, "tc-fq_pie(8): lines in turn"),
     ],
     check: |params, context| limit(params, context).check_holds_a_packet("limit", context),
     build: |params, mut context| {

@@ -10,9 +10,12 @@ mod turns;
 
 use super::bucket::Bucket;
 use super::classes::Classifier;
-use super::{Measure, Party, Queue, QueueKind, QueueLog};
+use super::{Claim, Measure, Party, Queue, QueueKind, QueueLog};
 use crate::packet::{Packet, PacketId, Packets};
+use crate::params::Value;
+use crate::promise::Promise;
 use crate::time::Time;
+use crate::units::Rate;
 use turns::{Ring, Turns};
 
 /// The registry entry.
@@ -21,6 +24,7 @@ pub(super) const KIND: QueueKind = QueueKind {
     summary: "hierarchical token buckets: classes with a rate each, that borrow from each other up to a ceil, with any queue inside",
     source: "tc-htb(8); Floyd and Van Jacobson, Link-sharing and Resource Management Models for Packet Networks, IEEE/ACM ToN 3(4), 1995",
     params: params::PARAMS,
+    promises: &[Promise::with(&[("rate", Value::Rate(Rate::from_bps(10_000_000)))], Claim::Shapes, "tc-htb(8): the rate, after a burst")],
     check: params::check,
     build: |params, context| Box::new(params::build(params, &context)),
 };

@@ -21,6 +21,7 @@ mod pie;
 mod policer;
 pub mod pool;
 mod prio;
+pub mod promises;
 mod red;
 mod red_ansnet;
 mod sfq;
@@ -34,10 +35,12 @@ mod wred;
 pub use classes::{GROUP, HOST, Share, share};
 pub use fifo::Measure;
 pub use inner::{build, check, in_bytes};
+pub use promises::Claim;
 
 use crate::by_name;
 use crate::packet::{Ecn, PacketId, Packets};
 use crate::params::{ParamSpec, Params};
+use crate::promise::Promise;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -194,6 +197,8 @@ pub struct QueueKind {
     pub source: &'static str,
     /// Parameters that users can set.
     pub params: &'static [ParamSpec],
+    /// Claims about whole runs under overload.
+    pub promises: &'static [Promise<Claim>],
     /// Checks what bounds on single parameters cannot say ("min_threshold must be under max_threshold").
     /// `Err` is one sentence for the user.
     pub check: fn(&Params, &QueueContext) -> Result<(), String>,

@@ -1,9 +1,12 @@
 //! `pfifo_head_drop`: one queue; an arrival that does not fit makes room by dropping the oldest packets.
 
 use super::fifo::{Fifo, LIMIT, Measure, limit_of};
-use super::{DropReason, Queue, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
+use crate::params::Value;
+use crate::promise::Promise;
 use crate::time::Time;
+use crate::units::Capacity;
 
 /// The registry entry.
 pub(super) const KIND: QueueKind = QueueKind {
@@ -11,6 +14,11 @@ pub(super) const KIND: QueueKind = QueueKind {
     summary: "one FIFO line with a limit; an arrival that does not fit pushes out the oldest packets, so that senders hear of it a queue sooner",
     source: "Lakshman, Neidhardt and Ott, The Drop from Front Strategy in TCP and in TCP over ATM, INFOCOM 1996; tc-pfifo(8)",
     params: &[LIMIT],
+    promises: &[Promise::with(
+        &[("limit", Value::Capacity(Capacity::Packets(40)))],
+        Claim::Fills(40),
+        "the definition: it drops what does not fit into `limit`, and nothing else",
+    )],
     check: |params, context| limit_of(params, context).check_holds_a_packet(LIMIT.name, context),
     build: |params, context| Box::new(HeadDrop { fifo: Fifo::new(limit_of(params, &context)) }),
 };

@@ -3,9 +3,10 @@
 mod control;
 
 use super::fifo::{Fifo, Limit, Measure, roomy_limit, roomy_limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 pub(super) use control::{Pie, PieConfig};
@@ -64,6 +65,17 @@ pub(super) const KIND: QueueKind = QueueKind {
         DERANDOMIZE,
         CAP_DROP,
         DQ_RATE_ESTIMATOR,
+    ],
+    promises: &[
+        Promise::new(
+            Claim::Waits { least: Duration::from_millis(10), most: Duration::from_millis(20) },
+            "RFC 8033 section 4.2: the probability keeps the wait at QDELAY_REF, 15 ms",
+        ),
+        Promise::with(
+            &[("ecn", Value::Bool(true))],
+            Claim::Marks,
+            "RFC 8033 section 5.1: marks in place of drops while the probability is under 0.1",
+        ),
     ],
     check: |params, context| limit(params, context).check_holds_a_packet("limit", context),
     build: |params, context| {

@@ -2,9 +2,10 @@
 
 use super::bucket::Bucket;
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::Time;
 use crate::units::{Capacity, Rate};
 
@@ -28,6 +29,11 @@ pub(super) const KIND: QueueKind = QueueKind {
         },
         LIMIT,
     ],
+    promises: &[Promise::with(
+        &[("rate", Value::Rate(Rate::from_bps(10_000_000)))],
+        Claim::Shapes,
+        "RFC 2697 section 3: no more than the rate, after a burst",
+    )],
     check,
     build: |params, context| {
         let bucket = Bucket::full(rate_of(params, &context), burst_of(params, &context));

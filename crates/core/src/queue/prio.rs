@@ -2,9 +2,10 @@
 
 use super::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use super::inner::{QUEUE, inner, place_of_class};
-use super::{Measure, Party, Queue, QueueKind, QueueLog};
+use super::{Claim, Measure, Party, Queue, QueueKind, QueueLog};
 use crate::packet::{Dscps, PacketId, Packets};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::Time;
 
 /// Parameters of a class.
@@ -21,6 +22,7 @@ pub(super) const KIND: QueueKind = QueueKind {
         default: Some(Value::Auto),
         doc: "the classes, the first with the highest priority. When not given: EF, VOICE-ADMIT, CS5 to CS7; all others; CS1 and LE",
     }],
+    promises: &[Promise::new(Claim::Prefers, "RFC 3246 section 2.2: EF leaves at its rate, whatever else there is; tc-prio(8)")],
     check: |params, _| classes::check(&classes_of(params)),
     build: |params, context| {
         let classes = classes_of(params);

@@ -2,11 +2,13 @@
 
 use super::early::{Marking, Red, RedConfig};
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
+use crate::units::Capacity;
 
 const ZERO_TO_ONE: Kind = Kind::Number { min: 0.0, max: 1.0 };
 
@@ -107,6 +109,28 @@ pub(super) const KIND: QueueKind = QueueKind {
         SCALE_BY_SIZE,
         WAIT,
         SMALL_PACKET,
+    ],
+    promises: &[
+        Promise::with(
+            &[
+                ("adaptive", Value::Bool(true)),
+                ("min_threshold", Value::Capacity(Capacity::Packets(10))),
+                ("max_threshold", Value::Capacity(Capacity::Packets(30))),
+                ("limit", Value::Capacity(Capacity::Packets(200))),
+            ],
+            Claim::Holds { least: 14, most: 26 },
+            "Floyd, Gummadi and Shenker 2001: max_p adapts until the average is midway between the thresholds, 18 to 22; a fifth either way",
+        ),
+        Promise::with(
+            &[
+                ("ecn", Value::Bool(true)),
+                ("min_threshold", Value::Capacity(Capacity::Packets(10))),
+                ("max_threshold", Value::Capacity(Capacity::Packets(30))),
+                ("limit", Value::Capacity(Capacity::Packets(200))),
+            ],
+            Claim::Marks,
+            "RFC 3168 section 5: marked instead of dropped",
+        ),
     ],
     check,
     build: |params, context| {

@@ -8,9 +8,10 @@
 use super::early::{Marking, Red, RedConfig};
 use super::pool::{self, Place, Pool, Shape};
 use super::red::{MAX_P, SCALE_BY_SIZE, SMALL_PACKET, WAIT, WQ, check_wq, wq};
-use super::{DropReason, Measure, Queue, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Measure, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::Time;
 
 const FRACTION: Kind = Kind::Number { min: 0.0, max: 1.0 };
@@ -48,6 +49,11 @@ pub(super) const KIND: QueueKind = QueueKind {
         WAIT,
         SMALL_PACKET,
     ],
+    promises: &[Promise::with(
+        &[("buffers", Value::Count(40))],
+        Claim::Holds { least: 20, most: 40 },
+        "Villamizar and Song 1994, section 5.4: drops begin at three quarters of the buffers; some flows then halve",
+    )],
     check: |params, context| {
         let (min, max) = (params.number("min_threshold"), params.number("max_threshold"));
         if min >= max {

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use super::fifo::{Limit, Measure};
 use super::flows::{self, Classifier, Quanta};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Capacity;
@@ -56,6 +57,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             doc: "whether a line that has to give way loses its oldest packet, not its newest",
         },
     ],
+    promises: &[Promise::new(Claim::Isolates, "McKenney 1990: lines in turn, and a full queue drops from the longest")],
     check,
     build: |params, context| Box::new(Sfq::new(params, context)),
 };

@@ -1,9 +1,10 @@
 //! `step`: one queue that marks packets that arrive at more than a threshold, or that leave after a longer wait than a threshold.
 
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
-use super::{DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
+use super::{Claim, DropReason, Queue, QueueContext, QueueKind, QueueLog, discard, mark};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::{Duration, Time};
 use crate::units::Capacity;
 
@@ -27,6 +28,11 @@ pub(super) const KIND: QueueKind = QueueKind {
             doc: "instead of `threshold`: what waited longer than this is marked as it leaves",
         },
     ],
+    promises: &[Promise::with(
+        &[("threshold", Value::Capacity(Capacity::Packets(20))), ("limit", Value::Capacity(Capacity::Packets(200)))],
+        Claim::Marks,
+        "RFC 8257 section 3.1: marked over the threshold, dropped only at the limit",
+    )],
     check,
     build: |params, context| {
         Box::new(Step { fifo: Fifo::new(limit_of(params, &context)), mark: if_over(params, &context).expect("checked") })

@@ -4,11 +4,12 @@ use super::bucket::Bucket;
 use super::fifo::{LIMIT, Limit, Measure, limit_of};
 use super::inner::{QUEUE, build, inner};
 use super::policer::{burst_of, rate_of};
-use super::{Party, Queue, QueueContext, QueueKind, QueueLog};
+use super::{Claim, Party, Queue, QueueContext, QueueKind, QueueLog};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::time::Time;
-use crate::units::Capacity;
+use crate::units::{Capacity, Rate};
 
 /// The registry entry.
 pub(super) const KIND: QueueKind = QueueKind {
@@ -40,6 +41,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             ..QUEUE
         },
     ],
+    promises: &[Promise::with(&[("rate", Value::Rate(Rate::from_bps(10_000_000)))], Claim::Shapes, "tc-tbf(8): the rate, after a burst")],
     check,
     build: |params, context| {
         let bucket = Bucket::full(rate_of(params, &context), burst_of(params, &context));

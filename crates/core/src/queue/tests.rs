@@ -73,8 +73,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn any_kind_and_params() -> impl Strategy<Value = (usize, Params)> {
-    (0..REGISTRY.len()).prop_flat_map(|i| any_params(REGISTRY[i].params).prop_map(move |p| (i, p)))
+/// Returns a queue by name, with any parameters.
+fn any_kind_and_params() -> impl Strategy<Value = (&'static str, Params)> {
+    select(NAMES).prop_flat_map(|name| any_params(named(name).params).prop_map(move |params| (name, params)))
 }
 
 /// Observable results of one history.
@@ -86,6 +87,7 @@ struct Seen {
 
 /// Runs `steps` against a new queue, checking after each one, then drains it.
 fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]) -> Seen {
+    let name = kind.name;
     let mut queue = (kind.build)(params, context.clone());
     let limit = params.0.iter().find(|(name, value)| *name == "limit" && *value != Value::Auto);
     let limit = limit.map(|_| Limit::new(params.capacity("limit"), context));
@@ -101,13 +103,13 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut arrived: Vec<(Packet, Time)> = vec![];
     // Content that the queue must hold: arrivals less departures and drops.
     let (mut bytes, mut packets, mut drops) = (0_u64, 0_u64, 0);
-    assert!(queue.dequeue(now, &mut kept, &mut seen.ledger).is_none(), "a new queue is empty");
+    assert!(queue.dequeue(now, &mut kept, &mut seen.ledger).is_none(), "{name}: a new queue is empty");
     let drain = steps.iter().filter(|s| matches!(s, Step::Arrive { .. })).map(|_| Step::Depart);
     for step in steps.iter().copied().chain(drain) {
         if matches!(step, Step::Depart) && queue.shapes() && packets > 0 {
             // No packet leaves before that time, and then one does.
             now = queue.opens(now);
-            assert_eq!(queue.opens(now), now);
+            assert_eq!(queue.opens(now), now, "{name} has opened");
         }
         match step {
             Step::Wait { us } => now += Duration::from_micros(us),
@@ -126,7 +128,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                 queue.enqueue(now, id, &mut kept, &mut seen.ledger);
                 assert!(
                     !passes || queue.held(Measure::Packets) == 1 && kept[id].ecn == ecn,
-                    "what need not be asked is neither dropped nor marked"
+                    "{name}: what need not be asked is neither dropped nor marked"
                 );
             }
             Step::Depart => match queue.dequeue(now, &mut kept, &mut seen.ledger) {
@@ -136,41 +138,44 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
                     packets -= 1;
                     bytes -= u64::from(packet.ip_len());
                     let (sent, at) = arrived[seq as usize];
-                    assert_eq!((packet.route, packet.ingress, packet.len), (sent.route, sent.ingress, sent.len));
-                    assert_eq!(packet.stamp, at, "the stamp is when it entered");
+                    assert_eq!((packet.route, packet.ingress, packet.len), (sent.route, sent.ingress, sent.len), "{name}");
+                    assert_eq!(packet.stamp, at, "{name}: the stamp is when it entered");
                     let changed = packet.ecn != sent.ecn;
-                    assert!(!changed || (packet.ecn == Ecn::Ce && sent.ecn != Ecn::NotEct), "only ECT packets are marked");
-                    assert!(!changed || seen.ledger.marked.contains(&seq), "a mark is logged");
+                    assert!(!changed || (packet.ecn == Ecn::Ce && sent.ecn != Ecn::NotEct), "{name}: only ECT packets are marked");
+                    assert!(!changed || seen.ledger.marked.contains(&seq), "{name}: a mark is logged");
                     seen.out.push((seq, now, packet.ecn));
                 }
                 // It may have dropped all that it had, or all that might go now.
-                None => assert!(queue.held(Measure::Packets) == 0 || queue.shapes() && queue.opens(now) > now, "what is held can be had"),
+                None => assert!(
+                    queue.held(Measure::Packets) == 0 || queue.shapes() && queue.opens(now) > now,
+                    "{name}: what is held can be had"
+                ),
             },
         }
         for &(seq, at, _) in &seen.ledger.dropped[drops..] {
-            assert_eq!(at, now);
+            assert_eq!(at, now, "{name}: a drop is told at once");
             packets -= 1;
             bytes -= u64::from(arrived[seq as usize].0.ip_len());
         }
         drops = seen.ledger.dropped.len();
-        assert_eq!((queue.held(Measure::Packets), queue.held(Measure::Bytes)), (packets, bytes));
-        assert_eq!(kept.len() as u64, packets, "what is dropped is let go of");
+        assert_eq!((queue.held(Measure::Packets), queue.held(Measure::Bytes)), (packets, bytes), "{name}: packets and bytes held");
+        assert_eq!(kept.len() as u64, packets, "{name}: what is dropped is let go of");
         if let Some(Limit { measure, max }) = limit {
             let held = if measure == Measure::Bytes { bytes } else { packets };
-            assert!(held <= max, "{held} {} held, limit {max}", measure.unit());
+            assert!(held <= max, "{name}: {held} {} held, limit {max}", measure.unit());
         }
     }
-    assert_eq!(packets, 0, "drained");
+    assert_eq!(packets, 0, "{name}: drained");
     let mut fates: Vec<u32> = seen.out.iter().map(|o| o.0).chain(seen.ledger.dropped.iter().map(|d| d.0)).collect();
     fates.sort_unstable();
-    assert_eq!(fates, (0..arrived.len() as u32).collect::<Vec<_>>(), "each packet left or was dropped, once");
+    assert_eq!(fates, (0..arrived.len() as u32).collect::<Vec<_>>(), "{name}: each packet left or was dropped, once");
     // Order is kept within a flow; a queue with several flow queues keeps it among like packets.
-    let splits = ["dualpi2", "prio", "htb", "tbf", "cake"].contains(&kind.name);
+    let splits = ["dualpi2", "prio", "htb", "tbf", "cake"].contains(&name);
     let mut last = BTreeMap::new();
     for (seq, ..) in &seen.out {
         let sent = &arrived[*seq as usize].0;
         let line = if splits { (sent.route, sent.ecn as u8, sent.dscp) } else { (sent.route, 0, Dscp::DEFAULT) };
-        assert!(last.insert(line, *seq).is_none_or(|before| before < *seq), "flow {} keeps its order", sent.route);
+        assert!(last.insert(line, *seq).is_none_or(|before| before < *seq), "{name}: flow {} keeps its order", sent.route);
     }
     seen
 }
@@ -179,15 +184,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, max_global_rejects: 100_000, ..ProptestConfig::default() })]
     #[test]
     fn whatever_check_accepts_conserves_packets(
-        (i, params) in any_kind_and_params(),
+        (name, params) in any_kind_and_params(),
         steps in prop::collection::vec(step(), 1..250),
         bps in select(vec![1_000_000_u64, 44_209_694, 10_000_000_000]),
     ) {
         let context = context(bps, 20, MTU);
-        prop_assume!((REGISTRY[i].check)(&params, &context).is_ok());
-        let first = run(&REGISTRY[i], &params, &context, &steps);
-        let second = run(&REGISTRY[i], &params, &context, &steps);
-        prop_assert_eq!(first, second, "equal seeds, equal runs");
+        prop_assume!((named(name).check)(&params, &context).is_ok());
+        let first = run(named(name), &params, &context, &steps);
+        let second = run(named(name), &params, &context, &steps);
+        prop_assert_eq!(first, second, "{}: equal seeds, equal runs", name);
     }
 }
 

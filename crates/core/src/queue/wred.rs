@@ -4,9 +4,10 @@ use super::classes::{self, CLASS, Classifier, DSCP, ECN, GROUP, HASH, HOST};
 use super::early::{Marking, Red, RedConfig};
 use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
 use super::red::{MAX_P, SMALL_PACKET, WQ, check_wq, wq};
-use super::{DropReason, Party, Queue, QueueContext, QueueKind, QueueLog, discard};
+use super::{Claim, DropReason, Party, Queue, QueueContext, QueueKind, QueueLog, discard};
 use crate::packet::{Dscps, PacketId, Packets};
 use crate::params::{Keys, Kind, ParamSpec, Params, Value};
+use crate::promise::Promise;
 use crate::rng::Rng;
 use crate::time::Time;
 use crate::units::Capacity;
@@ -51,6 +52,7 @@ pub(super) const KIND: QueueKind = QueueKind {
         },
         SMALL_PACKET,
     ],
+    promises: &[Promise::new(Claim::Protects, "RFC 2597 section 2: a packet of lower drop precedence is no less likely to be forwarded")],
     check,
     build: |params, context| {
         let classes = classes_of(params, &context);

@@ -61,8 +61,20 @@ fn at(seconds: f64) -> Time {
     Time::ZERO + Duration::from_secs_f64(seconds)
 }
 
+/// Name of the kind that lives: a failed assertion about its life is followed by it.
+struct Lives(&'static str);
+
+impl Drop for Lives {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("it was a life of the traffic `{}`", self.0);
+        }
+    }
+}
+
 /// Runs the sending end of `traffic` from 1 s to `stop`, with the randomness of `seed`.
 fn live(traffic: &Traffic, stop: Time, end: Time, seed: u64) -> Lived {
+    let _named = Lives(traffic.kind().name);
     let (start, rng) = (at(1.0), Rng::named(seed, "traffic"));
     let life = Life { start, rng, volume: traffic.volume() };
     match traffic.kind().over {

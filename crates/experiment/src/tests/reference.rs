@@ -1,7 +1,10 @@
 //! The reference in the documentation, made from the tables of validation (`make docs-reference` writes it anew), and the schema.
 
 use super::super::{listing, reference, schema};
-use longfat_core::params::check_entry;
+use longfat_core::params::{ParamSpec, check_entry};
+use longfat_core::promise::Promise;
+use longfat_core::queue;
+use longfat_tcp::congestion;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
@@ -24,6 +27,32 @@ fn the_reference_is_up_to_date() {
     let page = std::fs::read_to_string(docs("experiment-file.md")).unwrap();
     let (written, _) = page.split_once(MARK).expect("the page has the mark");
     same("experiment-file.md", &format!("{written}{MARK}{}", reference()));
+}
+
+/// Lists the promises of `entries`: names with their claims in words and the sources of these.
+fn promises(title: &str, folder: &str, entries: &[(&str, Vec<(String, &str)>)]) -> String {
+    let mut page = format!("\n## {title}\n\n| | claim | source |\n|---|---|---|\n");
+    for (name, claims) in entries {
+        for (i, (claim, source)) in claims.iter().enumerate() {
+            let name = if i == 0 { format!("[{name}]({folder}/{name}.md)") } else { String::new() };
+            page += &format!("| {name} | {claim} | {source} |\n");
+        }
+    }
+    page
+}
+
+#[test]
+fn the_promises_are_up_to_date() {
+    const MARK: &str = "<!-- Below this line the page is generated: see crates/experiment/src/tests/reference.rs -->\n";
+    let page = std::fs::read_to_string(docs("promises.md")).unwrap();
+    let (written, _) = page.split_once(MARK).expect("the page has the mark");
+    fn said<Claim: std::fmt::Display>(params: &[ParamSpec], promises: &[Promise<Claim>]) -> Vec<(String, &'static str)> {
+        promises.iter().map(|promise| (promise.said(params), promise.source)).collect()
+    }
+    let controls: Vec<_> = congestion::REGISTRY.iter().map(|kind| (kind.name, said(kind.params, kind.promises))).collect();
+    let queues: Vec<_> = queue::REGISTRY.iter().map(|kind| (kind.name, said(kind.params, kind.promises))).collect();
+    let tables = promises("Congestion controls", "congestion", &controls) + &promises("Queues", "queues", &queues);
+    same("promises.md", &format!("{written}{MARK}{tables}"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod cake;
 mod cells;
 mod chance;
 mod classes;
+mod conformance;
 mod delay_based;
 mod ecn;
 mod endings;

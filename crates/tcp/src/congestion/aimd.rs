@@ -1,9 +1,11 @@
 //! AIMD(a, b): Reno with its constants free, as the equations of Bulot, Cottrell and Hughes-Jones 2004 §2.1 have them.
 
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::promises::{AS_RENO_BESIDE_CUBIC, CONVERGES, FULL, sawtooth};
+use super::{AckSample, Claim, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::promise::Promise;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "aimd",
@@ -31,6 +33,13 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.5, "the definition: a loss takes b"),
+        Promise::with(&[("b", Value::Number(0.125))], Claim::sawtooth(0.125), "the definition: a loss takes b"),
+        CONVERGES,
+        AS_RENO_BESIDE_CUBIC,
+    ],
     build: |config| Box::new(Aimd::new(config)),
 };
 

@@ -1,6 +1,7 @@
 //! BIC (Xu, Harfoush and Rhee 2004): a binary search for the window between one that lost and one that did not, and beyond the old
 //! maximum a slow start of its own.
 
+use super::promises::{FULL, beside_cubic, sawtooth, shares};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
@@ -39,6 +40,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     // The defaults of the module's parameters `max_increment` (16) and `beta` (819 of 1024 stay).
     linux: &[("smax", Value::Number(16.0)), ("beta", Value::Number(205.0 / 1024.0))],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.125, "Xu, Harfoush and Rhee 2004: a loss takes 1/8"),
+        shares(0.9, "Xu, Harfoush and Rhee 2004: flows with equal round trips converge"),
+        beside_cubic(0.5, 0.95, "Ha, Rhee and Xu, CUBIC, 2008, section 1: BIC is too aggressive on short round trips, hence CUBIC"),
+    ],
     build: |c| Box::new(Bic::new(c)),
 };
 

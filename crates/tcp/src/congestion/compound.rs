@@ -1,6 +1,7 @@
 //! Compound TCP (Tan, Song, Zhang and Sridharan 2006): Reno's window, and beside it one that grows fast while few of its
 //! packets wait in the queue and shrinks as more do. `Window` here holds the sum of the two.
 
+use super::promises::{CONVERGES, FULL, beside_cubic, sawtooth};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::congestion::rounds::Rounds;
@@ -26,6 +27,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.5, "Tan et al. 2006: a loss takes half; over gamma = 30 segments of queue the delay window is gone"),
+        CONVERGES,
+        beside_cubic(0.3, 0.65, "Tan et al. 2006: beside Reno it takes what Reno would"),
+    ],
     build: |c| Box::new(Compound::new(c)),
 };
 

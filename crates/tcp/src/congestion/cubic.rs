@@ -1,6 +1,7 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last congestion event, so that its growth does not
 //! depend on the round trip; with fast convergence and the Reno-friendly region. Slow start is whatever `slow_start` says.
 
+use super::promises::{FULL, beside_cubic, sawtooth, shares};
 use super::reno::{ABE, BETA_ECN_CUBIC};
 use super::state::Unit;
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
@@ -15,6 +16,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     params: &[ABE],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.3, "RFC 9438 section 4.6: a loss takes 0.3"),
+        shares(0.9, "RFC 9438 section 5.6: flows of CUBIC converge to equal shares"),
+        beside_cubic(0.4, 0.6, "itself"),
+    ],
     build: |c| Box::new(Cubic { abe: c.congestion_control.params.boolean(ABE.name), ..Cubic::new(c) }),
 };
 

@@ -1,5 +1,6 @@
 //! DCTCP (RFC 8257): the window shrinks in proportion to how much of it was marked; all else is Reno.
 
+use super::promises::{beside_cubic, queues_segments, shares, uses};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
@@ -18,6 +19,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     }],
     linux: &[],
     ecn: EcnUse::DCTCP,
+    promises: &[
+        uses(0.97, "Alizadeh et al. 2010, section 3.4: full where K is over 0.17 BDP"),
+        queues_segments(11.0, 19.0, "Alizadeh et al. 2010, section 3.3: from K + 1 - sqrt(2 (BDP + K)) / 2, 11, to K + 1, 18, for K = 17"),
+        shares(0.9, "Alizadeh et al. 2010, section 4.1: flows converge to equal shares"),
+        beside_cubic(0.3, 0.6, "RFC 8257 section 3.5: without marks a loss counts as for Reno"),
+    ],
     build: |c| Box::new(Dctcp::new(c)),
 };
 

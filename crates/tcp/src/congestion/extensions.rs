@@ -37,6 +37,7 @@ pub fn add_absent(name: &str, source: &str) {
             params: &[],
             linux: &[],
             ecn: super::EcnUse::CLASSIC,
+            promises: &[],
             build: |config| panic!("{} is not in this process", config.congestion_control.kind),
         },
         false,

@@ -1,10 +1,11 @@
 //! FAST (Jin, Wei and Low 2004): every other round trip the window moves towards that which keeps alpha packets of its own in
 //! the path, by the average queueing delay; its segments are spaced over the round trip.
 
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
+use super::{AckSample, Claim, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::promise::Promise;
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
 
@@ -40,6 +41,24 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        Promise::with(
+            &[("alpha", Value::Count(20))],
+            Claim::Uses(0.97),
+            "Jin, Wei and Low 2004, section IV: alpha packets are always queued",
+        ),
+        Promise::with(
+            &[("alpha", Value::Count(20))],
+            Claim::QueuesSegments { least: 16.0, most: 24.0 },
+            "Jin, Wei and Low 2004, section IV: the equilibrium keeps alpha packets queued",
+        ),
+        // Nothing of how it shares: a flow that starts later takes the queue of the first for a part of the path, as with Vegas.
+        Promise::with(
+            &[("alpha", Value::Count(20))],
+            Claim::BesideCubic { least: 0.0, most: 0.6 },
+            "Tang, Wang, Hegde and Low, Equilibrium and Fairness of Networks Shared by TCP Reno and Vegas/FAST, 2005: its share goes with alpha",
+        ),
+    ],
     build: |c| Box::new(Fast::new(c)),
 };
 

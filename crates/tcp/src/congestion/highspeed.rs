@@ -1,6 +1,7 @@
 //! HighSpeed TCP (RFC 3649): above 38 segments AIMD whose a and b follow from a response function that reaches 83,000 segments
 //! at a loss rate of 1e-7, where Reno would need 2e-10.
 
+use super::promises::{CONVERGES, FULL, beside_cubic, sawtooth};
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
@@ -18,6 +19,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     }],
     linux: &[("table", Value::Bool(true))],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.43, "RFC 3649 section 5: b(133) = 0.43 where the buffer overflows"),
+        CONVERGES,
+        beside_cubic(0.3, 0.65, "RFC 3649 section 5: Reno up to 38 segments, a(w) under 2 up to 133"),
+    ],
     build: |c| Box::new(HighSpeed::new(c)),
 };
 

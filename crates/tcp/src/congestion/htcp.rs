@@ -1,6 +1,7 @@
 //! H-TCP (Leith and Shorten 2004): the increase grows with the time since the last congestion event, and the decrease is
 //! what empties the queue and no more.
 
+use super::promises::{CONVERGES, FULL, beside_cubic, queues_bdp};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
@@ -27,6 +28,16 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        queues_bdp(
+            0.2,
+            0.56,
+            "Leith and Shorten 2004: a loss leaves RTTmin / RTTmax; growth that speeds up keeps the mean under 0.56, that of a straight line",
+        ),
+        CONVERGES,
+        beside_cubic(0.3, 0.7, "Leith and Shorten 2004: Reno for the first second after a loss, faster then"),
+    ],
     build: |c| Box::new(Htcp::new(c)),
 };
 

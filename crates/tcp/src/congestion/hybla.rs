@@ -1,5 +1,6 @@
 //! Hybla (Caini and Firrincieli 2004): a long round trip gets the growth, in time, of a reference connection of 25 ms.
 
+use super::promises::{CONVERGES, FULL, beside_cubic, sawtooth};
 use super::state::Unit;
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
@@ -19,6 +20,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     }],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.5, "Caini and Firrincieli 2004: a loss takes half"),
+        CONVERGES,
+        beside_cubic(0.45, 0.8, "Caini and Firrincieli 2004: a round trip of 40 ms has rho = 1.6, and a window rho times that of Reno"),
+    ],
     build: |c| Box::new(Hybla::new(c)),
 };
 

@@ -1,5 +1,6 @@
 //! TCP-Illinois (Liu, Basar and Srikant 2006): loss says whether to shrink, queueing delay how much to grow and to shrink.
 
+use super::promises::{FULL, beside_cubic, queues_bdp, shares};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
@@ -50,6 +51,16 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[("window_threshold", Value::Count(15))],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        queues_bdp(
+            0.5,
+            0.9,
+            "Liu, Basar and Srikant 2008: a concave window, from 0.56 (a straight line from a half) to 0.88 (an eighth off)",
+        ),
+        shares(0.9, "Liu, Basar and Srikant 2008: equal round trips share equally"),
+        beside_cubic(0.35, 0.85, "Liu, Basar and Srikant 2008: as much as Reno where the queue is long, more where it is short"),
+    ],
     build: |c| Box::new(Illinois::new(c)),
 };
 

@@ -41,6 +41,7 @@ pub mod yeah;
 
 mod low_priority;
 mod measured;
+pub mod promises;
 mod rounds;
 pub mod slow_start;
 pub mod state;
@@ -52,9 +53,11 @@ use crate::pacing::BURST_LEAST;
 use crate::rate::{LostPacket, RateSample};
 use longfat_core::by_name;
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
+use longfat_core::promise::Promise;
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
 pub(crate) use measured::Measured;
+pub use promises::Claim;
 pub use slow_start::SlowStart;
 pub use state::Variable;
 pub use window::Window;
@@ -286,6 +289,8 @@ pub struct ControlKind {
     pub linux: &'static [(&'static str, Value)],
     /// Use of ECN marks.
     pub ecn: EcnUse,
+    /// Claims about whole runs, one of each kind of [`Claim`].
+    pub promises: &'static [Promise<Claim>],
     /// A new one, for a connection that begins.
     pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
 }

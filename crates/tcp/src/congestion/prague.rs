@@ -4,6 +4,7 @@
 //! "The draft" below is revision 04, July 2024; "its §2.4.1" and so on are its sections.
 
 use super::dctcp::Alpha;
+use super::promises::{beside_cubic, queues_segments, shares, uses};
 use super::window::float;
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, PrrUse, Traits, Variable, Window};
 use crate::TcpConfig;
@@ -34,6 +35,16 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[],
     ecn: EcnUse::L4S,
+    promises: &[
+        uses(0.95, "RFC 9330: a full link with less than a millisecond of queue"),
+        queues_segments(0.0, 2.0, "RFC 9332 appendix A.1: all are marked that wait over 1.2 ms, two packets"),
+        shares(0.9, "draft-briscoe-iccrg-prague-congestion-control-04: equal flows converge"),
+        beside_cubic(
+            0.4,
+            0.75,
+            "RFC 9332 section 2.1: about equal windows, so that the rate goes with the round trip: 40 ms, and 15 more for CUBIC",
+        ),
+    ],
     build: |c| Box::new(Prague::new(c)),
 };
 

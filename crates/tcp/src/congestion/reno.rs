@@ -1,5 +1,6 @@
 //! Reno: additive increase, multiplicative decrease (Jacobson 1988; RFC 5681 §3.1).
 
+use super::promises::{AS_RENO_BESIDE_CUBIC, CONVERGES, FULL, sawtooth};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
@@ -12,6 +13,7 @@ pub(super) const KIND: ControlKind = ControlKind {
     params: &[ABE],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[FULL, sawtooth(0.5, "RFC 5681 Eq. 4: a loss takes half"), CONVERGES, AS_RENO_BESIDE_CUBIC],
     build: |c| Box::new(Reno { abe: c.congestion_control.params.boolean(ABE.name), ..Reno::new(c) }),
 };
 

@@ -1,5 +1,6 @@
 //! Scalable TCP (Kelly 2003): a fixed share of what is acknowledged, so that the time between losses does not grow with the window.
 
+use super::promises::{FULL, beside_cubic, sawtooth};
 use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
@@ -39,6 +40,16 @@ pub(super) const KIND: ControlKind = ControlKind {
     // variant 1.9, where 4.8 was measured.
     linux: &[("legacy_window", Value::Count(100)), ("legacy_b", Value::Number(0.125))],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.125, "Kelly 2003, section 3: a loss takes 1/8"),
+        // Nothing of how it shares: multiplicative increase and decrease keep the shares they find (Chiu and Jain 1989).
+        beside_cubic(
+            0.5,
+            0.95,
+            "Kelly 2003, section 3: a smaller decrease, and an increase that grows with the window, take more than Reno does",
+        ),
+    ],
     build: |c| Box::new(Scalable::new(c)),
 };
 

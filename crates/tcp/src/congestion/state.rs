@@ -158,6 +158,7 @@ mod tests {
     use super::super::{Congestion, Established, REGISTRY, established, recovered, testing};
     use super::*;
     use crate::conformance::{ack, event};
+    use longfat_core::rng::Rng;
 
     /// Every control that can be built by its name alone, after a little life in congestion avoidance.
     fn controls() -> impl Iterator<Item = (&'static str, Box<dyn CongestionControl + Send>)> {
@@ -171,27 +172,46 @@ mod tests {
         })
     }
 
+    /// Returns the range of a variable that is there.
+    fn range(control: &mut dyn CongestionControl, name: &str) -> Option<RangeInclusive<f64>> {
+        let of = |all: Vec<Variable<'_>>| all.into_iter().find(|v| v.name == name).map(|v| v.range);
+        control.window_mut().and_then(|window| of(window.state())).or_else(|| of(control.state()))
+    }
+
+    /// Draws a value from `range`: every order of magnitude is as likely, and the ends come now and then.
+    fn drawn(range: &RangeInclusive<f64>, unit: Unit, rng: &mut Rng) -> f64 {
+        let (least, most) = (*range.start(), *range.end());
+        let low = least.max(most * 1e-9);
+        let value = match rng.below(8) {
+            0 => least,
+            1 => most,
+            _ => low * libm::pow(most / low, rng.uniform()),
+        };
+        match unit {
+            Unit::Flag => value.round(),
+            _ if unit.is_whole() => value.floor().max(least.ceil()),
+            _ => value.clamp(least, most),
+        }
+    }
+
     #[test]
     fn what_is_set_is_read_and_nothing_else_moves() {
-        for (name, mut control) in controls() {
+        for (seed, (name, mut control)) in (0..20).flat_map(|seed| controls().map(move |one| (seed, one))) {
+            let mut rng = Rng::named(seed, name);
             let mut before = variables(&mut *control);
             assert!(before.iter().any(|(v, unit, _)| *v == "cwnd" && *unit == Unit::Bytes), "{name}: {before:?}");
             for i in 0..before.len() {
                 let (variable, unit, value) = before[i];
                 assert_eq!(before.iter().filter(|(other, ..)| *other == variable).count(), 1, "{name}: {variable}");
-                let wanted = match (unit, value) {
-                    (Unit::Flag, Some(x)) => 1.0 - x,
-                    (Unit::Number, _) if variable == "rho" => 2.0,
-                    (Unit::Number, _) => 0.5,
-                    (Unit::Bytes, _) => 64_000.0,
-                    (_, _) => 3.0,
-                };
+                let wanted = drawn(&range(&mut *control, variable).expect("it was listed"), unit, &mut rng);
                 set(&mut *control, variable, wanted).unwrap_or_else(|why| panic!("{name}: {variable} = {wanted}: {why:?}"));
                 let after = variables(&mut *control);
                 for (j, (old, new)) in before.iter().zip(&after).enumerate() {
                     let expected = if i == j { Some(wanted) } else { before[j].2 };
                     let close = match (new.2, expected) {
-                        (Some(x), Some(y)) => (x - y).abs() <= 1e-9 * y.abs(),
+                        // Times are kept to the picosecond, and zero is none yet.
+                        (Some(x), Some(y)) => (x - y).abs() <= 1e-9 * y.abs() + 1e-12,
+                        (None, Some(y)) => old.1 == Unit::Seconds && y < 1e-12,
                         (x, y) => x == y,
                     };
                     assert!(close, "{name}: {variable} = {wanted} made {} {:?}, not {expected:?}", old.0, new.2);
@@ -212,12 +232,8 @@ mod tests {
             for variable in names {
                 for most in [false, true] {
                     let mut control = controls().find(|(other, _)| *other == name).unwrap().1;
-                    let range = {
-                        let window = control.window_mut().and_then(|w| w.state().into_iter().find(|v| v.name == variable)).map(|v| v.range);
-                        window.or_else(|| control.state().into_iter().find(|v| v.name == variable).map(|v| v.range))
-                    };
                     // A control without a window has no ssthresh.
-                    let Some(range) = range else { continue };
+                    let Some(range) = range(&mut *control, variable) else { continue };
                     set(&mut *control, variable, if most { *range.end() } else { *range.start() }).unwrap();
                     for n in 500..1_500 {
                         testing::give(&mut *control, &ack(n, testing::MSS));

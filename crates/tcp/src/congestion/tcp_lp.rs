@@ -1,6 +1,7 @@
 //! TCP-LP (Kuzmanovic and Knightly 2003): Reno that uses only what others leave, by early congestion indications.
 
 use super::low_priority::{Growth, LowPriority, PARAMS};
+use super::promises::{beside_cubic, queues_bdp, shares, uses};
 use super::{ControlKind, Window};
 use crate::ecn::EcnUse;
 
@@ -11,6 +12,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     params: PARAMS,
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        uses(0.7, "arithmetic: it halves at 0.15 BDP of queue; a window from 0.58 to 1.15 BDP uses 84 %"),
+        queues_bdp(0.0, 0.15, "Kuzmanovic and Knightly 2003: it yields at delta = 0.15 of the greatest delay"),
+        shares(0.8, "Kuzmanovic and Knightly 2003: equal flows share"),
+        beside_cubic(0.0, 0.15, "Kuzmanovic and Knightly 2003: it uses what others leave"),
+    ],
     build: |c| Box::new(LowPriority::new(c, Reno)),
 };
 

@@ -1,10 +1,12 @@
 //! Vegas (Brakmo and Peterson 1995): once a round trip, how many of its own segments wait in the path, by the difference
 //! between the rate it would have on an empty path and the one it has; the window keeps that number between alpha and beta.
 
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
+use super::promises::{beside_cubic, queues_segments, uses};
+use super::{AckSample, Claim, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
+use longfat_core::promise::Promise;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "vegas",
@@ -33,6 +35,21 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        uses(0.97, "Brakmo and Peterson 1995: some segments are always queued"),
+        queues_segments(2.0, 6.0, "Brakmo and Peterson 1995: alpha to beta, 2 to 4, and up to two of a pair held for a delayed ACK"),
+        Promise::with(
+            &[("alpha", Value::Number(10.0)), ("beta", Value::Number(14.0))],
+            Claim::QueuesSegments { least: 10.0, most: 16.0 },
+            "Brakmo and Peterson 1995: alpha to beta, and up to two of a pair held for a delayed ACK",
+        ),
+        // Nothing of how it shares: a flow that starts later takes the queue of the first for a part of the path (Mo et al. 1999).
+        beside_cubic(
+            0.0,
+            0.4,
+            "Mo, La, Anantharam and Walrand, Analysis and Comparison of TCP Reno and Vegas, INFOCOM 1999: less than Reno",
+        ),
+    ],
     build: |c| Box::new(Vegas::new(c)),
 };
 

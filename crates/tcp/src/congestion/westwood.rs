@@ -1,5 +1,6 @@
 //! Westwood+ (Grieco and Mascolo 2004): Reno whose threshold after a loss is what the path has been delivering, not half.
 
+use super::promises::{CONVERGES, beside_cubic, sawtooth, uses};
 use super::state::Unit;
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
@@ -20,6 +21,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     }],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        uses(0.97, "Mascolo et al. 2001: a loss leaves what the path holds, the rate times the least round trip"),
+        sawtooth(0.5, "Mascolo et al. 2001: a loss with one BDP queued leaves one BDP"),
+        CONVERGES,
+        beside_cubic(0.25, 0.65, "Mascolo et al. 2001: friendly to Reno"),
+    ],
     build: |c| Box::new(Westwood::new(c)),
 };
 

@@ -1,6 +1,7 @@
 //! YeAH (Baiocchi, Castellani and Vacirca 2007): Scalable while the queue is short, Reno while it is not, and in the latter it
 //! takes its own packets out of the queue before they are lost; unless it competes with flows that do not.
 
+use super::promises::{CONVERGES, FULL, beside_cubic, sawtooth};
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Unused, Variable, Window};
 use crate::TcpConfig;
 use crate::congestion::rounds::Rounds;
@@ -28,6 +29,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     ],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        FULL,
+        sawtooth(0.5, "Baiocchi, Castellani and Vacirca 2007: a loss takes what is queued, here one BDP of two"),
+        CONVERGES,
+        beside_cubic(0.3, 0.65, "Baiocchi, Castellani and Vacirca 2007: fair to Reno"),
+    ],
     build: |c| Box::new(Yeah::new(c)),
 };
 

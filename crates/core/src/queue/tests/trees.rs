@@ -92,7 +92,7 @@ proptest! {
         prop_assert_eq!(check(&choice, &context), Ok(()), "{:?}", choice);
         let first = run(around, &choice.params, &context, &steps);
         let second = run(around, &choice.params, &context, &steps);
-        prop_assert_eq!(first, second, "equal seeds, equal runs");
+        prop_assert_eq!(first, second, "{}: equal seeds, equal runs", around.name);
     }
 }
 

@@ -7,6 +7,7 @@ mod probe_rtt;
 
 use super::{Aggregation, Cwnd, MaxFilter, Pace, Rounds, bdp};
 use crate::TcpConfig;
+use crate::congestion::promises::{beside_cubic, queues_bdp, shares, uses};
 use crate::congestion::state::Unit;
 use crate::congestion::{
     AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Variable,
@@ -30,6 +31,16 @@ pub(in crate::congestion) const KIND: ControlKind = ControlKind {
     }],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        uses(0.93, "Cardwell et al. 2016: full but for ProbeRTT, 0.2 of 10 s"),
+        queues_bdp(0.0, 0.25, "Cardwell et al. 2016: a probe at 1.25 queues 0.25 BDP at most, and the phase after it drains that"),
+        shares(0.9, "Cardwell et al. 2016: flows converge to equal shares"),
+        beside_cubic(
+            0.5,
+            0.99,
+            "Hock, Bless and Zitterbart, Experimental Evaluation of BBR, ICNP 2017: over its share where the buffer is of one BDP or less",
+        ),
+    ],
     build: |c| Box::new(Bbr::new(c)),
 };
 

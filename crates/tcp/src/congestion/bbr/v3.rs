@@ -10,6 +10,7 @@ mod window;
 
 use super::{Aggregation, Cwnd, MaxFilter, Pace, Rounds};
 use crate::TcpConfig;
+use crate::congestion::promises::{beside_cubic, queues_bdp, shares, uses};
 use crate::congestion::state::Unit;
 use crate::congestion::{
     AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, Established, PathModel, PrrUse, Traits, Unused, Variable,
@@ -29,6 +30,12 @@ pub(in crate::congestion) const KIND: ControlKind = ControlKind {
     params: &[],
     linux: &[],
     ecn: EcnUse::CLASSIC,
+    promises: &[
+        uses(0.93, "draft-ietf-ccwg-bbr-06 sections 5.6.2 and 5.3.4: 1 % under the model, and ProbeRTT, 0.2 of 5 s at half"),
+        queues_bdp(0.0, 0.25, "draft-ietf-ccwg-bbr-06 section 5.3.3: a probe at 1.25 goes on until there is queue, and DOWN drains it"),
+        shares(0.9, "draft-ietf-ccwg-bbr-06 section 5.3.3: probes of several flows make their shares converge"),
+        beside_cubic(0.3, 0.85, "draft-ietf-ccwg-bbr-06 section 5.3.3.8: it probes as often as Reno and CUBIC lose, to coexist with them"),
+    ],
     build: |c| Box::new(Bbr3::new(c)),
 };
 

@@ -171,7 +171,7 @@ proptest! {
     ) {
         for kind in REGISTRY {
             let config = TcpConfig { congestion_control: Choice { kind: kind.name, params: params(kind, level) }, initial_window, initial_ssthresh, ..config(kind.name) }.with(|tcp| tcp.sending.abc_limit = abc_limit);
-            prop_assert_eq!(run(kind, &config, &steps), run(kind, &config, &steps));
+            prop_assert_eq!(run(kind, &config, &steps), run(kind, &config, &steps), "{}", kind.name);
         }
     }
 }
