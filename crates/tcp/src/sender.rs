@@ -7,6 +7,7 @@ mod ack;
 mod buffer;
 mod host;
 mod loss;
+mod plain;
 mod response;
 mod send;
 mod stream;
