@@ -3,7 +3,7 @@
 mod agent;
 pub(crate) mod alone;
 
-use longfat_core::packet::{Direction, Dscp, Ecn, Packet, PacketId};
+use longfat_core::packet::{Direction, Dscp, Ecn, Packet, PacketId, Segment};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
@@ -12,7 +12,7 @@ use longfat_record::trace::{Event, EventKind};
 use longfat_tcp::{Connection, Plain};
 
 use crate::context::Context;
-use crate::ledger::{Tally, sent_so_far};
+use crate::ledger::{Ledger, Tally, sent_so_far};
 pub(crate) use agent::Agent;
 use agent::Stream;
 
@@ -63,17 +63,14 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Sends the packet of `endpoint` whose segment is in the vacant slot `id`, which is in the network now.
+    /// Returns the packet of `endpoint` with this `segment`, which is in the network now.
     #[inline]
-    pub(crate) fn enter(&mut self, endpoint: usize, id: PacketId, ecn: Ecn, context: &mut Context) {
-        let Context { now, packets, ledger, .. } = context;
-        let segment = packets.segment(id);
-        let mut packet = Packet::new(*now, self.route, ecn, segment);
+    fn enter(&mut self, now: Time, endpoint: usize, ecn: Ecn, segment: &Segment, ledger: &mut Ledger) -> Packet {
+        let mut packet = Packet::new(now, self.route, ecn, segment);
         packet.dscp = self.dscp;
         self.sent.add(packet.ip_len());
-        ledger.entered(*now, endpoint, &packet, segment);
-        packets[id] = packet;
-        packets.keep(id);
+        ledger.entered(now, endpoint, &packet, segment);
+        packet
     }
 }
 
@@ -222,8 +219,16 @@ impl Endpoint {
         }
         let id = context.packets.vacant(self.way());
         let ecn = self.agent.poll_transmit(context.now, context.packets.segment_mut(id))?;
-        self.outgoing.enter(self.number, id, ecn, context);
+        self.enter(id, ecn, context);
         Some(id)
+    }
+
+    /// Sends the packet whose segment is in the vacant slot `id`, which is in the network now.
+    #[inline]
+    pub(crate) fn enter(&mut self, id: PacketId, ecn: Ecn, context: &mut Context) {
+        let Context { now, packets, ledger, .. } = context;
+        packets[id] = self.outgoing.enter(*now, self.number, ecn, packets.segment(id), ledger);
+        packets.keep(id);
     }
 
     /// Returns its parts for plain segments, if it is a plain connection with no milestone before it and nobody looks at each packet.

@@ -50,7 +50,7 @@ impl Sender {
             rtt,
             srtt: self.trips.srtt(),
             rtt_min: self.trips.least(),
-            forward_delay: self.trips.forward_delay(now, segment, rtt),
+            forward_delay: self.forward_delay(now, segment, rtt),
             round: self.usage.round(),
             cwnd_limited: self.usage.lets_grow(una, || (self.control.cwnd(), self.control.ssthresh())),
             after_timeout: false,

@@ -82,21 +82,21 @@ impl Alone {
         let steps = context.steps;
         let mut is_all = true;
         while let Some(id) = line.first() {
-            let now = context.packets[id].stamp;
-            let is_over = now > until.min(*wake) || (context.steps >= turn_ends && now > context.now);
-            if is_over || context.packets[id].corrupted || !plain.handle(now, context.packets.segment(id)) {
+            let (packet, segment) = (context.packets[id], context.packets.segment(id));
+            let now = packet.stamp;
+            let is_over = (now > until.min(*wake)) | ((context.steps >= turn_ends) & (now > context.now)) | packet.corrupted;
+            if is_over || !plain.handle(now, segment) {
                 break;
             }
-            line.pop(&context.packets);
             context.now = now;
             context.steps += 1;
-            context.ledger.left(now, &context.packets[id], context.packets.segment(id));
-            delivered.add(context.packets[id].ip_len());
+            context.ledger.left(now, &packet, segment);
+            delivered.add(packet.ip_len());
+            line.pop(&context.packets);
             context.packets.remove(id);
             is_all = plain.send(now, |segment| {
-                let id = context.packets.vacant(way);
-                *context.packets.segment_mut(id) = *segment;
-                outgoing.enter(number, id, Ecn::NotEct, context);
+                let packet = outgoing.enter(now, number, Ecn::NotEct, segment, &mut context.ledger);
+                let id = context.packets.insert(way, packet, *segment);
                 if let Some(carrier) = carrier {
                     carrier.offer(now, id, context);
                 } else if let Some(outlets) = outlets {

@@ -18,8 +18,7 @@ impl Host {
     pub(super) fn poll_at_nic(&mut self, number: usize, context: &mut Context) -> Option<PacketId> {
         let id = context.packets.vacant(self.members[number].endpoint.way());
         let ecn = self.poll_into(number, id, context)?;
-        let endpoint = &mut self.members[number].endpoint;
-        endpoint.outgoing.enter(endpoint.number, id, ecn, context);
+        self.members[number].endpoint.enter(id, ecn, context);
         Some(id)
     }
 
