@@ -188,6 +188,10 @@ impl Link {
     /// Takes a packet as [`Link::offer`] does, where the queue has a say.
     #[inline(never)]
     fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.config.mtu) && self.is_free() {
+            self.count.packets_in += 1;
+            return self.pass(now, id, len, packets, log);
+        }
         self.advance_before(now, packets, log);
         self.count.packets_in += 1;
         let is_full = self.is_full(now);
@@ -200,12 +204,7 @@ impl Link {
             counted.count.enter(now, len);
             discard(now, id, DropReason::Overflow, packets, &mut counted);
         } else if idle {
-            if self.queue.pass(self.busy_until, now, id, packets, &mut counted) {
-                self.begin(now, id, len, packets);
-            } else {
-                self.count.enter(now, len);
-                assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
-            }
+            self.pass(now, id, len, packets, log);
         } else {
             if counted.count.backlog == 0 {
                 // The packet found the line free, and something holds the transmitter back: nothing can begin any more before now.
@@ -225,6 +224,23 @@ impl Link {
                 // The line is free, and this packet may go though no other might.
                 self.depart(now, packets, log);
             }
+        }
+    }
+
+    /// Returns true if nothing but the queue and the line itself can hold a packet back, and nobody looks at the queue.
+    #[inline]
+    fn is_free(&self) -> bool {
+        !self.clocked & self.gate.is_none() & self.watch.is_none() & self.held.is_none()
+    }
+
+    /// Sends a packet that finds the queue empty and the line free, unless the queue drops it.
+    #[inline]
+    fn pass(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.queue.pass(self.busy_until, now, id, packets, &mut Counted { count: &mut self.count, log }) {
+            self.begin(now, id, len, packets);
+        } else {
+            self.count.enter(now, len);
+            assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
         }
     }
 
