@@ -176,13 +176,8 @@ pub struct Traits {
 
 impl Traits {
     /// A control that keeps a window, and asks for nothing else.
-    pub const WINDOW: Self = Traits {
-        prr: PrrUse::Reductions,
-        burst_least: BURST_LEAST,
-        starts_over: false,
-        wants_rate: false,
-        wants_forward_delay: false,
-    };
+    pub const WINDOW: Self =
+        Traits { prr: PrrUse::Reductions, burst_least: BURST_LEAST, starts_over: false, wants_rate: false, wants_forward_delay: false };
 }
 
 /// A congestion control. Windows are in bytes. Each hook stands for one of Linux's `tcp_congestion_ops`.

@@ -5,6 +5,7 @@
 
 use super::sending::Sending;
 use super::{Connection, State};
+use crate::seq::wrap;
 use longfat_core::packet::{Segment, flags};
 use longfat_core::time::Time;
 
@@ -25,6 +26,16 @@ impl Connection {
             Sending::Silent(silent) => silent.is_plain(),
         };
         (is_open && has_no_prompt && sends_plainly && self.receiver.is_plain()).then_some(Plain(self))
+    }
+
+    /// Stamps a segment as [`Connection::stamp`] does.
+    #[inline]
+    fn stamp_plain(&mut self, now: Time, segment: &mut Segment) {
+        if let Some(clock) = self.timestamps {
+            segment.set_timestamps(clock.ticks(now) as u32, self.receiver.ts_recent());
+        }
+        self.receiver.stamp_plain(segment);
+        self.ack_now = false;
     }
 }
 
@@ -54,7 +65,9 @@ impl Plain<'_> {
         let connection = &mut *self.0;
         let Sending::Active(sender) = &mut connection.sending else {
             if connection.ack_now {
-                connection.pure_ack(now, &mut segment);
+                segment.seq = wrap(connection.iss, 1);
+                connection.stamp_plain(now, &mut segment);
+                connection.acks_sent += 1;
                 send(&segment);
             }
             return true;
@@ -64,7 +77,7 @@ impl Plain<'_> {
             let mss = sender.mss();
             segment = Segment::new(sender.number(burst.start), 0, mss as u16);
             let written_through = sender.stream.no_write_ends_before(burst.start + mss);
-            connection.stamp(now, &mut segment, 0);
+            connection.stamp_plain(now, &mut segment);
             for end in (burst.start + mss..=burst.end).step_by(mss as usize) {
                 let pushes = end >= written_through && connection.sending.sender().is_some_and(|sender| sender.stream.write_ends_at(end));
                 segment.flags = flags::ACK | if pushes { flags::PSH } else { 0 };

@@ -76,21 +76,28 @@ impl Sender {
         self.payload_max = mss;
         let allowed = una + self.window();
         let written = self.peer.edge.min(self.buffer.reach(una)).min(self.stream.plain_until());
+        let mut segments = 0;
         // Few segments go at a time: a division would take longer.
         while burst.end + mss <= allowed.min(written) {
             burst.end += mss;
+            segments += 1;
         }
         if burst.end > start {
             self.repair.sent_new(now, &mut self.board, burst.end - start);
             self.trips.sent(now, start + mss);
             self.stats.bytes_sent += burst.end - start;
-            self.stats.segments_sent += (burst.end - start) / mss;
+            self.stats.segments_sent += segments;
             self.stats.in_flight_max = self.stats.in_flight_max.max(burst.end - una);
             self.unused.sent(now);
             self.set_timer(now);
         }
-        if burst.end + mss <= written {
-            self.usage.limited_by(Limit::Cwnd);
+        let limit = if burst.end + mss <= written {
+            Some(Limit::Cwnd)
+        } else {
+            self.holds_back(burst.end, self.stream.next(burst.end, mss, self.buffered_until(), self.peer.edge), false)
+        };
+        if let Some(limit) = limit {
+            self.usage.limited_by(limit);
             self.waits(now);
             burst.is_all = true;
         }
