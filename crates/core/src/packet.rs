@@ -136,6 +136,11 @@ impl Segment {
         self.space[0] = val;
         self.space[1] = ecr;
     }
+    /// Returns true if it carries timestamps at most.
+    #[inline]
+    pub const fn has_no_option_but_timestamps(&self) -> bool {
+        (self.options & !TIMESTAMPS) | (self.accecn & ACCECN) == 0
+    }
     /// Returns the number of SACK blocks (0 to 4).
     #[inline]
     pub const fn sack_count(&self) -> usize {

@@ -277,7 +277,7 @@ impl CongestionControl for PythonControl {
     }
     fn traits(&self) -> Traits {
         let prr = if self.hooks.steers_itself { PrrUse::Never } else { PrrUse::Reductions };
-        Traits { prr, wants_rate: self.hooks.wants_rate, ..Traits::WINDOW }
+        Traits { prr, wants_rate: self.hooks.wants_rate, wants_forward_delay: true, ..Traits::WINDOW }
     }
     fn path_model(&mut self) -> Option<&mut dyn PathModel> {
         Some(self)

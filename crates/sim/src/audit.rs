@@ -86,7 +86,7 @@ pub(crate) fn audit(world: &mut World) {
     for i in 0..world.context.flows.len() {
         let pair = [2 * i, 2 * i + 1].map(|number| world.endpoint(number));
         let sum = |tallies: &[Tally]| (tallies.iter().map(|t| t.packets).sum::<u64>(), tallies.iter().map(|t| t.bytes).sum::<u64>());
-        let sent = sum(&[pair[0].sent, pair[1].sent, world.context.ledger.duplicated_of(i)]);
+        let sent = sum(&[pair[0].outgoing.sent, pair[1].outgoing.sent, world.context.ledger.duplicated_of(i)]);
         let accounted = sum(&[pair[0].delivered, pair[1].delivered, world.context.ledger.dropped_of(i), census.remaining[i]]);
         assert_eq!(sent, accounted, "flow {i}: (packets, bytes) sent + duplicated = delivered + dropped + in the network");
     }

@@ -6,6 +6,7 @@ mod host;
 mod info;
 mod memory;
 mod opening;
+mod plain;
 mod sending;
 mod sockopt;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub use ending::Abort;
 use self::challenge::Challenges;
 pub use self::info::{LimitedBy, Stats, TcpInfo};
 use self::opening::{Handshake, timestamp_clock};
+pub use self::plain::Plain;
 use self::sending::Sending;
 use crate::TcpConfig;
 use crate::clock::Clock;

@@ -143,6 +143,15 @@ impl Repair {
         matches!(self.detection, Detection::Duplicates(FastRetransmit::Reno))
     }
 
+    /// Returns true if nothing is lost, SACKed, sent again or asked for by a timer, and no window is held down.
+    #[inline]
+    pub(crate) fn is_plain(&self, board: &Scoreboard) -> bool {
+        self.is_open()
+            && board.is_plain()
+            && (self.duplicates == 0) & (self.inflation == 0) & !self.is_pressing() & !self.awaits_verdict() & !self.eases()
+            && !self.watches_retransmissions()
+    }
+
     #[inline]
     pub(crate) fn phase(&self) -> Phase {
         self.phase

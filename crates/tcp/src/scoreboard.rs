@@ -63,6 +63,12 @@ impl Scoreboard {
         self.sacked_bytes > 0
     }
 
+    /// Returns true if nothing is SACKed, lost or sent again.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.sacked_bytes | self.lost_bytes | (self.lost_until - self.una) | (self.retransmitted_until - self.una) == 0
+    }
+
     pub(crate) fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes
     }
@@ -94,6 +100,13 @@ impl Scoreboard {
         self.una = ack;
         self.lost_until = self.lost_until.max(ack);
         self.retransmitted_until = self.retransmitted_until.max(ack);
+    }
+
+    /// Everything below `ack` has arrived, and [`Self::is_plain`] holds.
+    #[inline]
+    pub(crate) fn acknowledge_plain(&mut self, ack: u64) {
+        debug_assert!(ack <= self.max);
+        (self.una, self.lost_until, self.retransmitted_until) = (ack, ack, ack);
     }
 
     /// A SACK block; bytes it tells for the first time. `fresh` is called with each piece of them, in order.

@@ -7,6 +7,7 @@ mod ack;
 mod buffer;
 mod host;
 mod loss;
+mod plain;
 mod response;
 mod send;
 mod stream;
@@ -70,6 +71,8 @@ pub(super) struct Sender {
     pub(super) host: Host,
     /// A probe of a closed window carries no data.
     empty_window_probe: bool,
+    /// True if the control asks for forward delays.
+    wants_forward_delay: bool,
 }
 
 impl Sender {
@@ -79,6 +82,7 @@ impl Sender {
         Sender {
             iss,
             board: Scoreboard::default(),
+            wants_forward_delay: control.traits().wants_forward_delay,
             control: Measured::new(control),
             trips: RoundTrips::new(config, phase),
             timers: Timers::STOPPED,
@@ -112,7 +116,7 @@ impl Sender {
     fn agree_mss(&mut self, config: &TcpConfig, mss: u64) {
         self.mss = mss;
         let config = TcpConfig { mss: mss as u32, ..config.clone() };
-        self.control.replace(congestion::build(&config));
+        self.set_control(congestion::build(&config));
         self.unused = Unused::new(&config);
         self.buffer.start_over(&config);
     }
@@ -121,6 +125,7 @@ impl Sender {
     pub(crate) fn replace_control(&mut self, config: &TcpConfig) {
         let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
         self.control = Measured::new(congestion::build(&config));
+        self.wants_forward_delay = self.control.traits().wants_forward_delay;
         self.ecn.set_uses(congestion::ecn_use(&config));
         if self.control.traits().starts_over {
             self.repair.set_kind(RecoveryKind::Tahoe);
@@ -130,7 +135,13 @@ impl Sender {
     /// Puts another control in the place of the present one, made of it by `wrap`.
     pub(crate) fn wrap_control(&mut self, wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>) {
         let control = self.control.replace(Box::new(Taken));
-        self.control.replace(wrap(control));
+        self.set_control(wrap(control));
+    }
+
+    /// Replaces the control by one that goes on with what was measured for it.
+    pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
+        self.wants_forward_delay = control.traits().wants_forward_delay;
+        self.control.replace(control);
     }
 
     /// Payload bytes of a full segment.

@@ -15,6 +15,7 @@ mod ecn;
 mod handshake;
 mod overshoot;
 mod overtaken;
+mod plain;
 mod recovery;
 mod samples;
 mod silence;
@@ -67,6 +68,10 @@ struct Pair<'a> {
     network: Box<Network<'a>>,
     /// Every segment sent: (when, by the client?, segment).
     log: Vec<(Time, bool, Segment)>,
+    /// Plain segments are handled as such, and how many were; `None`: as all others.
+    plain: Option<u64>,
+    /// Answer to the plain segment that has just come: to the client?, segments, and whether they are all that goes.
+    answer: Option<(bool, Vec<Segment>, bool)>,
 }
 
 fn ms(n: u64) -> Duration {
@@ -97,6 +102,8 @@ impl<'a> Pair<'a> {
             wire: BinaryHeap::new(),
             network: Box::new(|_, _, _, _| vec![Duration::ZERO]),
             log: Vec::new(),
+            plain: None,
+            answer: None,
         }
     }
 
@@ -109,7 +116,12 @@ impl<'a> Pair<'a> {
         self.clock.set(self.now);
         for client in [true, false] {
             let end = if client { &mut self.client } else { &mut self.server };
-            while let Some((mut segment, mut ecn)) = end.poll_transmit(self.now) {
+            let (plain, is_all) =
+                self.answer.take_if(|answer| answer.0 == client).map_or_else(Default::default, |answer| (answer.1, answer.2));
+            let mut plain = plain.into_iter();
+            let mut next =
+                || plain.next().map(|segment| (segment, Ecn::NotEct)).or_else(|| if is_all { None } else { end.poll_transmit(self.now) });
+            while let Some((mut segment, mut ecn)) = next() {
                 self.log.push((self.now, client, segment));
                 let copies = (self.network)(self.sent, client, &mut segment, &mut ecn);
                 self.sent += 1;
@@ -138,7 +150,17 @@ impl<'a> Pair<'a> {
         if arrival == Some(next) {
             let Reverse((_, _, to_client, Wire(segment, ecn))) = self.wire.pop().unwrap();
             let end = if to_client { &mut self.client } else { &mut self.server };
-            end.handle_segment(self.now, &segment, ecn);
+            if let Some(count) = &mut self.plain
+                && let Some(mut plain) = end.plain()
+                && plain.handle(self.now, &segment)
+            {
+                let mut answer = Vec::new();
+                let is_all = plain.send(self.now, |segment| answer.push(*segment));
+                self.answer = Some((to_client, answer, is_all));
+                *count += 1;
+            } else {
+                end.handle_segment(self.now, &segment, ecn);
+            }
         } else {
             self.client.handle_timeout(self.now);
             self.server.handle_timeout(self.now);

@@ -7,6 +7,7 @@
 //!
 //! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
 
+mod fifo;
 mod held;
 mod transmit;
 mod waits;
@@ -19,7 +20,7 @@ use super::service::Transmitter;
 use super::travel::Travel;
 use super::unsteady::Unsteady;
 use crate::packet::{Line, PacketId, Packets};
-use crate::queue::{DropReason, Measure, Party, Queue, QueueLog, discard};
+use crate::queue::{DropReason, Fifo, Measure, Party, Queue, QueueLog, discard};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
@@ -63,6 +64,8 @@ pub struct Link {
     /// Size in bytes up to which a packet that finds the line idle goes out without a question to the queue.
     passes: u32,
     queue: Box<dyn Queue + Send>,
+    /// The FIFO that stands for a queue that is nothing else, where nothing but the line holds packets back: `queue` stays empty then.
+    fifo: Option<Fifo>,
     /// Gate of the transmitter. `None`: a packet begins as soon as the line is free.
     gate: Option<Box<Gate>>,
     /// Watch on the queue. `None`: the links that fill the queue are not stopped.
@@ -99,6 +102,7 @@ impl Link {
             clocked,
             shapes,
             passes: if clocked | shapes { 0 } else { queue.passes().min(config.mtu) },
+            fifo: queue.fifo(),
             queue,
             gate: shapes.then(Box::default),
             watch: None,
@@ -118,6 +122,7 @@ impl Link {
     /// Makes the link change over time or from packet to packet. Must be called before anything is sent, and not on a link with cells.
     pub fn change(&mut self, unsteady: &Unsteady, rng: impl Fn(&str) -> Rng) {
         assert!(!self.config.cells, "cells go at one rate");
+        self.fifo = None;
         self.transmitter = unsteady.transmitter(self.config.rate, rng("rate")).map(Box::new);
         if !unsteady.passage.is_plain() {
             self.travel = Some(Box::new(Travel::new(&unsteady.passage, self.config.delay, rng("delay"), rng("passage"))));
@@ -132,13 +137,13 @@ impl Link {
     /// Shapes the packets of the link. Must be called before anything is sent.
     pub fn shape(&mut self, shaper: Shaper) {
         self.gate = Some(Box::new(Gate::shaped(shaper)));
-        self.passes = 0;
+        (self.fifo, self.passes) = (None, 0);
     }
 
     /// Adds a sender of PAUSE frames, and returns its number. Must be called before anything is sent, and after [`Link::shape`] if that is
     /// called.
     pub fn heed_pauses(&mut self) -> usize {
-        self.passes = 0;
+        (self.fifo, self.passes) = (None, 0);
         self.gate.get_or_insert_default().heed()
     }
 
@@ -149,8 +154,9 @@ impl Link {
         self.count.pauses += 1;
     }
 
-    /// Watches the queue, to stop the links that fill it, and let them go on.
+    /// Watches the queue, to stop the links that fill it, and let them go on. Must be called before anything is sent.
     pub fn watch(&mut self, config: PauseAt) {
+        self.fifo = None;
         self.watch = Some(Box::new(Watch::new(config)));
     }
 
@@ -172,6 +178,8 @@ impl Link {
         if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.passes) {
             self.count.packets_in += 1;
             self.transmit(now, id, len, packets);
+        } else if self.fifo.is_some() {
+            self.take_into_fifo(now, id, len, packets, log);
         } else {
             self.ask(now, id, len, packets, log);
         }
@@ -180,6 +188,10 @@ impl Link {
     /// Takes a packet as [`Link::offer`] does, where the queue has a say.
     #[inline(never)]
     fn ask(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.config.mtu) && self.is_free() {
+            self.count.packets_in += 1;
+            return self.pass(now, id, len, packets, log);
+        }
         self.advance_before(now, packets, log);
         self.count.packets_in += 1;
         let is_full = self.is_full(now);
@@ -192,12 +204,7 @@ impl Link {
             counted.count.enter(now, len);
             discard(now, id, DropReason::Overflow, packets, &mut counted);
         } else if idle {
-            if self.queue.pass(self.busy_until, now, id, packets, &mut counted) {
-                self.begin(now, id, len, packets);
-            } else {
-                self.count.enter(now, len);
-                assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
-            }
+            self.pass(now, id, len, packets, log);
         } else {
             if counted.count.backlog == 0 {
                 // The packet found the line free, and something holds the transmitter back: nothing can begin any more before now.
@@ -220,23 +227,48 @@ impl Link {
         }
     }
 
+    /// Returns true if nothing but the queue and the line itself can hold a packet back, and nobody looks at the queue.
+    #[inline]
+    fn is_free(&self) -> bool {
+        !self.clocked & self.gate.is_none() & self.watch.is_none() & self.held.is_none()
+    }
+
+    /// Sends a packet that finds the queue empty and the line free, unless the queue drops it.
+    #[inline]
+    fn pass(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.queue.pass(self.busy_until, now, id, packets, &mut Counted { count: &mut self.count, log }) {
+            self.begin(now, id, len, packets);
+        } else {
+            self.count.enter(now, len);
+            assert!(self.count.backlog == 0, "a queue held a packet back from an idle link");
+        }
+    }
+
     /// Returns true if queue and wire together hold as much as they may. A packet that arrives at the far end at this instant leaves before
     /// or after, as departures from the queue do.
     fn is_full(&mut self, now: Time) -> bool {
-        let gone = Time::from_ps(now.as_ps().saturating_sub(u64::from(self.config.departs_last)));
+        let gone = self.before(now);
         self.held.as_mut().is_some_and(|held| held.is_full(gone, self.count.backlog))
     }
 
     /// Does everything at the queue before an arrival at `now`.
     #[inline]
     pub fn advance_before(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
-        let lag = u64::from(self.config.departs_last);
-        self.advance(Time::from_ps(now.as_ps().saturating_sub(lag)), packets, log);
+        self.advance(self.before(now), packets, log);
+    }
+
+    /// Returns the last instant at which a departure comes before an arrival at `now`.
+    #[inline]
+    fn before(&self, now: Time) -> Time {
+        Time::from_ps(now.as_ps().saturating_sub(u64::from(self.config.departs_last)))
     }
 
     /// Does everything at the queue up to and including `now`.
     #[inline]
     pub fn advance(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
+        if self.fifo.is_some() {
+            return self.send_from_fifo(now, packets);
+        }
         if self.clocked | self.gate.is_some() | self.watch.is_some() {
             return self.advance_by_events(now, packets, log);
         }
@@ -405,6 +437,7 @@ impl Link {
             .pop(packets)
             .or_else(|| self.doomed.pop(packets))
             .or_else(&mut under_way)
+            .or_else(|| self.fifo.as_mut().and_then(|fifo| fifo.pop(packets)))
             .or_else(|| self.queue.dequeue(now, packets, log))
         {
             discard(now, id, DropReason::Loss, packets, log);
@@ -413,6 +446,7 @@ impl Link {
 
     /// Returns the packets and bytes held, as the queue itself counts them.
     pub fn queue_holds(&self) -> (u64, u64) {
-        (self.queue.held(Measure::Packets), self.queue.held(Measure::Bytes))
+        let held = |measure| self.fifo.as_ref().map_or_else(|| self.queue.held(measure), |fifo| fifo.held(measure));
+        (held(Measure::Packets), held(Measure::Bytes))
     }
 }

@@ -78,7 +78,8 @@ impl Packets {
     pub fn insert(&mut self, way: Direction, packet: Packet, segment: Segment) -> PacketId {
         let id = self.vacant(way);
         (self[id], *self.segment_mut(id)) = (packet, segment);
-        self.keep(id);
+        self.free[id.0 as usize / PAGE] &= self.free[id.0 as usize / PAGE] - 1;
+        self.rounds[way as usize].len += 1;
         id
     }
 

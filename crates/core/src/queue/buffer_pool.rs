@@ -69,6 +69,13 @@ impl Queue for BufferPool {
         }
         Some(id)
     }
+    fn pass(&mut self, _idle: Time, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) -> bool {
+        if self.pool.passes(&packets[id]) {
+            return true;
+        }
+        self.enqueue(now, id, packets, log);
+        self.dequeue(now, packets, log).is_some()
+    }
     fn held(&self, measure: Measure) -> u64 {
         measure.of(self.pool.packets(), self.pool.bytes())
     }

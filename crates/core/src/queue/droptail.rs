@@ -47,6 +47,9 @@ impl Queue for DropTail {
     fn passes(&self) -> u32 {
         self.fifo.largest()
     }
+    fn fifo(&self) -> Option<Fifo> {
+        Some(self.fifo.emptied())
+    }
     fn first(&self) -> Option<PacketId> {
         self.fifo.first()
     }

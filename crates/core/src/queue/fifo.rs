@@ -172,6 +172,10 @@ impl Fifo {
     pub fn new(limit: Limit) -> Self {
         Fifo { held: Backlog::default(), limit }
     }
+    /// Returns an empty FIFO of the same limit.
+    pub(super) fn emptied(&self) -> Self {
+        Fifo::new(self.limit)
+    }
     /// Returns true if `packet` fits.
     #[inline]
     pub fn fits(&self, packet: &Packet) -> bool {

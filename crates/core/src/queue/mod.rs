@@ -33,7 +33,7 @@ mod tests;
 mod wred;
 
 pub use classes::{GROUP, HOST, Share, share};
-pub use fifo::Measure;
+pub use fifo::{Fifo, Measure};
 pub use inner::{build, check, in_bytes};
 pub use promises::Claim;
 
@@ -157,6 +157,10 @@ pub trait Queue {
     }
     /// Returns the packet that leaves next, whatever comes before it does; `None` if that is not known beforehand.
     fn first(&self) -> Option<PacketId> {
+        None
+    }
+    /// Returns an empty FIFO of the same limit, if the queue is a FIFO that drops arrivals that do not fit, and nothing else.
+    fn fifo(&self) -> Option<Fifo> {
         None
     }
     /// Returns how much is held, counted in `measure`.

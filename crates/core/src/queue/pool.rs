@@ -150,6 +150,7 @@ impl Pool {
         Pool { shape, line: Line::new(), transmit_used: 0, common_used: 0, peers: Vec::new(), waiting: 0, bytes: 0 }
     }
 
+    #[inline]
     fn peer(&mut self, ingress: u16) -> usize {
         if let Some(i) = self.peers.iter().position(|p| p.ingress == ingress) {
             return i;
@@ -160,6 +161,7 @@ impl Pool {
     }
 
     /// Returns true if the transmit side has `cost` buffers for this peer: its guaranteed ones first, then common ones.
+    #[inline]
     fn transmit_has(&self, peer: &Peer, cost: u64) -> bool {
         let common = self.shape.transmit - self.shape.reserved * self.shape.peers;
         let from_common = cost.saturating_sub(peer.reserved.saturating_sub(peer.transmit_used));
@@ -177,6 +179,14 @@ impl Pool {
         } else {
             Place::Nowhere
         }
+    }
+
+    /// Returns true if `packet`, which finds the pool empty, would go to the transmit side.
+    #[inline]
+    pub fn passes(&mut self, packet: &Packet) -> bool {
+        debug_assert!(self.packets() == 0);
+        let (cost, i) = self.account(packet);
+        self.transmit_has(&self.peers[i], cost)
     }
 
     /// Puts the packet `id` at the end of the transmit side, which must have room for it.
@@ -228,11 +238,13 @@ impl Pool {
     }
 
     /// Returns the buffers that `packet` takes, and the number of its peer.
+    #[inline]
     fn account(&mut self, packet: &Packet) -> (u64, usize) {
         (self.shape.cost(packet.ip_len()), self.peer(packet.ingress))
     }
 
     /// Changes the use of the transmit side by peer `i`, and with it that of the common pool.
+    #[inline]
     fn charge(&mut self, i: usize, change: impl Fn(u64) -> u64) {
         let peer = &mut self.peers[i];
         let (before, after) = (peer.transmit_used, change(peer.transmit_used));

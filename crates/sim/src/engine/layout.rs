@@ -331,7 +331,8 @@ impl Maker<'_> {
         } else {
             Endpoint::receiver(flow, iss, phase)
         };
-        (endpoint.number, endpoint.route, endpoint.dscp) = (number, self.table.starts[number], flow.dscp);
+        endpoint.number = number;
+        (endpoint.outgoing.route, endpoint.outgoing.dscp) = (self.table.starts[number], flow.dscp);
         endpoint
     }
 }

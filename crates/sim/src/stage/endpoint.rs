@@ -3,16 +3,16 @@
 mod agent;
 pub(crate) mod alone;
 
-use longfat_core::packet::{Direction, Dscp, Ecn, Packet, PacketId};
+use longfat_core::packet::{Direction, Dscp, Ecn, Packet, PacketId, Segment};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
 use longfat_model::Flow;
 use longfat_record::trace::{Event, EventKind};
-use longfat_tcp::Connection;
+use longfat_tcp::{Connection, Plain};
 
 use crate::context::Context;
-use crate::ledger::{Tally, sent_so_far};
+use crate::ledger::{Ledger, Tally, sent_so_far};
 pub(crate) use agent::Agent;
 use agent::Stream;
 
@@ -39,8 +39,6 @@ pub(crate) struct Endpoint {
     pub agent: Agent,
     /// Endpoint `2 f` sends for flow `f`, endpoint `2 f + 1` answers.
     pub number: usize,
-    /// The route cursor its packets start with.
-    pub route: u32,
     /// When it wakes. It only ever moves to an earlier time before it has come: TCP puts its timers off with every ACK, and a wake-up too
     /// early now and then costs less than moving it each time.
     pub wake: Time,
@@ -49,11 +47,39 @@ pub(crate) struct Endpoint {
     reads_slowly: bool,
     /// True if the run waits for its flow.
     has_volume: bool,
-    /// The codepoint of its packets.
-    pub dscp: Dscp,
     program: Program,
-    pub sent: Tally,
+    pub outgoing: Outgoing,
     pub delivered: Tally,
+}
+
+/// Packets that an endpoint sends.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    /// The route cursor with which they start.
+    pub route: u32,
+    /// Their codepoint.
+    pub dscp: Dscp,
+    pub sent: Tally,
+}
+
+impl Outgoing {
+    /// Returns the packet of `endpoint` with this `segment`, which is in the network now.
+    #[inline]
+    fn enter(&mut self, now: Time, endpoint: usize, ecn: Ecn, segment: &Segment, ledger: &mut Ledger) -> Packet {
+        let mut packet = Packet::new(now, self.route, ecn, segment);
+        packet.dscp = self.dscp;
+        self.sent.add(packet.ip_len());
+        ledger.entered(now, endpoint, &packet, segment);
+        packet
+    }
+}
+
+/// Parts of an endpoint that exchange plain segments.
+pub(super) struct Exchange<'a> {
+    pub plain: Plain<'a>,
+    pub wake: &'a mut Time,
+    pub delivered: &'a mut Tally,
+    pub outgoing: &'a mut Outgoing,
 }
 
 const _: () = assert!(size_of::<Endpoint>() == 8 * 64);
@@ -108,14 +134,12 @@ impl Endpoint {
         Endpoint {
             agent,
             number: 0,
-            route: 0,
             wake,
             milestone,
             reads_slowly: false,
             has_volume: false,
-            dscp: Dscp::DEFAULT,
             program,
-            sent: Tally::default(),
+            outgoing: Outgoing { route: 0, dscp: Dscp::DEFAULT, sent: Tally::default() },
             delivered: Tally::default(),
         }
     }
@@ -203,13 +227,18 @@ impl Endpoint {
     #[inline]
     pub(crate) fn enter(&mut self, id: PacketId, ecn: Ecn, context: &mut Context) {
         let Context { now, packets, ledger, .. } = context;
-        let segment = packets.segment(id);
-        let mut packet = Packet::new(*now, self.route, ecn, segment);
-        packet.dscp = self.dscp;
-        self.sent.add(packet.ip_len());
-        ledger.entered(*now, self.number, &packet, segment);
-        packets[id] = packet;
+        packets[id] = self.outgoing.enter(*now, self.number, ecn, packets.segment(id), ledger);
         packets.keep(id);
+    }
+
+    /// Returns its parts for plain segments, if it is a plain connection with no milestone before it and nobody looks at each packet.
+    #[inline]
+    fn exchange(&mut self, context: &Context) -> Option<Exchange<'_>> {
+        let Endpoint { agent: Agent::Tcp(tcp), wake, delivered, outgoing, milestone, reads_slowly, .. } = self else { return None };
+        if *reads_slowly | (*milestone == Milestone::Established) | context.ledger.keeps_acks() | context.ledger.keeps_events() {
+            return None;
+        }
+        Some(Exchange { plain: tcp.plain()?, wake, delivered, outgoing })
     }
 
     /// Ends its turn when it has nothing more to send: notes the events, and sets its timer.

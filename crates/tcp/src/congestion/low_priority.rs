@@ -2,7 +2,7 @@
 //! delays, and a second sight of it soon after the first means that others are there.
 
 use super::state::Unit;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Unused, Variable, Window};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Traits, Unused, Variable, Window};
 use crate::TcpConfig;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::{Duration, Time};
@@ -198,6 +198,10 @@ impl<G: Growth> CongestionControl for LowPriority<G> {
         let seconds = |ps: f64| ps / 1e12;
         let delay = Variable::new("delay", Unit::Seconds, smoothed.map(seconds), 0.0..=1e6, |s| *smoothed = Some(s * 1e12));
         vec![delay, Variable::instant("inference_until", until)]
+    }
+
+    fn traits(&self) -> Traits {
+        Traits { wants_forward_delay: true, ..Traits::WINDOW }
     }
 
     fn on_sample(&mut self, ack: &AckSample) {

@@ -38,6 +38,12 @@ impl Measured {
         std::mem::replace(&mut self.control, control)
     }
 
+    /// Returns true if no rate is measured.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.rate.is_none()
+    }
+
     /// `start..end` has arrived, and was not known to have.
     #[inline]
     pub(crate) fn arrived(&mut self, now: Time, start: u64, end: u64) {

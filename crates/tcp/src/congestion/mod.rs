@@ -82,7 +82,8 @@ pub struct AckSample {
     /// The least round trip of the connection so far; zero before the first.
     pub rtt_min: Duration,
     /// One-way delay of the newest data from here to there, in ps, up to an unknown constant (the clocks are not synchronized). It uses
-    /// the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways.
+    /// the peer's last tick: up to one tick of its timestamps too short. Needs timestamps both ways, and a control that asks for it
+    /// ([`Traits::wants_forward_delay`]).
     pub forward_delay: Option<i64>,
     /// Round trips so far, counted in packets: one more whenever something sent after the start of the round is acknowledged.
     pub round: u64,
@@ -172,11 +173,14 @@ pub struct Traits {
     pub starts_over: bool,
     /// True if samples must carry the delivery rate. The sender then keeps a record per transmission in flight.
     pub wants_rate: bool,
+    /// True if samples must carry the forward delay. It takes two divisions per ACK.
+    pub wants_forward_delay: bool,
 }
 
 impl Traits {
     /// A control that keeps a window, and asks for nothing else.
-    pub const WINDOW: Self = Traits { prr: PrrUse::Reductions, burst_least: BURST_LEAST, starts_over: false, wants_rate: false };
+    pub const WINDOW: Self =
+        Traits { prr: PrrUse::Reductions, burst_least: BURST_LEAST, starts_over: false, wants_rate: false, wants_forward_delay: false };
 }
 
 /// A congestion control. Windows are in bytes. Each hook stands for one of Linux's `tcp_congestion_ops`.

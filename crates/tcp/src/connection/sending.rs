@@ -35,6 +35,21 @@ pub(super) struct Silent {
 }
 
 impl Silent {
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.ecn.is_none()
+    }
+
+    /// Takes in the ACK side of a plain segment, if it acknowledges the SYN alone. Returns true if it does.
+    #[inline]
+    pub(super) fn handle_plain_ack(&mut self, iss: u32, segment: &Segment) -> bool {
+        let is_plain = segment.ack == iss.wrapping_add(1);
+        if is_plain {
+            self.peer.update(segment, 1);
+        }
+        is_plain
+    }
+
     /// Takes in the ACK side of a segment that SACKs nothing, where segments are of at most `mss`. Whether it is refused: nothing but the
     /// SYN was sent, and is acknowledged. (As [`Sender::handle_ack`] has it.)
     #[inline]

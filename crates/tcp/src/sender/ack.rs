@@ -239,10 +239,15 @@ impl Sender {
         }
     }
 
+    /// Returns the forward delay that this ACK tells of, if the control asks for it.
+    #[inline]
+    pub(super) fn forward_delay(&self, now: Time, segment: &Segment, rtt: Option<Duration>) -> Option<i64> {
+        if self.wants_forward_delay { self.trips.forward_delay(now, segment, rtt) } else { None }
+    }
+
     /// Returns the sample of this ACK for the control.
     #[inline]
     fn sample(&mut self, now: Time, segment: &Segment, news: &News, acked: u64, rtt: Option<Duration>) -> AckSample {
-        let forward_delay = self.trips.forward_delay(now, segment, rtt);
         AckSample {
             now,
             acked,
@@ -252,7 +257,7 @@ impl Sender {
             rtt,
             srtt: self.trips.srtt(),
             rtt_min: self.trips.least(),
-            forward_delay,
+            forward_delay: self.forward_delay(now, segment, rtt),
             round: self.usage.round(),
             // The left edge may have moved.
             cwnd_limited: self.usage.lets_grow(self.board.una() - acked, || (self.control.cwnd(), self.control.ssthresh())),

@@ -1,5 +1,6 @@
 //! Next segment that may be sent, and the bookkeeping of segments sent.
 
+use super::stream::Piece;
 use super::{Limit, Range, Room, Sender};
 use crate::pacing::quantum;
 use crate::repair::{Allowance, Lost, Speculation};
@@ -121,25 +122,16 @@ impl Sender {
         let una = self.board.una();
         let piece = self.stream.next(start, self.payload_max, self.buffered_until(), self.peer.edge);
         let (payload, fin, len) = (piece.payload, piece.fin, piece.len());
-        if len == 0 || self.stream.is_past(start) {
-            let limit = if start < self.stream.end() { Limit::Rwnd } else { Limit::Application };
-            self.usage.limited_by(limit);
-            if limit == Limit::Rwnd {
-                self.arm_persist(now);
-            }
-            return None;
-        }
+        let is_empty = len == 0 || self.stream.is_past(start);
         let idle = una == start;
-        if idle {
+        let holds = self.holds_back(start, piece, idle);
+        if idle && !is_empty {
             self.control.idle_ends(now);
             self.restart(now);
         }
-        // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
-        let half = payload > 0 && 2 * payload >= self.peer.max();
-        if !(payload == self.payload_max || fin || self.stream.permits_partial(piece, idle) || half) {
-            // The application is not the limit if more was written than the send buffer holds.
-            self.usage.limited_by(if piece.is_last { Limit::Application } else { Limit::Rwnd });
-            if !piece.is_all {
+        if let Some(limit) = holds {
+            self.usage.limited_by(limit);
+            if limit == Limit::Rwnd && (is_empty || !piece.is_all) {
                 self.arm_persist(now);
             }
             return None;
@@ -157,6 +149,19 @@ impl Sender {
         let range = self.count(now, Range { start, end, retransmitted: false });
         self.note_decay(now);
         Some(range)
+    }
+
+    /// Returns the limit that keeps `piece`, which begins at `start`, from going, if another than cwnd does. `idle`: nothing is outstanding.
+    #[inline]
+    pub(super) fn holds_back(&self, start: u64, piece: Piece, idle: bool) -> Option<Limit> {
+        if piece.len() == 0 || self.stream.is_past(start) {
+            return Some(if start < self.stream.end() { Limit::Rwnd } else { Limit::Application });
+        }
+        // RFC 9293 §3.8.6.2.1: a full segment; or all there is, subject to Nagle; or half the largest window.
+        let half = piece.payload > 0 && 2 * piece.payload >= self.peer.max();
+        let goes = piece.payload == self.payload_max || piece.fin || self.stream.permits_partial(piece, idle) || half;
+        // The application is not the limit if more was written than the send buffer holds.
+        (!goes).then_some(if piece.is_last { Limit::Application } else { Limit::Rwnd })
     }
 
     /// RFC 8985 §7.3: new data, whatever cwnd says, or the last segment again.

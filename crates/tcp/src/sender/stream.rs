@@ -119,6 +119,12 @@ impl Stream {
         self.writes.get(run).is_some_and(|run| run.first <= offset && (offset - run.first).is_multiple_of(run.size))
     }
 
+    /// Returns an offset before which no write ends that ends at `offset` or after it.
+    #[inline]
+    pub(crate) fn no_write_ends_before(&self, offset: u64) -> u64 {
+        self.writes.front().map_or(u64::MAX, |run| if run.last < offset { offset } else { run.first })
+    }
+
     /// Returns the piece that could go from `start` on: at most `most` bytes, of what the buffer holds up to `buffered`, below the right
     /// `edge` of the peer's window. The FIN takes a place in the window like any octet.
     #[inline]
@@ -128,6 +134,12 @@ impl Stream {
         let payload = held.min(most).min(edge.saturating_sub(start));
         let fin = self.closed && start + payload == self.end && start + payload < edge;
         Piece { payload, fin, is_all: payload == held, is_last: payload == left }
+    }
+
+    /// Returns the offset up to which segments end before what was written does.
+    #[inline]
+    pub(crate) fn plain_until(&self) -> u64 {
+        self.end - u64::from(self.closed)
     }
 
     /// Returns true if a segment shorter than it could be may go: Nagle (RFC 9293 §3.7.4) and the cork allow it. `idle`: nothing is

@@ -1,14 +1,8 @@
 //! Access for tests to a sender, and the invariants that they check.
 
 use super::Sender;
-use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// Replaces the control from here on.
-    pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
-        self.control.replace(control);
-    }
-
     /// Checks the invariants that hold between any two calls. `at_rest`: no timer need run, whatever is outstanding.
     pub(crate) fn assert_invariants(&self, at_rest: bool) {
         let (board, mss) = (&self.board, self.mss);

@@ -52,6 +52,12 @@ impl Unused {
         if let Rule::Validated(validation) = &self.rule { Some(validation.basis(flight)) } else { None }
     }
 
+    /// Returns true if only idleness matters.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self.rule, Rule::Kept | Rule::Restarts)
+    }
+
     /// Something is sent.
     #[inline]
     pub(super) fn sent(&mut self, now: Time) {

@@ -428,3 +428,54 @@ fn lazy_is_eager_for_long() {
         assert_lazy_is_eager(kind, &gaps);
     }
 }
+
+/// A droptail queue that does not say that it is a FIFO.
+struct Opaque(Box<dyn Queue + Send>);
+
+impl Queue for Opaque {
+    fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
+        self.0.enqueue(now, id, packets, log);
+    }
+    fn dequeue(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) -> Option<PacketId> {
+        self.0.dequeue(now, packets, log)
+    }
+    fn held(&self, measure: Measure) -> u64 {
+        self.0.held(measure)
+    }
+}
+
+proptest! {
+    /// A link keeps a FIFO itself: it does with the packets what it does with those of any queue.
+    #[test]
+    fn a_fifo_of_the_link_is_as_good_as_the_queue(
+        packets in prop::collection::vec((0_u64..3 * MS, 40_u32..1510), 0..80),
+        looks in prop::collection::vec(0_u64..80, 0..5),
+        limit in prop_oneof![(1_u64..6).prop_map(Capacity::Packets), (1500_u64..9000).prop_map(Capacity::Bytes)],
+        (departs_last, unit) in (any::<bool>(), prop::sample::select(vec![1, MS / 4])),
+    ) {
+        let choice = queue::choice("droptail").with(&[("limit", Value::Capacity(limit))]);
+        let (config, none) = (LinkConfig { departs_last, ..CONFIG }, loss::choice("none"));
+        let mut rigs = [Rig::with(config, &choice, &none), Rig::with(config, &choice, &none)];
+        rigs[1].link = Link::new(config, Box::new(Opaque(build_queue(&choice))), None);
+        rigs.iter_mut().for_each(|rig| rig.link.record_waits());
+        let mut now = 0;
+        for (seq, (gap, len)) in packets.into_iter().enumerate() {
+            now += gap / unit * unit;
+            for rig in &mut rigs {
+                rig.offer(Time::from_ps(now), seq, len);
+                if looks.contains(&(seq as u64)) {
+                    rig.advance(Time::from_ps(now));
+                    rig.collect();
+                }
+            }
+            let seen = rigs.each_ref().map(|rig| {
+                let Rig { link, arrived, dropped, .. } = rig;
+                (format!("{:?}", link.count), link.queue_holds(), link.due(), arrived.clone(), dropped.0.clone())
+            });
+            prop_assert_eq!(&seen[0], &seen[1]);
+        }
+        rigs.iter_mut().for_each(|rig| rig.offer_all(&[]));
+        prop_assert_eq!(&rigs[0].arrived, &rigs[1].arrived);
+        prop_assert_eq!(rigs[0].link.waits([0.1, 0.5, 0.9]), rigs[1].link.waits([0.1, 0.5, 0.9]));
+    }
+}

@@ -1,10 +1,10 @@
 //! Endpoints as stages, where they share nothing with others of their host but the link they send by.
 
-use longfat_core::packet::PacketId;
+use longfat_core::packet::{Ecn, Line, PacketId};
 use longfat_core::queue::DropReason;
 use longfat_core::time::Time;
 
-use super::Endpoint;
+use super::{Endpoint, Exchange};
 use crate::context::Context;
 use crate::context::inputs::InputId;
 use crate::stage::carrier::Carrier;
@@ -48,6 +48,9 @@ impl Alone {
             if next > until || (context.steps >= turn_ends && next > context.now) {
                 break next;
             }
+            if comes <= wakes && self.take_plain(&mut line, until, turn_ends, context) {
+                continue;
+            }
             context.now = next;
             context.steps += 1;
             // Packets come before timers.
@@ -68,6 +71,47 @@ impl Alone {
         let lived = if next > until { until } else { Time::from_ps(next.as_ps() - 1) };
         carrier.advance_before(lived, context);
         next.min(carrier.link.due())
+    }
+
+    /// Takes plain segments from the front of `line`, if the endpoint is plain, up to its next wake-up. Returns true if it took any.
+    #[inline]
+    fn take_plain(&mut self, line: &mut Line, until: Time, turn_ends: u64, context: &mut Context) -> bool {
+        let Alone { endpoint, carrier, outlets, .. } = self;
+        let (number, way) = (endpoint.number, endpoint.way());
+        let Some(Exchange { mut plain, wake, delivered, outgoing }) = endpoint.exchange(context) else { return false };
+        let steps = context.steps;
+        let mut is_all = true;
+        while let Some(id) = line.first() {
+            let (packet, segment) = (context.packets[id], context.packets.segment(id));
+            let now = packet.stamp;
+            let is_over = (now > until.min(*wake)) | ((context.steps >= turn_ends) & (now > context.now)) | packet.corrupted;
+            if is_over || !plain.handle(now, segment) {
+                break;
+            }
+            context.now = now;
+            context.steps += 1;
+            context.ledger.left(now, &packet, segment);
+            delivered.add(packet.ip_len());
+            line.pop(&context.packets);
+            context.packets.remove(id);
+            is_all = plain.send(now, |segment| {
+                let packet = outgoing.enter(now, number, Ecn::NotEct, segment, &mut context.ledger);
+                let id = context.packets.insert(way, packet, *segment);
+                if let Some(carrier) = carrier {
+                    carrier.offer(now, id, context);
+                } else if let Some(outlets) = outlets {
+                    context.inputs.put(outlets[Cause::Arrival as usize], id, &mut context.packets);
+                }
+            });
+            *wake = plain.deadline().min(*wake);
+            if !is_all {
+                break;
+            }
+        }
+        if !is_all {
+            self.attend(Cause::Arrival, context);
+        }
+        context.steps > steps
     }
 
     /// The packet `id` has come. If it is damaged, the checksum fails.

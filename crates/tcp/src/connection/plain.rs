@@ -1,0 +1,96 @@
+//! The common case by itself: an open connection with nothing amiss, which takes the next data, or a cumulative ACK of some of what is on its
+//! way (Jacobson, 4BSD TCP Header Prediction, ACM CCR 20(2), 1990).
+//!
+//! Everything here gives what [`Connection::handle_segment`] and [`Connection::poll_transmit`] would. Tests compare both.
+
+use super::sending::Sending;
+use super::{Connection, State};
+use crate::seq::wrap;
+use longfat_core::packet::{Segment, flags};
+use longfat_core::time::Time;
+
+/// A connection with nothing amiss. Nothing else can happen to it while it is borrowed, and a plain segment leaves it as it is: so one look
+/// at it is enough for any number of segments.
+#[derive(Debug)]
+pub struct Plain<'a>(&'a mut Connection);
+
+impl Connection {
+    /// Returns the connection for plain segments, if nothing is amiss: it is open and goes on, nothing is lost, SACKed, marked or probed, it has
+    /// nothing to say before all else, and its windows follow the congestion control alone.
+    #[inline]
+    pub fn plain(&mut self) -> Option<Plain<'_>> {
+        let is_open = (self.state == State::Established) & !self.released & !self.ack_now;
+        let has_no_prompt = self.prompt.as_ref().is_none_or(|prompt| !prompt.is_due);
+        let sends_plainly = match &self.sending {
+            Sending::Active(sender) => sender.is_plain(),
+            Sending::Silent(silent) => silent.is_plain(),
+        };
+        (is_open && has_no_prompt && sends_plainly && self.receiver.is_plain()).then_some(Plain(self))
+    }
+
+    /// Stamps a segment as [`Connection::stamp`] does.
+    #[inline]
+    fn stamp_plain(&mut self, now: Time, segment: &mut Segment) {
+        if let Some(clock) = self.timestamps {
+            segment.set_timestamps(clock.ticks(now) as u32, self.receiver.ts_recent());
+        }
+        self.receiver.stamp_plain(segment);
+        self.ack_now = false;
+    }
+}
+
+impl Plain<'_> {
+    /// Takes in `segment`, if it is plain: returns true if it was. [`Plain::send`] must follow.
+    #[inline]
+    pub fn handle(&mut self, now: Time, segment: &Segment) -> bool {
+        let Connection { sending, receiver, iss, ack_now, .. } = &mut *self.0;
+        if segment.flags & !flags::PSH != flags::ACK || !segment.has_no_option_but_timestamps() || !receiver.expects(segment) {
+            return false;
+        }
+        let is_plain = match sending {
+            Sending::Active(sender) => segment.len == 0 && sender.handle_plain_ack(now, segment),
+            Sending::Silent(silent) => segment.len > 0 && silent.handle_plain_ack(*iss, segment),
+        };
+        if is_plain {
+            *ack_now = receiver.handle_plain(now, segment);
+        }
+        is_plain
+    }
+
+    /// Gives `send` each segment that goes now; none is ECN-capable. Returns true if these are all: if not, the rest is for
+    /// [`Connection::poll_transmit`].
+    #[inline]
+    pub fn send(&mut self, now: Time, mut send: impl FnMut(&Segment)) -> bool {
+        let mut segment = Segment::default();
+        let connection = &mut *self.0;
+        let Sending::Active(sender) = &mut connection.sending else {
+            if connection.ack_now {
+                segment.seq = wrap(connection.iss, 1);
+                connection.stamp_plain(now, &mut segment);
+                connection.acks_sent += 1;
+                send(&segment);
+            }
+            return true;
+        };
+        let burst = sender.burst(now);
+        if burst.start < burst.end {
+            let mss = sender.mss();
+            segment = Segment::new(sender.number(burst.start), 0, mss as u16);
+            let written_through = sender.stream.no_write_ends_before(burst.start + mss);
+            connection.stamp_plain(now, &mut segment);
+            for end in (burst.start + mss..=burst.end).step_by(mss as usize) {
+                let pushes = end >= written_through && connection.sending.sender().is_some_and(|sender| sender.stream.write_ends_at(end));
+                segment.flags = flags::ACK | if pushes { flags::PSH } else { 0 };
+                send(&segment);
+                segment.seq = segment.seq.wrapping_add(mss as u32);
+            }
+        }
+        burst.is_all
+    }
+
+    /// Returns the time at which a timer goes off; [`Time::MAX`]: never.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.0.poll_timeout().unwrap_or(Time::MAX)
+    }
+}
