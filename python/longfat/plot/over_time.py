@@ -8,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-import pandas as pd
-
+from longfat.lazy import np, pd
 from longfat.plot.sequence import speed, time_sequence
 from longfat.plot.spec import Axis, Plot, Series, floats
 from longfat.plot.units import Unit, scaled
@@ -31,7 +29,7 @@ MOST_RATES = 120
 SPEED_INTERVALS = 2000
 """Into which the time of a run is cut for its speed."""
 
-Line = tuple[str, pd.DataFrame]
+Line: TypeAlias = "tuple[str, pd.DataFrame]"
 
 
 def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterator[Plot]:

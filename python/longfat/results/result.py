@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
-
 from longfat.errors import LongfatError
+from longfat.lazy import pd
 from longfat.results.provenance import of_run
 from longfat.results.warning import RunWarning
 
