@@ -111,3 +111,11 @@ def test_the_metadata_is_what_pandas_writes() -> None:
     schema = pa.schema([(f"{number} {kind}", kind) for number, kind in enumerate(kinds)])
     written = pa.Table.from_pandas(schema.empty_table().to_pandas(), preserve_index=False).schema
     assert schema.with_metadata(for_pandas(schema)).metadata == written.metadata
+
+
+@pytest.mark.slow
+def test_a_page_is_written_without_what_draws_on_paper(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(ONE + 'interval = "50 ms"\n', encoding="utf-8")
+    modules(tmp_path, "run", "one.toml")
+    assert modules(tmp_path, "report", "one") & {"matplotlib", "multiprocessing", "dask"} == set()
+    assert (tmp_path / "reports/one/report.html").is_file()
