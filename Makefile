@@ -48,12 +48,12 @@ profile: .venv/requirements ## Build for speed: with a profile of longfat's own 
 
 run: build ## Reproduce ANSNET 1994 with one seed: run it, print the comparison, write the report
 	$(BIN)/longfat run ansnet --quick --results $(RESULTS)
-	$(BIN)/longfat report ansnet --quick --results $(RESULTS) --out $(REPORTS)
+	$(BIN)/longfat report ansnet --quick --figures --results $(RESULTS) --out $(REPORTS)
 
 validation: build ## Run the controls beside their theory, check, and draw docs/validation (CPU: an hour)
 	$(BIN)/longfat run validation --results $(RESULTS)
 	$(BIN)/longfat compare validation --results $(RESULTS) --strict > /dev/null
-	$(BIN)/longfat report validation --results $(RESULTS) --out $(REPORTS)
+	$(BIN)/longfat report validation --figures --results $(RESULTS) --out $(REPORTS)
 	cp $(REPORTS)/validation/figures/*.svg docs/validation/
 
 test: build target/s3s/bin/s3s-fs ## Run every test, Rust and Python

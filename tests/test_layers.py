@@ -12,7 +12,7 @@ PACKAGE = Path(longfat.__file__).parent
 
 LAYERS = (
     ("_longfat",),
-    ("errors", "cores"),
+    ("errors", "cores", "lazy"),
     ("text", "extras"),
     ("results",),
     ("theory", "sweep"),

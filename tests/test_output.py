@@ -58,7 +58,7 @@ def test_no_command_ends_in_a_traceback(tmp_path: Path, words: str, where: str) 
 
 def test_a_report_is_drawn_whatever_a_notebook_has_set(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SHORT)
-    done = shell("$LONGFAT run small.toml > /dev/null; MPLBACKEND=nothing-of-that-name $LONGFAT report small", tmp_path)
+    done = shell("$LONGFAT run small.toml > /dev/null; MPLBACKEND=nothing-of-that-name $LONGFAT report --figures small", tmp_path)
     assert done.returncode == 0, done.stderr
     assert list((tmp_path / "reports" / "small" / "figures").glob("*.png"))
 

@@ -441,11 +441,12 @@ def test_results_of_the_short_form_are_called_so(home: Path) -> None:
 
 @pytest.mark.slow
 def test_a_figure_without_results_is_named(home: Path) -> None:
-    done = command("report", "mine", cwd=home)
+    done = command("report", "mine", "--figures", cwd=home)
     assert "not drawn: Figure 2: no results of experiment 'missing'" in done.stderr
     page = (home / "reports" / "mine" / "report.html").read_text()
     assert "<li>Figure 2: no results of experiment &#39;missing&#39;</li>" in page
     assert not (home / "reports" / "mine" / "figures" / "figure2.png").exists()
+    assert list((home / "reports" / "mine" / "figures").glob("*.png"))
 
 
 @pytest.mark.slow

@@ -322,7 +322,9 @@ def test_a_page_with_much_in_it_opens_at_once(browser: webdriver.Chrome, tmp_pat
 
 
 @pytest.mark.slow
-def test_files_for_print_lie_beside_the_page(report: Path) -> None:
+def test_files_for_print_lie_beside_the_page_on_request(report: Path, swept: Path, tmp_path: Path) -> None:
+    assert not (report.parent / "figures").exists()
+    report = write_report(str(swept), tmp_path / "results", tmp_path / "reports", figures=True).page
     names = {path.name for path in (report.parent / "figures").iterdir()}
     assert names
     assert {Path(name).stem for name in names if name.endswith(".png")} == {Path(name).stem for name in names if name.endswith(".svg")}

@@ -13,10 +13,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from longfat.errors import LongfatError
-from longfat.store import Location, Store, Url, location
 from longfat.text import check_name
+
+if TYPE_CHECKING:
+    from longfat.store import Location
 
 PACKAGE = Path(__file__).parent
 HOMES = ("papers", "experiments")
@@ -63,6 +66,8 @@ def results_folder(what: str, results: Location) -> Location | None:
 
     A name that is also a folder here means the former; `./NAME` is the latter alone.
     """
+    from longfat.store import Store, Url, location
+
     meant = location(what)
     if isinstance(meant, Url):
         return meant if Store(meant).is_there() else None

@@ -9,9 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from longfat.advice.plan import Plan
+from longfat.lazy import np
 from longfat.results.repeats import half_width
 from longfat.results.result import Result
 

@@ -10,7 +10,6 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from markupsafe import Markup
 
 from longfat.advice import linux
@@ -18,6 +17,7 @@ from longfat.advice.cells import Cell
 from longfat.advice.plan import WINDOW_LIMIT, Plan
 from longfat.advice.ranking import is_whole, kept, retransmits, worst_case
 from longfat.advice.verdict import rate
+from longfat.lazy import pd
 from longfat.plot.units import with_unit
 from longfat.results.results import Results
 

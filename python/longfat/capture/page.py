@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from longfat._longfat import Capture, Connection
 from longfat.capture.compare import Row
 from longfat.capture.text import COLUMNS, COMPARISON_COLUMNS, comparison_rows, connection_row, details
+from longfat.lazy import pd
 from longfat.plot import Axis, Plot, Series, speed, time_sequence
 from longfat.report.page import Page, render, shown_plots
 from longfat.report.terminal import clean

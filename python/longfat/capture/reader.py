@@ -9,13 +9,12 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from longfat._longfat import Capture, Connection, trace, trace_packets
 from longfat.capture.compare import Row
 from longfat.capture.experiment import experiment
 from longfat.capture.page import trace_page
 from longfat.errors import CaptureError
+from longfat.lazy import pd
 
 Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[float], object]

@@ -7,48 +7,97 @@ import inspect
 import os
 import shlex
 import sys
-from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from longfat._longfat import COMMIT, __version__
 from longfat.cli import output
-from longfat.cli.advise import advise_command
-from longfat.cli.capture import capture_command
-from longfat.cli.cc import app as cc_app
-from longfat.cli.compare import compare_command
-from longfat.cli.list import list_command
-from longfat.cli.prune import prune_command
-from longfat.cli.report import report_command
-from longfat.cli.run import run_command
-from longfat.cli.schema import schema_command
-from longfat.cli.script import script_command
-from longfat.cli.show import show_command
-from longfat.cli.submit import gather_command, submit_command
-from longfat.cli.testbed import testbed_app
-from longfat.cli.trace import trace_command
-from longfat.cli.watch import watch_command
 from longfat.errors import INTERRUPTED, LongfatError, Stopped
-from longfat.locate import sources
 from longfat.report import terminal
-from longfat.store.files import reason
-from longfat.store.place import waits
+
+VERBS: dict[str, dict[str, str]] = {
+    "Ask": {
+        "advise": "Say which control, window, streams and pacing to set for a path, from runs of it.",
+        "list": "Show everything that has a name, and its source; of a kind or one entry, parameters, too.",
+        "schema": "Print the JSON Schema of experiment files, for editors.",
+    },
+    "Run": {
+        "run": "Run experiments; what is already finished is not run again.",
+        "script": "Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none.",
+    },
+    "Look at results": {
+        "show": "Print the table of runs of an experiment.",
+        "report": "Write one HTML page with every figure; with --figures, each figure as PNG and SVG, too.",
+        "compare": "Set results beside what a paper published, or those of two backends side by side.",
+        "watch": "Show the report of a sweep while it runs, in a browser on this machine.",
+        "prune": "List what a results folder keeps; with --yes, remove what is named.",
+    },
+    "Captures": {
+        "trace": "Say what captures tell of each TCP connection in them.",
+        "capture": "Write what a host or a link of a run would have captured, for Wireshark and the like.",
+    },
+    "Many machines": {
+        "submit": "Write the array job that runs an experiment as shards, and say what it is. Submits nothing.",
+        "gather": "Make the tables of a sweep that ran as shards; where runs are missing, say which and how to make them.",
+    },
+    "Kernel": {
+        "testbed": "Real kernels across emulated paths: what this machine can carry, and a shell on a path.",
+        "cc": "Load the high-speed controls into this machine's kernel, as BPF programs.",
+    },
+}
+"""Every verb of `longfat` and the first sentence of its help, by the groups of `--help`, in their order."""
+HOMES = {"gather": "submit"}
+"""Modules of `longfat.cli` with the function `NAME_command` of a verb, where it is not that of its name."""
+
+
+class Verb(TyperCommand):
+    """A verb of which the name and one sentence are known. What it is made of is loaded when it is called."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of the command itself."""
+        return load(self.name or "").make_context(info_name, args, parent, **extra)
 
 
 class Commands(TyperGroup):
     """The commands of longfat; an experiment in the place of one is answered with the command to write."""
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of the verbs, in the order of `--help`."""
+        return [name for verbs in VERBS.values() for name in verbs]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The verb of this name; None without one."""
+        for group, verbs in VERBS.items():
+            if summary := verbs.get(cmd_name):
+                return Verb(cmd_name, help=summary, rich_help_panel=group)
+        return None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb that `args` begin with, and what is left of them."""
         if args and self.get_command(ctx, args[0]) is None and _is_experiment(args[0]):
             what = shlex.quote(args[0])
             ctx.fail(f"{args[0]} is an experiment, not a command: write `longfat run {what}`, or `longfat show {what}` for its results.")
         return super().resolve_command(ctx, args)
 
 
+def load(name: str) -> Any:
+    """The command of a verb: a function's, or a group of those of an app."""
+    made = getattr(import_module(f"longfat.cli.{HOMES.get(name, name)}"), f"{name}_command")
+    if not isinstance(made, typer.Typer):
+        one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+        one.command(name)(made)
+        made = one
+    _restore_texts(made)
+    return typer.main.get_command(made)
+
+
 def _is_experiment(what: str) -> bool:
+    from longfat.locate import sources
+
     with suppress(LongfatError):
         return what.endswith(".toml") or bool(sources(what))
     return False
@@ -58,26 +107,6 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pret
 out = terminal.console()
 err = terminal.console(stderr=True)
 
-VERBS: dict[str, Callable[..., None] | typer.Typer] = {
-    "run": run_command,
-    "advise": advise_command,
-    "compare": compare_command,
-    "gather": gather_command,
-    "submit": submit_command,
-    "report": report_command,
-    "watch": watch_command,
-    "list": list_command,
-    "script": script_command,
-    "schema": schema_command,
-    "show": show_command,
-    "capture": capture_command,
-    "trace": trace_command,
-    "prune": prune_command,
-    "testbed": testbed_app,
-    "cc": cc_app,
-}
-"""Every verb of `longfat`, in the order of `--help`: a function, or an app with verbs of its own."""
-
 
 def main() -> None:
     """Entry point: an error the user can fix is one message and exit code 1; Ctrl-C is one, too, and 130."""
@@ -86,9 +115,12 @@ def main() -> None:
         if not isinstance(unwritten, BrokenPipeError):  # whoever read it knows that
             _say_error(f"cannot write to standard output: {unwritten.strerror}")
         code = code or 1
-    if code == INTERRUPTED and waits():
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)
+    if code == INTERRUPTED:
+        from longfat.store.place import waits
+
+        if waits():
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
     sys.exit(code)
 
 
@@ -108,12 +140,14 @@ def _called() -> str | int | None:
         _say_error(str(error))
         return 1
     except OSError as error:
+        from longfat.store.files import reason
+
         _say_error(f"{error.filename or 'the system'}: {reason(error)}")
         return 1
 
 
 def _restore_texts(commands: typer.Typer) -> None:
-    """Texts of `--help` are docstrings. Python throws them away where `PYTHONOPTIMIZE` is 2."""
+    """Gives functions their docstrings back, the texts of `--help`. Python throws them away where `PYTHONOPTIMIZE` is 2."""
     if sys.flags.optimize < 2:
         return
     for one in filter(None, (commands.registered_callback, *commands.registered_commands)):
@@ -140,10 +174,3 @@ def longfat(
 ) -> None:
     """A laboratory for TCP over long fat networks."""
     del version
-
-
-for name, verb in VERBS.items():
-    if isinstance(verb, typer.Typer):
-        app.add_typer(verb, name=name)
-    else:
-        app.command(name)(verb)

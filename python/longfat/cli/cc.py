@@ -10,14 +10,14 @@ from longfat._longfat import HAS_BPF, cc_list, cc_load, cc_unload
 from longfat.errors import LongfatError
 from longfat.report import terminal
 
-app = typer.Typer(no_args_is_help=True, help="Load the high-speed controls into this machine's kernel, as BPF programs.")
+cc_command = typer.Typer(no_args_is_help=True, help="Load the high-speed controls into this machine's kernel, as BPF programs.")
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As in experiments (fast), or as the kernel has it (lf_fast).")]
 
 PLACES = {"kernel": "in the kernel", "loaded": "of longfat, loaded", "set": "of longfat, not loaded"}
 
 
-@app.command("list")
+@cc_command.command("list")
 def list_command() -> None:
     """List the controls that the kernel has, and those that it can be given."""
     out = terminal.console()
@@ -31,7 +31,7 @@ def list_command() -> None:
         )
 
 
-@app.command("load")
+@cc_command.command("load")
 def load_command(
     name: NameArgument,
     changes: Annotated[
@@ -48,7 +48,7 @@ def load_command(
     out.print(f"  sysctl net.ipv4.tcp_congestion_control={loaded}")
 
 
-@app.command("unload")
+@cc_command.command("unload")
 def unload_command(
     name: NameArgument,
     force: Annotated[bool, typer.Option("--force", help="Also while it is in use: who has it keeps it to the end.")] = False,

@@ -23,10 +23,12 @@ def report_command(
     results: ResultsOption = RESULTS,
     reports: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the report goes; of --quick, in DIR/quick.")] = REPORTS,
     quick: QuickOption = False,
+    figures: Annotated[bool, typer.Option("--figures", help="Write each figure as PNG and SVG, too, in DIR/NAME/figures.")] = False,
 ) -> None:
-    """Write one HTML page with every figure, and each figure as PNG and SVG."""
+    """Write one HTML page with every figure; with --figures, each figure as PNG and SVG, too."""
     with terminal.share_bar(err, "reading") as tick:
-        report = write_report(what, results_home(location(results), quick=quick), reports / "quick" if quick else reports, tick)
+        home = reports / "quick" if quick else reports
+        report = write_report(what, results_home(location(results), quick=quick), home, tick, figures=figures)
     for figure in report.missing:
         err.print(f"  [yellow]not drawn:[/] {terminal.escape(f'{figure.where}: {figure.why}')}", soft_wrap=True)
     out.print(f"report: {terminal.escape(str(report.page.resolve()))}", soft_wrap=True)

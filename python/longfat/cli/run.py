@@ -11,9 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from longfat.cli.compare import print_comparison
 from longfat.cli.options import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, WhatArgument, chosen
-from longfat.cli.submit import gather_with
 from longfat.cores import default_jobs
 from longfat.errors import LongfatError, Stopped
 from longfat.executors import shards
@@ -26,7 +24,7 @@ from longfat.report.terminal import progress_bar
 from longfat.results import Results
 from longfat.results.warning import new_ones
 from longfat.store import Store, location
-from longfat.sweep.plan import NOTHING, Plan
+from longfat.sweep.plan import Plan, nothing
 from longfat.sweep.work import Work, measure_speed
 from longfat.text import count, duration
 
@@ -69,12 +67,16 @@ def run_command(
             else:
                 _run(one, where, plan, partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers))
     if part and len(asked) == 1:
+        from longfat.cli.submit import gather_with
+
         line = gather_with(what[0], part[1], results, changes, quick=quick, backend=backend)
         out.print(f"  when all {part[1]:,} shards have ended, make the tables:\n    {terminal.escape(line)}", soft_wrap=True)
     of_papers = Counter(one.source.file.parent for one in asked if (one.source.file.parent / "paper.py").is_file())
     for folder, asked_of in of_papers.items():
         # A changed experiment is not what the paper did.
         if asked_of > 1 and not (changes or backend or part):
+            from longfat.cli.compare import print_comparison
+
             print_comparison(out, folder, results_home(location(results), quick=quick))
 
 
@@ -86,7 +88,7 @@ def _checked(one: Chosen, part: tuple[int, int] | None, jobs: int, max_runs: int
     if max_runs is not None and one.experiment.plans.most_runs > max_runs:
         _refuse(one.source, one.experiment, jobs, max_runs)
     plan = one.experiment.plans.shard(*part) if part else one.experiment.plans.plan(store)
-    one.experiment.plans.check(plan.items.without(store.finished()) if plan.items.alone.any() else NOTHING)
+    one.experiment.plans.check(plan.items.without(store.finished()) if plan.items.alone.any() else nothing())
     return plan
 
 

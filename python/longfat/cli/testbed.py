@@ -17,7 +17,7 @@ from longfat.extras import need_to_draw
 from longfat.plot.style import COLOURS
 from longfat.report import terminal
 
-testbed_app = typer.Typer(
+testbed_command = typer.Typer(
     no_args_is_help=True, help="Real kernels across emulated paths: what this machine can carry, and a shell on a path."
 )
 out = terminal.console()
@@ -126,7 +126,7 @@ def _marker(verdict: str, colour: str, shape: str) -> dict[str, Any]:
     return {"marker": shape, "color": colour, "markerfacecolor": colour if verdict == "valid" else "white", "linestyle": "none"}
 
 
-@testbed_app.command("check")
+@testbed_command.command("check")
 def check_command(
     quick: Annotated[bool, typer.Option("--quick", help="Only look; run nothing.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw what was reached: .svg, .png or .pdf.")] = None,
@@ -156,7 +156,7 @@ def check_command(
         out.print(f"drawn in {terminal.escape(str(plot))}", soft_wrap=True)
 
 
-@testbed_app.command("shell", context_settings={"allow_interspersed_args": False})
+@testbed_command.command("shell", context_settings={"allow_interspersed_args": False})
 def shell_command(
     what: Annotated[str, typer.Argument(metavar="FILE|NAME", help="An experiment of one run; its flows stay away.")],
     command: Annotated[list[str] | None, typer.Argument(metavar="-- CMD...", help="What to run; by default your shell.")] = None,

@@ -14,11 +14,10 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from longfat.cores import default_jobs
 from longfat.errors import LongfatError
 from longfat.executors.chunks import Done, Task, do
+from longfat.lazy import np
 from longfat.store import Store
 from longfat.sweep.plan import Item
 from longfat.sweep.work import Work

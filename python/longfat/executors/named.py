@@ -5,20 +5,23 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import importlib
 import logging
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Generator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longfat.cores import default_jobs
 from longfat.errors import LongfatError
 from longfat.executors.coordinate import worker_count
+from longfat.lazy import multiprocessing
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 QUIET: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,
@@ -74,7 +77,7 @@ def _processes(jobs: int) -> Generator[Executor]:
     """A pool whose processes end at once with Ctrl-C and with this one, and say nothing of it. One that hangs is not waited for."""
     how = multiprocessing.get_context("spawn")
     others = set(threading.enumerate())
-    with ProcessPoolExecutor(jobs, mp_context=how, initializer=_begin_worker) as pool:
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=how, initializer=_begin_worker) as pool:
         try:
             yield pool
         finally:

@@ -10,9 +10,8 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from longfat.errors import LongfatError
+from longfat.lazy import np
 from longfat.sweep.plan import Items
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from longfat import theory
+from longfat.lazy import pd
 from longfat.paper.measured import Measured, MissingResults
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from longfat.lazy import np
 from longfat.plot.spec import Axis, Plot, Series, floats
 from longfat.plot.style import DENSE, Style, styles
 from longfat.plot.thin import thin

@@ -1,22 +1,20 @@
 """A run over time: throughput, delay, windows, queues, drops and marks, and the stream itself."""
 
-# pandas leaves the type of cells open.
+# Tables leave the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+from longfat.lazy import np
 from longfat.plot.sequence import speed, time_sequence
 from longfat.plot.spec import Axis, Plot, Series, floats
 from longfat.plot.units import Unit, scaled
-from longfat.results.result import Result, thinned
+from longfat.results.result import Result, cells_of, row_count, thinned
 
 MOST_LINES = 10
 """Lines of one plot that can still be told apart; more make another plot."""
@@ -31,19 +29,37 @@ MOST_RATES = 120
 SPEED_INTERVALS = 2000
 """Into which the time of a run is cut for its speed."""
 
-Line = tuple[str, pd.DataFrame]
+Columns = Mapping[str, Any]
+"""A table as its columns: a DataFrame takes longer to make than to draw."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a table."""
+
+    table: Columns
+    numbers: Any
+
+    def __getitem__(self, column: str) -> Any:
+        return self.table[column][self.numbers]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+Line = tuple[str, Rows]
 
 
 def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterator[Plot]:
     """Yields a run's recordings over time. `label` stands in titles, the description of the run in captions if `named`."""
     (flows, of_flows), (links, of_links) = (thinned(result, name, MOST_ROWS) for name in ("flow_series", "link_series"))
-    some = sorted(flows["flow"].unique())[:MOST_LINES] if len(flows) else []
-    by_flow: dict[Any, pd.DataFrame] = dict(iter(flows.groupby("flow"))) if len(flows) else {}
-    lines = [(_flow_name(result.flows, flow), by_flow[flow]) for flow in some]
-    probes = set(result.flows["flow"][result.flows["traffic"] == "ping"])
+    by_flow, of_run = _by(flows, "flow"), cells_of(result, "flows")
+    some = list(by_flow)[:MOST_LINES]
+    lines = [(_flow_name(of_run, flow), by_flow[flow]) for flow in some]
+    probes = {flow for flow, traffic in zip(of_run["flow"], of_run["traffic"], strict=True) if traffic == "ping"}
     tcp = [line for line, flow in zip(lines, some, strict=True) if flow not in probes]
     name = ", ".join(f"{axis} {value}" for axis, value in result.labels.items()) if named else ""
-    left_out = f"the first {MOST_LINES} of {flows['flow'].nunique()} flows" if len(flows) and flows["flow"].nunique() > MOST_LINES else ""
+    left_out = f"the first {MOST_LINES} of {len(by_flow)} flows" if len(by_flow) > MOST_LINES else ""
     suffix = f" – {label}" if label else ""
     prefix = f"{re.sub('[^a-z]+', '-', label)}-" if label else ""
 
@@ -54,11 +70,11 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
         return replace(made, id=prefix + id, title=title + suffix, caption=". ".join(part for part in parts if part))
 
     if tcp:
-        series, note = _goodput(result, flows, tcp)
+        series, note = _goodput(of_run, by_flow, tcp)
         yield plot("goodput", "Throughput", "goodput (·, payload)", "bit/s", series, note)
     if lines:
         # Before the first sample there is none.
-        rtt = [_line((name, table[table["srtt_s"] > 0]), "srtt_s") for name, table in lines]
+        rtt = [_line((name, Rows(rows.table, rows.numbers[rows["srtt_s"] > 0])), "srtt_s") for name, rows in lines]
         yield plot(
             "rtt",
             "Round-trip time" if probes else "Smoothed round-trip time",
@@ -68,15 +84,16 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
         )
     if tcp:
         yield plot("cwnd", "Congestion window", "cwnd (·)", "iB", [_line(line, "cwnd_bytes") for line in tcp])
-    queues = _queues(result, links, "backlog_packets")
+    by_link = _by(links, "link")
+    queues = _queues(result, by_link, "backlog_packets")
     if queues:
         yield plot("queue", "Queue", "backlog (packets)", "1", queues, note="")
     for what, title in (("drops", "Drops"), ("marks", "Marks")):
-        counted = _counted(result, links, what)
+        counted = _counted(result, by_link, what)
         if counted:
             yield plot(what, f"{title} in each interval", f"{title.lower()} (packets)", "1", counted, note="")
     if tcp:
-        sequence = _sequence(tcp, result.events)
+        sequence = _sequence(tcp, cells_of(result, "events"))
         yield plot(
             "sequence",
             "Data delivered, and when it was not" if len(tcp) <= 2 else "Data delivered",
@@ -89,7 +106,7 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
 
 def _packets(result: Result, suffix: str, prefix: str, name: str) -> Iterator[Plot]:
     """The time-sequence graph and the speed of the first flows that have packets."""
-    if not len(result.packets):
+    if not row_count(result, "packets"):
         return
     shown = 0
     for flow in sorted(result.packets["flow"].unique()):
@@ -101,7 +118,7 @@ def _packets(result: Result, suffix: str, prefix: str, name: str) -> Iterator[Pl
                 rate = speed(result, flow=int(flow), at=at, over_s=float(f"{over:.1g}"), id=f"{prefix}speed-{flow}")
             except ValueError:
                 continue
-            who = _flow_name(result.flows, int(flow))
+            who = _flow_name(cells_of(result, "flows"), int(flow))
             for plot in (graph, rate):
                 caption = ". ".join(part for part in (name, plot.caption) if part)
                 yield replace(plot, title=f"{plot.title}: {who}{suffix}", caption=caption)
@@ -124,90 +141,95 @@ def _finite(values: Any) -> Any:
     return array[np.isfinite(array)]
 
 
+def _by(table: Columns, key: str) -> dict[int, Rows]:
+    """Rows of each value of a column, in the order of the values."""
+    if not len(table.get(key, ())):
+        return {}
+    order = np.argsort(table[key], kind="stable")
+    values, starts = np.unique(table[key][order], return_index=True)
+    return {int(value): Rows(table, part) for value, part in zip(values, np.split(order, starts[1:]), strict=True)}
+
+
 def _line(line: Line, column: str) -> Series:
-    name, table = line
-    return Series(name, floats(table["time_s"]), floats(table[column]), step=True)
+    name, rows = line
+    return Series(name, floats(rows["time_s"]), floats(rows[column]), step=True)
 
 
-def _goodput(result: Result, flows: pd.DataFrame, tcp: list[Line]) -> tuple[list[Series], str]:
+def _goodput(flows: Columns, by_flow: Mapping[int, Rows], tcp: list[Line]) -> tuple[list[Series], str]:
     """Bits delivered in each interval over its length: of each flow, or of each group where they are many; and of all. A note on them."""
-    total = _group_total(flows)
+    times, total = _total(list(by_flow.values()))
     # Intervals shorter than a round trip show bursts and gaps, and no throughput.
     every = max(1, round(len(total) / MOST_RATES))
-    note = f"Means over {_interval(total, every):.3g} s" if every > 1 else ""
-    if flows["flow"].nunique() <= MOST_LINES:
-        series = [_rate(line, every) for line in tcp]
+    note = f"Means over {float(times[min(every, len(times) - 1)] - times[0]):.3g} s" if every > 1 else ""
+    if len(by_flow) <= MOST_LINES:
+        series = [_rate(name, rows["time_s"], rows["bytes_arrived"], every) for name, rows in tcp]
     else:
-        groups = result.flows.groupby("group", sort=False)["flow"].agg(list)
-        parts = [(str(group), _group_total(flows[flows["flow"].isin(members)])) for group, members in groups.items()]
-        series = [_rate(part, every) for part in parts[:MOST_LINES]]
+        groups: dict[str, list[Rows]] = {}
+        for group, flow in zip(flows["group"], flows["flow"], strict=True):
+            groups.setdefault(str(group), []).extend([by_flow[int(flow)]] if int(flow) in by_flow else [])
+        series = [_rate(group, *_total(some), every) for group, some in list(groups.items())[:MOST_LINES]]
         note = ". ".join(part for part in ("The flows of a group together", note) if part)
-    all_flows = replace(_rate(("all", total), every), colour=6, dash=1)
+    all_flows = replace(_rate("all", times, total, every), colour=6, dash=1)
     return ([*series, all_flows] if len(series) > 1 else series), note
 
 
-def _interval(table: pd.DataFrame, every: int) -> float:
-    times = table["time_s"].to_numpy()
-    return float(times[min(every, len(times) - 1)] - times[0])
+def _total(some: Sequence[Rows]) -> tuple[Any, Any]:
+    """Times of these rows, each once, and how many bytes had arrived by then."""
+    times = np.concatenate([np.empty(0), *(rows["time_s"] for rows in some)])
+    arrived = np.concatenate([np.empty(0), *(rows["bytes_arrived"] for rows in some)])
+    each, place = np.unique(times, return_inverse=True)
+    return each, np.bincount(place, weights=np.nan_to_num(arrived), minlength=len(each))
 
 
-def _group_total(flows: pd.DataFrame) -> pd.DataFrame:
-    return flows.groupby("time_s", sort=True)["bytes_arrived"].sum().reset_index()
-
-
-def _rate(line: Line, every: int) -> Series:
+def _rate(name: str, times: Any, arrived: Any, every: int) -> Series:
     """The rate in each `every` samples."""
-    name, table = line
-    times, arrived = table["time_s"].to_numpy()[::every], table["bytes_arrived"].to_numpy()[::every]
+    times, arrived = times[::every], arrived[::every]
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.diff(arrived) * 8 / np.diff(times)
     # An interval's rate is held from its beginning to its end.
     return Series(name, floats(times), floats(np.append(rates, rates[-1:] if len(rates) else [np.nan] * len(times))), step=True)
 
 
-def _fullest(result: Result, links: pd.DataFrame, worth: Callable[[pd.DataFrame], bool]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Links by their names, with what was recorded of them: those with the longest queues first."""
-    if not len(links):
+def _fullest(result: Result, by_link: Mapping[int, Rows], column: str) -> Iterator[Line]:
+    """Links by their names, with what was recorded of them, where a column has something: those with the longest queues first."""
+    if not by_link:
         return
-    by_link = dict(iter(links.groupby("link")))
+    links = cells_of(result, "links")
     shown = 0
-    for row in result.links.sort_values("queue_max_packets", ascending=False, kind="stable").to_dict("records"):
-        table = by_link.get(row["link"])
-        if table is not None and worth(table) and shown < MOST_LINKS:
+    for number in np.argsort(-np.asarray(links["queue_max_packets"]), kind="stable"):
+        rows = by_link.get(int(links["link"][number]))
+        if rows is not None and rows[column].any() and shown < MOST_LINKS:
             shown += 1
-            yield str(row["name"]), table
+            yield str(links["name"][number]), rows
 
 
-def _queues(result: Result, links: pd.DataFrame, column: str) -> list[Series]:
-    found = _fullest(result, links, lambda table: bool(table[column].any()))
-    return [Series(name, floats(table["time_s"]), floats(table[column]), step=True) for name, table in found]
+def _queues(result: Result, by_link: Mapping[int, Rows], column: str) -> list[Series]:
+    return [_line(line, column) for line in _fullest(result, by_link, column)]
 
 
-def _counted(result: Result, links: pd.DataFrame, column: str) -> list[Series]:
+def _counted(result: Result, by_link: Mapping[int, Rows], column: str) -> list[Series]:
     """Series of the increase in each interval, from a column that counts all so far."""
-    made: list[Series] = []
-    for name, table in _fullest(result, links, lambda table: bool(table[column].any())):
-        counts = np.diff(table[column].to_numpy())
-        made.append(Series(name, floats(table["time_s"]), floats(np.append(counts, 0.0)), step=True))
-    return made
+    found = _fullest(result, by_link, column)
+    return [Series(name, floats(rows["time_s"]), floats(np.append(np.diff(rows[column]), 0.0)), step=True) for name, rows in found]
 
 
-def _flow_name(flows: pd.DataFrame, flow: int) -> str:
+def _flow_name(flows: Columns, flow: int) -> str:
     """The name of its group, with its number where the group has several."""
-    group = flows.loc[flows["flow"] == flow, "group"].iloc[0]
-    members = list(flows["flow"][flows["group"] == group])
-    return str(group) if len(members) == 1 else f"{group} {members.index(flow) + 1}"
+    whose = dict(zip(map(int, flows["flow"]), flows["group"], strict=True))
+    members = [one for one, group in whose.items() if group == whose[flow]]
+    return str(whose[flow]) if len(members) == 1 else f"{whose[flow]} {members.index(flow) + 1}"
 
 
-def _sequence(lines: list[Line], events: pd.DataFrame) -> list[Series]:
-    series = [Series(name, floats(table["time_s"]), floats(table["bytes_arrived"])) for name, table in lines]
+def _sequence(lines: list[Line], events: Columns) -> list[Series]:
+    series = [Series(name, floats(rows["time_s"]), floats(rows["bytes_arrived"])) for name, rows in lines]
     # The marks of ten flows cannot be read.
-    if len(lines) > 2 or not len(events):
+    if len(lines) > 2 or not len(events.get("flow", ())):
         return series
-    flows: list[Any] = [table["flow"].iloc[0] for _, table in lines]
-    mine = events[events["flow"].isin(flows)]
-    for what, pattern in (("drop", "^dropped"), ("fast retransmit", "^fast_retransmit$"), ("timeout", "^timeout$")):
-        marks = mine[mine["kind"].str.contains(pattern)]
+    mine = np.flatnonzero(np.isin(events["flow"], [rows["flow"][0] for _, rows in lines]))
+    kinds = [events["kind"][number] for number in mine]
+    for what, kind in (("drop", "dropped"), ("fast retransmit", "fast_retransmit"), ("timeout", "timeout")):
+        # Drops have a kind for each reason.
+        marks = mine[[one == kind or (what == "drop" and one.startswith(kind)) for one in kinds]]
         if len(marks):
-            series.append(Series(what, floats(marks["time_s"]), floats(marks["seq_bytes"]), line=False))
+            series.append(Series(what, floats(events["time_s"][marks]), floats(events["seq_bytes"][marks]), line=False))
     return series

@@ -20,10 +20,12 @@ import struct
 import zlib
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from longfat.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 GAP = -(2**31)
 """The difference that stands for NaN."""

@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-import pandas as pd
-
 from longfat._longfat import quantity
+from longfat.lazy import np, pd
 from longfat.plot.spec import Axis, Plot, Series, floats
 from longfat.plot.units import scaled
 from longfat.results.result import Result

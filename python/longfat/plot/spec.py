@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from longfat.extras import need_to_draw
+from longfat.lazy import np
 
 DIVERGING = ("#0072B2", "#ffffff", "#D55E00")
 """Colours from low to high: blue and vermilion, which are told apart with any colour vision, and in grey by the numbers in the cells."""

@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from longfat.errors import LongfatError
+from longfat.lazy import np, pd
 from longfat.plot.over_time import MOST_LINES
 from longfat.plot.spec import Axis, Heat, Plot, Series, floats
 from longfat.plot.units import Unit, scaled, with_unit

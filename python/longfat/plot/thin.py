@@ -5,12 +5,14 @@ Both work by columns of pixels. JavaScript does the same in the page, at each zo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from longfat.lazy import np
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 MOST_POINTS = 2000
 """Points of a line that a figure on paper has; more would not be seen, and make it slow."""

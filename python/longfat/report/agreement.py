@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from rich.console import Console
 
 from longfat.errors import LongfatError
+from longfat.lazy import pd
 from longfat.plot import Plot, save
 from longfat.plot.over_time import time_plots
 from longfat.report.columns import Column, print_columns

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
+from longfat.lazy import pd
 from longfat.plot.sweeps import Metric, headline, mean_rtt
 from longfat.plot.units import Unit, with_unit
 from longfat.results.result import Result

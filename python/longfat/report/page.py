@@ -1,4 +1,4 @@
-"""The report: one HTML page that needs nothing else, and its figures as PNG and SVG."""
+"""The report: one HTML page that needs nothing else, and on request its figures as PNG and SVG."""
 
 # jinja2 has no complete types.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +92,8 @@ class Page:
     """A page, and the plots that go beside it as files."""
 
     html: str
-    plots: list[Plot]
+    plots: Iterable[Plot]
+    """Plots, once: those over time are made when they are asked for."""
     missing: list[Missing]
 
 
@@ -104,8 +105,10 @@ class Report:
     missing: list[Missing]
 
 
-def write_report(what: str, results: Location, reports: Path, tick: Callable[[float], object] = lambda _: None) -> Report:
-    """Writes the report of a results folder, by path or name, or of a paper.
+def write_report(
+    what: str, results: Location, reports: Path, tick: Callable[[float], object] = lambda _: None, *, figures: bool = False
+) -> Report:
+    """Writes the report of a results folder, by path or name, or of a paper; with `figures`, each figure beside it as PNG and SVG.
 
     Raises `LongfatError` where `what` is neither or a library is missing, `StorageError` where the report cannot be written.
     """
@@ -113,10 +116,10 @@ def write_report(what: str, results: Location, reports: Path, tick: Callable[[fl
     kept = results_folder(what, results)
     if kept:
         store = Store(kept)
-        return _write(reports / store.folder.name, results_page(store.load_so_far(), store.text_so_far(), tick))
+        return _write(reports / store.folder.name, results_page(store.load_so_far(), store.text_so_far(), tick), figures=figures)
     folder = paper_folder(what)
     measured = load_measured(folder, results)
-    return _write(reports / folder.name, paper_page(load_paper(folder), load_published(folder), measured))
+    return _write(reports / folder.name, paper_page(load_paper(folder), load_published(folder), measured), figures=figures)
 
 
 def results_page(results: Results, text: str = "", tick: Callable[[float], object] = lambda _: None) -> Page:
@@ -144,8 +147,12 @@ def results_page(results: Results, text: str = "", tick: Callable[[float], objec
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )
-    over_time = [plot for label, result in runs_to_show(results) for plot in time_plots(result, label)]
-    return Page(page, [*sweep, *over_time], [])
+    return Page(page, chain(sweep, _over_time(results)), [])
+
+
+def _over_time(results: Results) -> Iterator[Plot]:
+    for label, result in runs_to_show(results):
+        yield from time_plots(result, label)
 
 
 def _description(text: str) -> str:
@@ -320,12 +327,13 @@ def _cut(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
     return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS), "long": len(rows) > FOLDED}
 
 
-def _write(folder: Path, made: Page) -> Report:
+def _write(folder: Path, made: Page, *, figures: bool) -> Report:
     try:
-        figures = folder / "figures"
-        figures.mkdir(parents=True, exist_ok=True)
-        for plot in made.plots:
-            save(plot, figures)
+        folder.mkdir(parents=True, exist_ok=True)
+        if figures:
+            (folder / "figures").mkdir(exist_ok=True)
+        for plot in made.plots if figures else ():
+            save(plot, folder / "figures")
         path = folder / "report.html"
         unfinished = path.with_name(".unfinished-report.html")
         unfinished.write_text(made.html, encoding="utf-8", errors="replace")

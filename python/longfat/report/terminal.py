@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.segment import Segment
 
-from longfat.results.warning import RunWarning
-from longfat.sweep.work import Work
 from longfat.text import clean, count
 
 if TYPE_CHECKING:
     from longfat._longfat import Entry
+    from longfat.results.warning import RunWarning
+    from longfat.sweep.work import Work
 
 __all__ = [
     "clean",
@@ -40,6 +39,8 @@ __all__ = [
 @contextmanager
 def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], object]]:
     """A bar that moves with the work done, not with the number of runs, so that its time left is right."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = (
         BarColumn(bar_width=None),
         TextColumn("{task.fields[runs]}"),
@@ -59,6 +60,8 @@ def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], obje
 @contextmanager
 def share_bar(console: Console, what: str) -> Generator[Callable[[float], object]]:
     """A bar that is told the share that is done."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
@@ -121,26 +124,29 @@ MOST_ALIKE = 3
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
     """A list of names."""
-    console.print(f"[bold]{title}[/]")
-    for name in names:
-        console.print(f"  {escape(name)}", soft_wrap=True)
+    console.print("\n".join([f"[bold]{title}[/]", *(f"  {escape(name)}" for name in names)]), soft_wrap=True)
 
 
 def print_entries(console: Console, title: str, entries: Sequence[Entry], *, details: bool) -> None:
     """Entries of a registry and their sources; with `details`, their parameters."""
-    console.print(f"[bold]{title}[/]")
+    lines = [f"[bold]{title}[/]"]
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
-        console.print(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", soft_wrap=True)
+        lines.append(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}")
         if details and "advice" in entry:
-            console.print(f"  {'':{width}}  {escape(entry['advice'])}", soft_wrap=True)
+            lines.append(f"  {'':{width}}  {escape(entry['advice'])}")
         if entry["source"]:
+<<<<<<< HEAD
             console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
         for claim, source in entry.get("promises", ()) if details else ():
             console.print(f"    promises: {escape(claim)} [dim]({escape(source)})[/]", soft_wrap=True)
+=======
+            lines.append(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]")
+>>>>>>> w/pages
         for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
-            console.print(f"    {escape(param['name'])}: {escape(param['doc'])}{given}", soft_wrap=True)
+            lines.append(f"    {escape(param['name'])}: {escape(param['doc'])}{given}")
+    console.print("\n".join(lines), soft_wrap=True)
 
 
 def size(n: int) -> str:

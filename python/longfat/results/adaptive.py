@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from longfat.errors import LongfatError
+from longfat.lazy import pd
 from longfat.results.repeats import half_width
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
-
 from longfat._longfat import quantity
 from longfat.errors import LongfatError
+from longfat.lazy import pd
 from longfat.results.repeats import half_width
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ import platform
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from longfat._longfat import CODE, COMMIT, RESULTS_VERSION, __version__
+from longfat.lazy import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

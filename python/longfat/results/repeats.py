@@ -15,10 +15,9 @@ from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, cast
 
-import pandas as pd
-
 from longfat._longfat import student_t
 from longfat.errors import LongfatError
+from longfat.lazy import pd
 
 if TYPE_CHECKING:
     from longfat.results.results import Results

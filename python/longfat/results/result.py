@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
-
 from longfat.errors import LongfatError
+from longfat.lazy import pd
 from longfat.results.provenance import of_run
 from longfat.results.warning import RunWarning
 
@@ -239,12 +238,18 @@ def changed(result: Result, **fields: Any) -> Result:
     return made
 
 
-def thinned(result: Result, name: Literal["flow_series", "link_series"], most: int) -> tuple[pd.DataFrame, int]:
-    """A series for those who draw it, and that it has one of so many samples: of a series too large for memory about `most` rows."""
+def thinned(result: Result, name: Literal["flow_series", "link_series"], most: int) -> tuple[dict[str, Any], int]:
+    """Columns of a series for those who draw it, and that it has one of so many samples: of one too large for memory about `most` rows."""
     columns = _columns(result, name)
     if isinstance(columns, ColumnsOfTrace) and (rows := columns.trace.pieces(name)[0]) > most:
-        return pd.DataFrame(columns.trace.table(name, most)), math.ceil(rows / most)
-    return getattr(result, name), 1
+        return dict(columns.trace.table(name, most)), math.ceil(rows / most)
+    return dict(columns.table), 1
+
+
+def row_count(result: Result, name: SeriesName) -> int:
+    """Number of rows of a series, which is not made for that."""
+    columns = _columns(result, name)
+    return columns.trace.pieces(name)[0] if isinstance(columns, ColumnsOfTrace) else len(next(iter(columns.table.values()), ()))
 
 
 def _columns(result: Result, name: str) -> Columns | ColumnsOfTrace:

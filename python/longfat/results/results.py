@@ -33,11 +33,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-import pandas as pd
-
 from longfat._longfat import columns, quantity, registries
 from longfat.errors import LongfatError
+from longfat.lazy import np, pd
 from longfat.results import adaptive, frames, repeats, sizes
 from longfat.results.result import SERIES, Later, Result, TableName, cells_of, changed
 from longfat.results.warning import RunWarning, of_facts

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pandas as pd
-
 from longfat.errors import LongfatError
+from longfat.lazy import np, pd
 
 if TYPE_CHECKING:
     from longfat.results.results import Results

@@ -9,9 +9,8 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-import numpy as np
-
 from longfat._longfat import registries
+from longfat.lazy import np
 
 MOST_RUNS = 10
 """Runs that a warning in a file names."""

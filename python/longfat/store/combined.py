@@ -11,20 +11,19 @@ last has come and all columns are known, these become row groups of one.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from longfat.lazy import np, pa, pd, pq
 from longfat.results.result import Result
 from longfat.results.results import Results, axis_quantity, in_order
+from longfat.store.arrow import cells_in, column_of, numbers_of
 from longfat.store.place import UNFINISHED
 from longfat.store.top import TABLES
 from longfat.sweep.summary import RunSummary, SweepSummary
@@ -84,7 +83,7 @@ class Combined:
             table: pd.DataFrame = getattr(some, name)
             made = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
             keys = zip(*(table[key].tolist() for key in ("run", *results[0].labels, "repeat")), strict=True) if len(table) else ()
-            self._take(name, made, pa.array([by_run[key] for key in keys], pa.int64()))
+            self._take(name, made, column_of([by_run[key] for key in keys], "int64"))
         if places is None:
             self.end_stretch()
 
@@ -102,15 +101,15 @@ class Combined:
         keys = _keys([row for _, row in runs])
         places = np.array([row.place for _, row in runs])
         of_run = {"seed": _whole_numbers([shown.facts[number]["seed"] for number, _ in runs])}
-        of_run["warnings"] = pa.array([_names(one.warnings) for _, one in self._summaries[-len(runs) :]], pa.large_string())
+        of_run["warnings"] = column_of([_names(one.warnings) for _, one in self._summaries[-len(runs) :]], "large_string")
         for name in TABLES:
             rows = shown.rows(name, numbers)
             whose = np.repeat(np.arange(len(runs)), shown.counts[name][numbers])
-            columns = {key: values.take(pa.array(whose)) if len(rows) else _no_rows(values) for key, values in keys.items()}
+            columns = {key: values.take(numbers_of(whose)) if len(rows) else _no_rows(values) for key, values in keys.items()}
             own = {column: shown.column(name, column, rows) for column in shown.tables[name]}
             for column, values in ({**of_run, **own} if name == "runs" else own).items():
                 columns[f"{name.removesuffix('s')}_{column}" if column in keys else column] = values
-            self._take(name, pa.table(columns), pa.array(places[whose], pa.int64()))
+            self._take(name, pa.table(columns), numbers_of(places[whose].astype(np.int64)))
 
     def _take(self, name: str, made: pa.Table, places: Any) -> None:
         """Rows of a table, and where in the sweep their runs are."""
@@ -132,7 +131,7 @@ class Combined:
             schema = self._schemas[name].append(pa.field(PLACE, pa.int64()))
             whole = pa.concat_tables([_fitted(table, schema) for table in tables])
             tables.clear()
-            whole = whole.take(np.argsort(whole[PLACE].to_numpy(), kind="stable")).drop_columns([PLACE])
+            whole = whole.take(numbers_of(np.argsort(cells_in(whole[PLACE]), kind="stable"))).drop_columns([PLACE])
             for axis, values in self._values[name].items():
                 values.update(whole[axis].unique().to_pylist())
             path = self._path(f"{name}-{len(self._parts[name])}")
@@ -154,13 +153,11 @@ class Combined:
                 place = [field.name for field in fields].index(axis) + 1
                 fields.insert(place, pa.field(quantity[0], pa.float64()))
         schema = pa.schema(fields)
-        # The metadata is what pandas writes, so that pandas reads the table as one of its own.
-        said = pa.Table.from_pandas(schema.empty_table().to_pandas(), preserve_index=False).schema.metadata
         path = self._path(name)
         options: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
-        with path.open("wb") as sink, pq.ParquetWriter(sink, schema.with_metadata(said), **options) as writer:
+        with path.open("wb") as sink, pq.ParquetWriter(sink, schema.with_metadata(for_pandas(schema)), **options) as writer:
             if not self._parts[name]:
-                writer.write_table(schema.empty_table())
+                writer.write_table(pa.table([pa.nulls(0, field.type) for field in schema], schema=schema))
             for part in self._parts[name]:
                 with part.open("rb") as source:
                     table = pq.ParquetFile(source).read(use_threads=False)
@@ -169,8 +166,8 @@ class Combined:
                     if field.name in table.column_names:
                         columns.append(table[field.name].cast(field.type))
                     elif axis := next((axis for axis, quantity in found.items() if quantity and quantity[0] == field.name), None):
-                        numbers = found[axis][1]  # type: ignore[index]
-                        columns.append(pa.array([numbers[text] for text in table[axis].to_pylist()], pa.float64()))
+                        known = found[axis][1]  # type: ignore[index]
+                        columns.append(column_of([known[text] for text in table[axis].to_pylist()], "float64"))
                     else:
                         columns.append(pa.nulls(table.num_rows, field.type))
                 writer.write_table(pa.table(columns, schema=schema))
@@ -189,12 +186,29 @@ class Combined:
                 path.unlink()
 
 
+def for_pandas(schema: Any) -> dict[str, str]:
+    """Metadata by which pandas reads a table as one of its own, the same that pandas writes.
+
+    See the pandas documentation, "Storing pandas DataFrame objects in Apache Parquet format".
+    """
+    kinds = {"large_string": ("object", "str"), "string": ("object", "str"), "double": ("float64", "float64"), "null": ("empty", "object")}
+    columns: list[dict[str, str | None]] = []
+    for field in schema:
+        pandas_type, numpy_type = kinds.get(str(field.type), (str(field.type), str(field.type)))
+        columns.append(
+            {"name": field.name, "field_name": field.name, "pandas_type": pandas_type, "numpy_type": numpy_type, "metadata": None}
+        )
+    facts = {"index_columns": [], "column_indexes": [], "columns": columns, "attributes": {}}
+    made_by = {"creator": {"library": "pyarrow", "version": pa.__version__}, "pandas_version": version("pandas")}
+    return {"pandas": json.dumps(facts | made_by)}
+
+
 def _keys(rows: Sequence[Row]) -> dict[str, Any]:
     """The columns that say which run a row is of."""
-    keys: dict[str, Any] = {"run": pa.array([row.run for row in rows], pa.large_string())}
+    keys: dict[str, Any] = {"run": column_of([row.run for row in rows], "large_string")}
     for number, (axis, _) in enumerate(rows[0].labels):
-        keys[axis] = pa.array([row.labels[number][1] for row in rows], pa.large_string())
-    return keys | {"repeat": pa.array([row.repeat for row in rows], pa.int64())}
+        keys[axis] = column_of([row.labels[number][1] for row in rows], "large_string")
+    return keys | {"repeat": column_of([row.repeat for row in rows], "int64")}
 
 
 def _no_rows(values: Any) -> Any:
@@ -204,7 +218,7 @@ def _no_rows(values: Any) -> Any:
 
 def _whole_numbers(values: Sequence[int]) -> Any:
     """Makes a column of the type that pandas would use."""
-    return pa.array(values, pa.int64() if max(values) < 2**63 else pa.uint64())
+    return column_of(values, "int64" if max(values) < 2**63 else "uint64")
 
 
 def _names(warnings: Sequence[RunWarning]) -> str:

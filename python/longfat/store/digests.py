@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
+from longfat.lazy import np, pa
 from longfat.sweep.hashes import BYTES, digests_of
 
 if TYPE_CHECKING:

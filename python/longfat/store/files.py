@@ -11,17 +11,13 @@ import json
 import os
 from typing import Any, cast
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from longfat.errors import DamagedError
+from longfat.lazy import np, pa, pd, pq
 from longfat.store.place import Place
 
 FORMAT_VERSION = 1
 """Version of the layout of results (docs/results-shards.md): longfat writes it, and reads no newer one."""
-NUMBERS = (pa.float64(), pa.int64(), pa.uint64())
+NUMBERS = ("double", "int64", "uint64")
 """Kinds of columns that are put into arrays as they are read; words are kept as Arrow has them."""
 
 
@@ -57,7 +53,7 @@ def read_opened(file: Any) -> pd.DataFrame:
     with pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False) as source:
         rows, schema = source.metadata.num_rows, source.schema_arrow
         columns: dict[str, Any] = {
-            field.name: np.empty(rows, field.type.to_pandas_dtype()) if field.type in NUMBERS else [] for field in schema
+            field.name: np.empty(rows, field.type.to_pandas_dtype()) if str(field.type) in NUMBERS else [] for field in schema
         }
         start = 0
         for number in range(source.num_row_groups):

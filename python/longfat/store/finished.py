@@ -10,19 +10,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-import pyarrow as pa
-
 from longfat._longfat import Trace
 from longfat.errors import DamagedError
+from longfat.lazy import np, pa
 from longfat.results.provenance import of_run
 from longfat.results.result import SERIES
 from longfat.results.warning import of_facts
-from longfat.store.arrow import FORMS, NONE, from_arrow, from_plain
+from longfat.store.arrow import FORMS, NONE, column_of, from_arrow, from_plain, numbers_of
 from longfat.store.files import FORMAT_VERSION
 
 if TYPE_CHECKING:
@@ -32,25 +30,25 @@ TRACE_TABLES = ("flows", "links", "hosts", *SERIES)
 """The tables that a run has rows in."""
 LARGE = 4_000_000
 """Cells that a run has at the most to be read and written in one piece: 32 MB."""
-FACTS: dict[str, Any] = {
-    "run": pa.string(),
-    "title": pa.string(),
-    "labels": pa.string(),
-    "repeat": pa.int64(),
-    "seed": pa.uint64(),
-    "warnings": pa.string(),
-    "cost": pa.float64(),
-    "wall_s": pa.float64(),
-    "cpu_s": pa.float64(),
-    "results_version": pa.int64(),
-    "backend": pa.string(),
-    "longfat": pa.string(),
-    "finished": pa.string(),
-    "format_version": pa.int64(),
-    "resolved": pa.string(),
+FACTS: dict[str, str] = {
+    "run": "string",
+    "title": "string",
+    "labels": "string",
+    "repeat": "int64",
+    "seed": "uint64",
+    "warnings": "string",
+    "cost": "float64",
+    "wall_s": "float64",
+    "cpu_s": "float64",
+    "results_version": "int64",
+    "backend": "string",
+    "longfat": "string",
+    "finished": "string",
+    "format_version": "int64",
+    "resolved": "string",
 }
-"""The columns of `runs` that every run has; `labels`, `warnings`, `longfat` and `resolved` are JSON. What a trace has once for a run stands
-behind them."""
+"""The columns of `runs` that every run has, with their types; `labels`, `warnings`, `longfat` and `resolved` are JSON. What a trace has
+once for a run stands behind them."""
 IN_JSON = ("labels", "warnings", "longfat")
 MADE_BY = ("results_version", "backend", "longfat", "finished")
 
@@ -69,15 +67,17 @@ class Part:
 Layout = Mapping[str, str]
 """The columns of a `Part` in their order, each with what its cells mean (as in `stored.FORMS`)."""
 LAYOUTS: dict[str, Layout] = {table: FORMS[table] for table in TRACE_TABLES}
-KINDS = {"word": pa.string(), "number": pa.float64()}
+KINDS = {"word": "string", "number": "float64"}
 
 
 def schema_of(layout: Layout) -> pa.Schema:
     """The columns of a table as they are kept."""
-    return pa.schema([(column, KINDS.get(form, pa.uint64())) for column, form in layout.items()])
+    return pa.schema([(column, KINDS.get(form, "uint64")) for column, form in layout.items()])
 
 
-SCHEMAS = {name: schema_of(layout) for name, layout in LAYOUTS.items()}
+@cache
+def _schema(table: str) -> pa.Schema:
+    return schema_of(LAYOUTS[table])
 
 
 def stacked(parts: Sequence[Part], layout: Layout) -> pa.Table:
@@ -89,14 +89,14 @@ def stacked(parts: Sequence[Part], layout: Layout) -> pa.Table:
     for form in layout.values():
         match form:
             case "word":
-                made.append(pa.array([word for some in next(words) for word in some.decode().split("\0")], pa.string()))
+                made.append(column_of([word for some in next(words) for word in some.decode().split("\0")], "string"))
             case "number":
-                made.append(pa.array(next(cells).view(np.float64)))
+                made.append(numbers_of(next(cells).view(np.float64)))
             case "time" | "count or none":
                 values = next(cells)
-                made.append(pa.array(values, mask=values == NONE))
+                made.append(numbers_of(values, values == NONE))
             case _:
-                made.append(pa.array(next(cells)))
+                made.append(numbers_of(next(cells)))
     return pa.table(made, schema=schema_of(layout))
 
 
@@ -179,7 +179,7 @@ class Finished:
         if self.large:
             return {name: self.large.schema(name) for name in TRACE_TABLES if self.rows(name)}
         if self.parts is not None and self.layouts is LAYOUTS:
-            return {name: SCHEMAS[name] for name in self.parts}
+            return {name: _schema(name) for name in self.parts}
         return {name: table.schema for name, table in self.tables.items()}
 
     def rows(self, name: str) -> int:
@@ -254,7 +254,7 @@ class _OfTrace:
         return self.trace.pieces(name)[0]
 
     def schema(self, name: str) -> pa.Schema:
-        return SCHEMAS[name]
+        return _schema(name)
 
     def pieces(self, name: str, column: str) -> Iterator[pa.Table]:
         for number in range(self.trace.pieces(name)[1]):

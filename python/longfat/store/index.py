@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
+from longfat.lazy import np, pa
+from longfat.store.arrow import cells_in, numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ def prefixes_of(digests: NDArray[np.bytes_]) -> NDArray[np.uint64]:
 def table_of(prefixes: NDArray[np.uint64]) -> pa.Table:
     """The rows of the file, for runs of which these are the prefixes, row by row."""
     order = np.argsort(prefixes, kind="stable")
-    return pa.table({"prefix": prefixes[order], "row": order.astype(np.uint32)})
+    return pa.table({"prefix": numbers_of(prefixes[order]), "row": numbers_of(order.astype(np.uint32))})
 
 
 def groups_with(footer: Any, prefixes: NDArray[np.uint64]) -> list[int]:
@@ -52,6 +52,6 @@ def groups_with(footer: Any, prefixes: NDArray[np.uint64]) -> list[int]:
 
 def rows_with(part: pa.Table, prefixes: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The numbers of the rows in `runs`, sorted, of those in `part` that have one of these prefixes, which are sorted."""
-    here = part["prefix"].to_numpy()
+    here = cells_in(part["prefix"])
     place = np.searchsorted(prefixes, here)
-    return np.sort(part["row"].to_numpy()[prefixes.take(place, mode="clip") == here]).astype(np.int64)
+    return np.sort(cells_in(part["row"])[prefixes.take(place, mode="clip") == here]).astype(np.int64)

@@ -20,12 +20,13 @@ import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
-
-import pyarrow as pa
+from typing import Any
 
 from longfat.errors import DamagedError
+from longfat.lazy import pa
 from longfat.store.checksums import sync
 from longfat.store.finished import LAYOUTS, Finished, Part, unstacked
 from longfat.store.place import machine, new_name
@@ -37,8 +38,12 @@ HEAD = struct.Struct("<9sI32s")
 SYNC_EVERY_S = 1.0
 MOST_BYTES = 2**32 - 2**24
 """Bytes of the rows of a run that a record has room for."""
-_codec = pa.Codec("zstd", 1)
 _LAYOUTS = json.dumps(LAYOUTS).encode()
+
+
+@cache
+def _codec() -> Any:
+    return pa.Codec("zstd", 1)
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,7 @@ def encode(finished: Finished) -> bytes:
         raise OSError(errno.EFBIG, f"the run has {size:,} bytes, and a journal takes {MOST_BYTES:,}")
     raw = b"".join([struct.pack("<II", len(head), len(layouts)), head, layouts, *cells])
     run = finished.run.encode()
-    body = struct.pack("<HI", len(run), len(raw)) + run + _codec.compress(raw, asbytes=True)
+    body = struct.pack("<HI", len(run), len(raw)) + run + _codec().compress(raw, asbytes=True)
     return HEAD.pack(MAGIC, len(body), hashlib.sha256(body).digest()) + body
 
 
@@ -204,7 +209,7 @@ def read(folder: Path, record: Record) -> Finished:
     if body is None:
         raise DamagedError(f"{folder / record.journal} is damaged: it does not hold the run {record.run}")
     name, size = struct.unpack_from("<HI", body)
-    return _decoded(memoryview(_codec.decompress(bytes(body[6 + name :]), decompressed_size=size, asbytes=True)))
+    return _decoded(memoryview(_codec().decompress(bytes(body[6 + name :]), decompressed_size=size, asbytes=True)))
 
 
 def _decoded(raw: memoryview) -> Finished:

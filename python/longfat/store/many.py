@@ -10,12 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-
 from longfat._longfat import check_all, tables_of_all
+from longfat.lazy import np, pa
 from longfat.results.warning import RunWarning
-from longfat.store.arrow import EMPTY, FORMS, NONE
+from longfat.store.arrow import FORMS, cells_in, column_of, empty, numbers_of
 from longfat.store.finished import LARGE, TRACE_TABLES, around_resolved
 
 if TYPE_CHECKING:
@@ -87,9 +85,10 @@ class Shown:
         if isinstance(values, tuple):
             places, words = values
             if not len(places):  # as pandas has a list without values
-                return pa.array([], pa.float64())
-            return pa.array(words, pa.large_string()).take(pa.array(places[rows], mask=places[rows] < 0))
-        return pa.array(values[rows], from_pandas=True)
+                return numbers_of(np.empty(0))
+            return column_of(words, "large_string").take(numbers_of(places[rows], places[rows] < 0))
+        found = values[rows]
+        return numbers_of(found, np.isnan(found) if found.dtype.kind == "f" else None)
 
     def rows(self, table: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of a table that these runs have, one run after the other."""
@@ -123,11 +122,11 @@ def _many(shard: Shard, rows: pa.Table, counts: dict[str, NDArray[np.int64]]) ->
     for name, count in counts.items():
         if count.any():
             found = _rows(shard, name, _numbers(rows, f"{name}_from"), count)
-            if not found["run"].equals(pa.chunked_array([runs.combine_chunks().take(pa.array(np.repeat(np.arange(len(count)), count)))])):
+            if not found["run"].equals(pa.chunked_array([runs.combine_chunks().take(numbers_of(np.repeat(np.arange(len(count)), count)))])):
                 raise ValueError(f"{shard.path(name)} has rows of other runs in their place")
             columns = {column: _cells(found[column]) for column in found.column_names if column != "run"}
         else:
-            columns = EMPTY[name]
+            columns = empty(name)
         tables.append((name, columns, count.tolist()))
     return Many(facts.to_pylist(), rows["sha256"].to_pylist(), tables)
 
@@ -144,7 +143,7 @@ def _rows(shard: Shard, name: str, starts: NDArray[np.int64], counts: NDArray[np
 
 def _numbers(rows: pa.Table, name: str) -> NDArray[np.int64]:
     # None of a longfat that did not have this table.
-    return rows[name].to_numpy() if name in rows.column_names else np.zeros(rows.num_rows, np.int64)
+    return cells_in(rows[name]) if name in rows.column_names else np.zeros(rows.num_rows, np.int64)
 
 
 def _cells(values: Any) -> Any:
@@ -152,6 +151,4 @@ def _cells(values: Any) -> Any:
         return values.to_pylist()
     if values.type not in (pa.uint64(), pa.float64()):
         values = values.cast(pa.uint64())
-    if values.null_count and values.type == pa.uint64():
-        values = values.fill_null(NONE)
-    return np.require(values.to_numpy(), requirements=["ALIGNED", "C_CONTIGUOUS"])
+    return np.require(cells_in(values), requirements=["ALIGNED", "C_CONTIGUOUS"])

@@ -25,10 +25,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
-import pyarrow as pa
-import pyarrow.fs as pafs
-
 from longfat.errors import StorageError
+from longfat.lazy import pa, pafs
 from longfat.store import checksums
 
 SCHEMES = {"s3": "s3", "gs": "gs", "az": "abfs"}

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
 from longfat._longfat import Trace, columns
 from longfat.errors import DamagedError, ExperimentError, StorageError
+from longfat.lazy import pa
 from longfat.results.result import Result, of_trace
 from longfat.results.warning import RunWarning
 from longfat.store import journal, locks
@@ -26,7 +25,7 @@ from longfat.store.finished import MADE_BY, Finished
 from longfat.store.journal import Journal, Record
 from longfat.store.many import Many, Shown
 from longfat.store.place import Bucket, Location, is_refused, location, machine, place_of
-from longfat.store.shard import UNREADABLE
+from longfat.store.shard import unreadable
 from longfat.store.shards import Shards
 from longfat.store.top import AGAIN, Top
 from longfat.store.writer import Writer
@@ -265,7 +264,7 @@ class Runs:
             raise StorageError(
                 f"this longfat cannot read the experiment of the run {found.run} in {self.folder}, which another version made:\n{error}"
             ) from error
-        except (*UNREADABLE, TypeError, AttributeError) as error:
+        except (*unreadable(), TypeError, AttributeError) as error:
             if is_refused(error):
                 raise StorageError(f"cannot read the run {found.run} in {self.folder}: {error}") from error
             raise DamagedError(f"{self.folder}: {found.run} is not a finished run: {error}; {AGAIN}") from error

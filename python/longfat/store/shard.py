@@ -25,16 +25,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from longfat.errors import DamagedError
+from longfat.lazy import np, pa, pq
 from longfat.store import index
+from longfat.store.arrow import numbers_of
 from longfat.store.digests import all_digests, digests_in
 from longfat.store.finished import IN_JSON, LARGE, TRACE_TABLES, Finished
 from longfat.store.place import Place, is_refused, patiently
@@ -49,9 +47,13 @@ FILES = (*TABLES, index.NAME)
 """The folders that have a file of a shard."""
 GROUPS_KEPT = 8
 """Row groups kept in memory, in case the next run has its rows in one of them, too."""
-UNREADABLE = (OSError, ValueError, KeyError, pa.ArrowException)
-
 Found = TypeVar("Found")
+
+
+@cache
+def unreadable() -> tuple[type[Exception], ...]:
+    """Exceptions that reading a damaged file raises."""
+    return OSError, ValueError, KeyError, pa.ArrowException
 
 
 class GoneError(FileNotFoundError):
@@ -67,7 +69,7 @@ def passing_over_damage() -> Generator[None]:
     """Passes over what is damaged or gone. What the system refuses is raised."""
     try:
         yield
-    except (*UNREADABLE, TypeError, zlib.error) as error:
+    except (*unreadable(), TypeError, zlib.error) as error:
         if is_refused(error):
             raise
 
@@ -185,7 +187,7 @@ class Shard:
             return [(0, self._read("runs", all_digests))]
         except FileNotFoundError as error:
             raise GoneError(self.name) from error
-        except (*UNREADABLE, TypeError, zlib.error) as error:
+        except (*unreadable(), TypeError, zlib.error) as error:
             if is_refused(error):
                 raise
         found: list[tuple[int, NDArray[np.bytes_]]] = []
@@ -314,7 +316,7 @@ class Shard:
             made.check(digest)
         except FileNotFoundError:
             raise
-        except (*UNREADABLE, TypeError, AttributeError, DamagedError) as error:
+        except (*unreadable(), TypeError, AttributeError, DamagedError) as error:
             if is_refused(error):
                 raise
             raise DamagedError(f"{self.place.where / FOLDER}: the run {run} in shard {self.name} is damaged: {error}") from error
@@ -326,7 +328,7 @@ class Shard:
             for number in range(len(self._rows_of_groups(table))):
                 part = self.group(table, number)
                 if dropped:
-                    part = part.filter(pa.array(~dropped.among(digests_in(part))))
+                    part = part.filter(numbers_of(~dropped.among(digests_in(part))))
                 yield table, part
 
     def schemas(self) -> dict[str, Any]:

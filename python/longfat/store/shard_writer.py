@@ -16,11 +16,9 @@ from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from longfat.lazy import np, pa, pq
 from longfat.store import index
+from longfat.store.arrow import cells_in, column_of, numbers_of
 from longfat.store.digests import digests_in
 from longfat.store.files import FORMAT_VERSION
 from longfat.store.finished import FACTS, TRACE_TABLES, Finished, stacked
@@ -55,11 +53,11 @@ class ShardWriter:
         for name in TRACE_TABLES:
             if f"{name}_rows" not in runs.column_names:
                 continue  # of a longfat that did not have this table
-            counts = runs[f"{name}_rows"].to_numpy()
+            counts = cells_in(runs[f"{name}_rows"])
             starts = self._rows[name] + np.cumsum(counts) - counts
             column = f"{name}_from"
             at = runs.column_names.index(column) if column in runs.column_names else None
-            made = pa.array(starts, pa.int64())
+            made = numbers_of(starts.astype(np.int64))
             runs = runs.append_column(column, made) if at is None else runs.set_column(at, column, made)
             self._rows[name] += int(counts.sum())
         self._prefixes.append(index.prefixes_of(digests_in(runs)))
@@ -185,11 +183,11 @@ def group_rows(name: str, columns: int) -> int:
 
 def rows_of(runs: list[Finished]) -> pa.Table:
     """Rows of `runs`, for `ShardWriter.add`."""
-    columns: dict[str, Any] = {name: pa.array([run.facts[name] for run in runs], form) for name, form in FACTS.items()}
-    columns |= {name: pa.array([run.facts[name] for run in runs], pa.uint64()) for name in runs[0].facts if name not in FACTS}
+    columns: dict[str, Any] = {name: column_of([run.facts[name] for run in runs], form) for name, form in FACTS.items()}
+    columns |= {name: column_of([run.facts[name] for run in runs], "uint64") for name in runs[0].facts if name not in FACTS}
     for name in TRACE_TABLES:
-        columns[f"{name}_rows"] = pa.array([run.rows(name) for run in runs], pa.int64())
-    return pa.table(columns | {"sha256": pa.array([run.digest for run in runs])})
+        columns[f"{name}_rows"] = column_of([run.rows(name) for run in runs], "int64")
+    return pa.table(columns | {"sha256": column_of([run.digest for run in runs], "string")})
 
 
 def tables_of(name: str, runs: list[Finished]) -> Iterator[pa.Table]:
@@ -213,4 +211,4 @@ def _table_of(name: str, runs: list[Finished]) -> pa.Table | None:
         return None
     whole = pa.concat_tables(tables)
     there = np.repeat(np.arange(len(runs)), [run.rows(name) for run in runs])
-    return whole.add_column(0, "run", pa.array([run.run for run in runs], pa.string()).take(pa.array(there)))
+    return whole.add_column(0, "run", column_of([run.run for run in runs], "string").take(numbers_of(there)))

@@ -18,17 +18,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-import pyarrow as pa
-
 from longfat.errors import DamagedError
+from longfat.lazy import np, pa
 from longfat.store import journal
 from longfat.store.finished import TRACE_TABLES, Finished
 from longfat.store.journal import Journal
 from longfat.store.many import Many
 from longfat.store.many import read as read_together
 from longfat.store.place import UNFINISHED, Place, is_refused
-from longfat.store.shard import FILES, FOLDER, UNREADABLE, GoneError, Shard
+from longfat.store.shard import FILES, FOLDER, GoneError, Shard, unreadable
 from longfat.store.shard_writer import ShardWriter, announce_again, rows_of, tables_of
 from longfat.sweep.hashes import Hashes, in_hexadecimal
 
@@ -97,7 +95,8 @@ class Shards:
         """Lets go of all that was read of shards. What is held then does not grow with the runs in them."""
         for shard in self._known.values():
             shard.unload()
-        _give_back()
+        if self._known:
+            _give_back()
 
     def has(self, run: str) -> bool:
         """Returns true if there is a run that is not put aside."""
@@ -163,7 +162,7 @@ class Shards:
                 for many in read_together(shard, rows):
                     done += len(many.facts) if isinstance(many, Many) else len(many)
                     yield many
-            except (*UNREADABLE, TypeError, AttributeError):  # which run it is, and what is wrong, is told when each is read
+            except (*unreadable(), TypeError, AttributeError):  # which run it is, and what is wrong, is told when each is read
                 yield list(in_hexadecimal(digests[done:]))
             # Row groups of one shard at a time are held, and not of all shards at once.
             shard.forget()
@@ -267,7 +266,7 @@ class Shards:
                             writer.add(part)
                         else:
                             writer.append(table, part)
-                except UNREADABLE as error:
+                except unreadable() as error:
                     if is_refused(error):
                         raise
                     self._unmergeable.add(shard.name)
@@ -374,7 +373,7 @@ def _fit(one: Shard, other: Shard) -> bool:
     """Returns true if the tables that both have are of the same columns."""
     try:
         mine, others = one.schemas(), other.schemas()
-    except UNREADABLE:
+    except unreadable():
         return False
     return all(others[name].equals(schema) for name, schema in mine.items() if name in others)
 

@@ -14,11 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
 from longfat._longfat import METRICS, Document, Run
 from longfat.errors import DamagedError, LongfatError, NoResultsError, StorageError
+from longfat.lazy import pa, pd
 from longfat.results.result import WITHOUT_SERIES, Result, changed
 from longfat.results.results import Results
 from longfat.store import checksums, locks

@@ -19,10 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from longfat._longfat import Document, read_text
 from longfat.errors import DamagedError, ExperimentError, StorageError
+from longfat.lazy import pd
 from longfat.store import checksums
 from longfat.store.files import FORMAT_VERSION, json_bytes, read_json, read_table, reason, version_of
 from longfat.store.place import Folder, Place

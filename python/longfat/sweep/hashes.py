@@ -6,7 +6,7 @@ from binascii import unhexlify
 from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING
 
-import numpy as np
+from longfat.lazy import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from longfat.cores import default_jobs
+from longfat.lazy import np
 from longfat.results.warning import Merged, RunWarning
 from longfat.sweep.hashes import FORM, Hashes, in_hexadecimal
 
@@ -118,7 +118,10 @@ def _items(numbers: NDArray[np.uint64], digests: bytes, costs: NDArray[np.float6
     return Items(numbers, np.frombuffer(digests, FORM), costs, alone)
 
 
-NOTHING = _items(np.empty(0, np.uint64), b"", np.empty(0), np.empty(0, np.bool_))
+@cache
+def nothing() -> Items:
+    """No runs."""
+    return _items(np.empty(0, np.uint64), b"", np.empty(0), np.empty(0, np.bool_))
 
 
 @dataclass(slots=True)
@@ -149,7 +152,7 @@ class Plan:
     @classmethod
     def of(cls, document: Document, numbers: Iterable[int]) -> Plan:
         """Plans these runs of an experiment, in order. Raises ExperimentError for the first that has a fault."""
-        parts: list[Items] = [NOTHING]
+        parts: list[Items] = [nothing()]
         backends: set[str] = set()
         seeds: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
         said = Merged()

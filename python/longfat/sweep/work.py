@@ -12,7 +12,7 @@ from itertools import islice
 
 from longfat._longfat import Run, Trace
 from longfat.results.result import Result, from_trace
-from longfat.sweep.plan import NOTHING, Item, Items
+from longfat.sweep.plan import Item, Items, nothing
 
 Report = Callable[[float], object]
 Keep = Callable[[Run, str, Trace, float, float], object]
@@ -28,7 +28,7 @@ class Work:
     """The runs of a sweep that are still to be done (`begin` says which), and how far they are, in units of `Run.cost`."""
 
     title: str
-    items: Items = field(default_factory=lambda: NOTHING)
+    items: Items = field(default_factory=nothing)
     done: int = 0
     finished_cost: float = 0.0
     total_cost: float = 0.0

@@ -18,17 +18,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Literal
 
 from longfat._longfat import student_t
+from longfat.lazy import np
 from longfat.results.repeats import LEVEL
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Floats = NDArray[np.float64]
+    _Integers = NDArray[np.int64]
+
 Place = Literal["network", "receiver", "unknown"]
-_Floats = npt.NDArray[np.float64]
-_Integers = npt.NDArray[np.int64]
 
 # Neighbours on each side of a loss whose times are averaged: interfaces that coalesce interrupts stamp several packets at once.
 _NEIGHBOURS = 16
