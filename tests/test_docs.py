@@ -226,6 +226,15 @@ def test_the_page_on_traffic_has_a_row_for_every_kind() -> None:
     assert sorted(rows) == sorted(entry["name"] for entry in longfat.registries()["traffic"])
 
 
+def test_every_warning_has_its_section_and_a_symptom() -> None:
+    sections = headings(ROOT / "docs" / "warnings.md")
+    troubleshooting = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    for warning in longfat.registries()["warnings"]:
+        name = warning["name"]
+        assert name in sections, f"docs/warnings.md has no section {name}"
+        assert f"(warnings.md#{name})" in troubleshooting, f"docs/troubleshooting.md has no row for {name}"
+
+
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
