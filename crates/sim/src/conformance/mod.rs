@@ -37,5 +37,5 @@ fn span(trace: &Trace) -> f64 {
 fn share(trace: &Trace, flow: usize, bps: u64, mss: u32) -> f64 {
     let record = &trace.flows[flow];
     let most = bps as f64 / 8.0 * span(trace) * f64::from(mss) / 1500.0;
-    (record.bytes_delivered - record.at_warmup.delivered) as f64 / most
+    record.measured().delivered as f64 / most
 }

@@ -111,7 +111,7 @@ fn judged(kind: &QueueKind, promise: &Promise<Claim>, trace: &Trace) -> Finding 
         }
         Claim::Prefers => {
             let flow = trace.flows.last().expect("there are flows");
-            (flow.packets_dropped == 0, format!("{} packets of EF lost", flow.packets_dropped), "none".into())
+            (flow.total.packets_dropped == 0, format!("{} packets of EF lost", flow.total.packets_dropped), "none".into())
         }
         Claim::Shapes => {
             let all: f64 = (0..trace.flows.len()).map(of_link).sum();
