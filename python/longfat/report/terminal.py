@@ -136,13 +136,9 @@ def print_entries(console: Console, title: str, entries: Sequence[Entry], *, det
         if details and "advice" in entry:
             lines.append(f"  {'':{width}}  {escape(entry['advice'])}")
         if entry["source"]:
-<<<<<<< HEAD
-            console.print(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", soft_wrap=True)
-        for claim, source in entry.get("promises", ()) if details else ():
-            console.print(f"    promises: {escape(claim)} [dim]({escape(source)})[/]", soft_wrap=True)
-=======
             lines.append(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]")
->>>>>>> w/pages
+        for claim, source in entry.get("promises", ()) if details else ():
+            lines.append(f"    promises: {escape(claim)} [dim]({escape(source)})[/]")
         for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
             lines.append(f"    {escape(param['name'])}: {escape(param['doc'])}{given}")
