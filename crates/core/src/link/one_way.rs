@@ -234,7 +234,7 @@ impl Link {
     }
 
     /// Sends a packet that finds the queue empty and the line free, unless the queue drops it.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Time, id: PacketId, len: u32, packets: &mut Packets, log: &mut dyn QueueLog) {
         if self.queue.pass(self.busy_until, now, id, packets, &mut Counted { count: &mut self.count, log }) {
             self.begin(now, id, len, packets);
