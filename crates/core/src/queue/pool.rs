@@ -246,10 +246,12 @@ impl Pool {
     }
 
     /// Takes the packet that has waited longest on a receive side, among those for which the transmit side has room.
+    #[inline]
     pub fn take_waiting(&mut self, packets: &Packets) -> Option<PacketId> {
-        if self.waiting == 0 {
-            return None;
-        }
+        if self.waiting == 0 { None } else { self.take_ready(packets) }
+    }
+
+    fn take_ready(&mut self, packets: &Packets) -> Option<PacketId> {
         let ready = |peer: &Peer| {
             let head = &packets[peer.receive.first()?];
             self.transmit_has(peer, self.shape.cost(head.ip_len())).then_some(head.stamp)
