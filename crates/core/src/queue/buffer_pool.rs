@@ -56,10 +56,8 @@ struct BufferPool {
 impl Queue for BufferPool {
     fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         packets[id].stamp = now;
-        match self.pool.place(&packets[id]) {
-            Place::Transmit => self.pool.push_transmit(id, packets),
-            Place::Receive => self.pool.push_receive(id, packets),
-            Place::Nowhere => discard(now, id, DropReason::Overflow, packets, log),
+        if self.pool.take(id, packets) == Place::Nowhere {
+            discard(now, id, DropReason::Overflow, packets, log);
         }
     }
     fn dequeue(&mut self, _now: Time, packets: &mut Packets, _log: &mut dyn QueueLog) -> Option<PacketId> {

@@ -171,6 +171,11 @@ impl Pool {
     /// Returns where `packet` would go now. A peer's packets keep their order: none passes one that waits on its receive side.
     pub fn place(&mut self, packet: &Packet) -> Place {
         let (cost, i) = self.account(packet);
+        self.place_of(cost, i)
+    }
+
+    #[inline]
+    fn place_of(&self, cost: u64, i: usize) -> Place {
         let peer = &self.peers[i];
         if peer.receive.is_empty() && self.transmit_has(peer, cost) {
             Place::Transmit
@@ -179,6 +184,19 @@ impl Pool {
         } else {
             Place::Nowhere
         }
+    }
+
+    /// Puts the packet `id` where it goes now. Returns where that is.
+    #[inline]
+    pub fn take(&mut self, id: PacketId, packets: &mut Packets) -> Place {
+        let (cost, i) = self.account(&packets[id]);
+        let place = self.place_of(cost, i);
+        match place {
+            Place::Transmit => self.transmit(cost, i, id, packets),
+            Place::Receive => self.receive(cost, i, id, packets),
+            Place::Nowhere => {}
+        }
+        place
     }
 
     /// Returns true if `packet`, which finds the pool empty, would go to the transmit side.
@@ -192,6 +210,11 @@ impl Pool {
     /// Puts the packet `id` at the end of the transmit side, which must have room for it.
     pub fn push_transmit(&mut self, id: PacketId, packets: &mut Packets) {
         let (cost, i) = self.account(&packets[id]);
+        self.transmit(cost, i, id, packets);
+    }
+
+    #[inline]
+    fn transmit(&mut self, cost: u64, i: usize, id: PacketId, packets: &mut Packets) {
         debug_assert!(self.transmit_has(&self.peers[i], cost));
         self.charge(i, |used| used + cost);
         self.bytes += u64::from(packets[id].ip_len());
@@ -201,6 +224,10 @@ impl Pool {
     /// Puts the packet `id` at the end of its peer's receive side, which must have room for it.
     pub fn push_receive(&mut self, id: PacketId, packets: &mut Packets) {
         let (cost, i) = self.account(&packets[id]);
+        self.receive(cost, i, id, packets);
+    }
+
+    fn receive(&mut self, cost: u64, i: usize, id: PacketId, packets: &mut Packets) {
         let peer = &mut self.peers[i];
         peer.receive_used += cost;
         debug_assert!(peer.receive_used <= self.shape.receive);
@@ -219,10 +246,12 @@ impl Pool {
     }
 
     /// Takes the packet that has waited longest on a receive side, among those for which the transmit side has room.
+    #[inline]
     pub fn take_waiting(&mut self, packets: &Packets) -> Option<PacketId> {
-        if self.waiting == 0 {
-            return None;
-        }
+        if self.waiting == 0 { None } else { self.take_ready(packets) }
+    }
+
+    fn take_ready(&mut self, packets: &Packets) -> Option<PacketId> {
         let ready = |peer: &Peer| {
             let head = &packets[peer.receive.first()?];
             self.transmit_has(peer, self.shape.cost(head.ip_len())).then_some(head.stamp)

@@ -78,7 +78,9 @@ impl Plain<'_> {
             segment = Segment::new(sender.number(burst.start), 0, mss as u16);
             let written_through = sender.stream.no_write_ends_before(burst.start + mss);
             connection.stamp_plain(now, &mut segment);
-            for end in (burst.start + mss..=burst.end).step_by(mss as usize) {
+            let mut end = burst.start;
+            while end < burst.end {
+                end += mss;
                 let pushes = end >= written_through && connection.sending.sender().is_some_and(|sender| sender.stream.write_ends_at(end));
                 segment.flags = flags::ACK | if pushes { flags::PSH } else { 0 };
                 send(&segment);
@@ -91,6 +93,8 @@ impl Plain<'_> {
     /// Returns the time at which a timer goes off; [`Time::MAX`]: never.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.0.poll_timeout().unwrap_or(Time::MAX)
+        // An open connection does not wait in TIME-WAIT.
+        let sender = self.0.sending.sender().map_or(Time::MAX, |sender| sender.timers.deadline());
+        sender.min(self.0.receiver.ack_deadline())
     }
 }

@@ -82,15 +82,15 @@ impl Alone {
         let steps = context.steps;
         let mut is_all = true;
         while let Some(id) = line.first() {
-            let (packet, segment) = (context.packets[id], context.packets.segment(id));
+            let (packet, segment) = (&context.packets[id], context.packets.segment(id));
             let now = packet.stamp;
-            let is_over = (now > until.min(*wake)) | ((context.steps >= turn_ends) & (now > context.now)) | packet.corrupted;
+            let is_over = (now > until) | (now > *wake) | ((context.steps >= turn_ends) & (now > context.now)) | packet.corrupted;
             if is_over || !plain.handle(now, segment) {
                 break;
             }
             context.now = now;
             context.steps += 1;
-            context.ledger.left(now, &packet, segment);
+            context.ledger.left(now, packet, segment);
             delivered.add(packet.ip_len());
             line.pop(&context.packets);
             context.packets.remove(id);
