@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import re
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import longfat
+import longfat.cli
 import pytest
 import typer
 from conftest import LONG_SWEEP, SWEEP, command
@@ -150,10 +153,28 @@ def test_list_names_everything() -> None:
     assert "ACM CCR 24(5), 1994, section 4.2 and Table 1" in detailed.stdout
 
 
-def test_every_verb_has_a_page() -> None:
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in Path(__file__).parents[1].glob("docs/**/*.md"))
-    names = [name for name, verb in VERBS.items() if not isinstance(verb, typer.Typer)]
-    assert [name for name in names if not re.search(rf"\blongfat {name}\b", pages)] == []
+def in_files(pattern: str, *globs: str) -> bool:
+    """Whether a file of the repository has the pattern."""
+    root = Path(__file__).parents[1]
+    return any(re.search(pattern, path.read_text(encoding="utf-8")) for glob in globs for path in root.glob(glob))
+
+
+def test_every_verb_has_a_page_and_a_test() -> None:
+    missing = [f"no page in docs/ shows `longfat {name}`" for name in VERBS if not in_files(rf"\blongfat {name}\b", "docs/**/*.md")]
+    calls = r'"(longfat )?{0}["\s]|longfat\.cli\.{0} import'
+    missing += [f"no test in tests/ calls `longfat {name}`" for name in VERBS if not in_files(calls.format(name), "tests/*.py")]
+    assert missing == []
+
+
+def test_every_verb_is_in_the_list() -> None:
+    missing: list[str] = []
+    for found in pkgutil.iter_modules(longfat.cli.__path__):
+        module = importlib.import_module(f"longfat.cli.{found.name}")
+        own = {name: member for name, member in vars(module).items() if getattr(member, "__module__", "") == module.__name__}
+        is_app = any(isinstance(member, typer.Typer) and member in VERBS.values() for member in vars(module).values())
+        verbs = [name for name, member in own.items() if name.endswith("_command") and member not in VERBS.values()]
+        missing += [f"VERBS in longfat/cli/app.py has no line for {name} of {module.__name__}" for name in verbs if not is_app]
+    assert missing == []
 
 
 def test_schema_is_json() -> None:
