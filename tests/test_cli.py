@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import re
 import signal
 import subprocess
@@ -12,7 +14,9 @@ from functools import partial
 from pathlib import Path
 
 import longfat
+import longfat.cli
 import pytest
+import typer
 from conftest import LONG_SWEEP, SWEEP, command
 from longfat._longfat import COMMIT
 from longfat.cli.app import VERBS
@@ -149,10 +153,32 @@ def test_list_names_everything() -> None:
     assert "ACM CCR 24(5), 1994, section 4.2 and Table 1" in detailed.stdout
 
 
-def test_every_verb_has_a_page() -> None:
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in Path(__file__).parents[1].glob("docs/**/*.md"))
-    names = [name for verbs in VERBS.values() for name in verbs]
-    assert [name for name in names if not re.search(rf"\blongfat {name}\b", pages)] == []
+NAMES = [name for verbs in VERBS.values() for name in verbs]
+
+
+def in_files(pattern: str, *globs: str) -> bool:
+    """Whether a file of the repository has the pattern."""
+    root = Path(__file__).parents[1]
+    return any(re.search(pattern, path.read_text(encoding="utf-8")) for glob in globs for path in root.glob(glob))
+
+
+def test_every_verb_has_a_page_and_a_test() -> None:
+    missing = [f"no page in docs/ shows `longfat {name}`" for name in NAMES if not in_files(rf"\blongfat {name}\b", "docs/**/*.md")]
+    calls = r'"(longfat )?{0}["\s]|longfat\.cli\.{0} import'
+    missing += [f"no test in tests/ calls `longfat {name}`" for name in NAMES if not in_files(calls.format(name), "tests/*.py")]
+    assert missing == []
+
+
+def test_every_verb_is_in_the_list() -> None:
+    missing: list[str] = []
+    for found in pkgutil.iter_modules(longfat.cli.__path__):
+        module = importlib.import_module(f"longfat.cli.{found.name}")
+        own = {name: member for name, member in vars(module).items() if getattr(member, "__module__", "") == module.__name__}
+        # The verbs of an app of its own, such as `testbed`, are below its name.
+        verbs = [name.removesuffix("_command") for name in own if name.endswith("_command")]
+        below = [found.name] if any(isinstance(member, typer.Typer) for member in vars(module).values()) else verbs
+        missing += [f"VERBS in longfat/cli/app.py has no line for {name} of {module.__name__}" for name in below if name not in NAMES]
+    assert missing == []
 
 
 def test_schema_is_json() -> None:

@@ -103,6 +103,8 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
     let mut arrived: Vec<(Packet, Time)> = vec![];
     // Content that the queue must hold: arrivals less departures and drops.
     let (mut bytes, mut packets, mut drops) = (0_u64, 0_u64, 0);
+    // The packet that the queue has said leaves next, whatever comes before it does.
+    let mut first: Option<u32> = None;
     assert!(queue.dequeue(now, &mut kept, &mut seen.ledger).is_none(), "{name}: a new queue is empty");
     let drain = steps.iter().filter(|s| matches!(s, Step::Arrive { .. })).map(|_| Step::Depart);
     for step in steps.iter().copied().chain(drain) {
@@ -111,6 +113,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
             now = queue.opens(now);
             assert_eq!(queue.opens(now), now, "{name} has opened");
         }
+        first = first.or_else(|| queue.first().map(|id| kept.segment(id).seq));
         match step {
             Step::Wait { us } => now += Duration::from_micros(us),
             Step::Arrive { len, flow, ecn, dscp } => {
@@ -134,6 +137,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
             Step::Depart => match queue.dequeue(now, &mut kept, &mut seen.ledger) {
                 Some(id) => {
                     let (packet, seq) = (kept[id], kept.segment(id).seq);
+                    assert!(first.take().is_none_or(|first| first == seq), "{name}: another packet leaves than it said was first");
                     kept.remove(id);
                     packets -= 1;
                     bytes -= u64::from(packet.ip_len());
@@ -154,6 +158,7 @@ fn run(kind: &QueueKind, params: &Params, context: &QueueContext, steps: &[Step]
         }
         for &(seq, at, _) in &seen.ledger.dropped[drops..] {
             assert_eq!(at, now, "{name}: a drop is told at once");
+            assert_ne!(first, Some(seq), "{name} drops the packet that it said leaves next");
             packets -= 1;
             bytes -= u64::from(arrived[seq as usize].0.ip_len());
         }

@@ -1,7 +1,5 @@
 //! Every registry entry keeps what it promises, and controls that are useless are seen.
 
-mod mutants;
-
 use longfat_core::queue;
 use longfat_tcp::congestion::{self, Claim};
 

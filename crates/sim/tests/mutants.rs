@@ -1,4 +1,6 @@
 //! Mutants of congestion controls: each does everything as the control does, but for one mistake. Conformance must see them.
+//!
+//! The mutants stay in the registry of the process: these tests have one of their own.
 
 use longfat_core::time::Duration;
 use longfat_core::units::Rate;
@@ -7,8 +9,12 @@ use longfat_tcp::congestion::{
     self, AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, PathModel, Traits, Unused, Variable, Window, extensions,
 };
 
-use super::faults;
-use crate::conformance::{self, Finding};
+use longfat_sim::conformance::{self, Finding};
+
+/// Sentences on claims that do not hold.
+fn faults(findings: Vec<Finding>) -> Vec<String> {
+    findings.into_iter().filter_map(|finding| finding.fault).collect()
+}
 
 /// Mistakes in a control.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,7 +175,7 @@ fn mistakes_break_promises() {
     }
 }
 
-/// Prints which promise each mutant of each control breaks: `cargo test -p longfat-sim every_mutant -- --ignored --nocapture`.
+/// Prints which promise each mutant of each control breaks: `cargo test -p longfat-sim --test mutants -- --ignored --nocapture`.
 #[test]
 #[ignore = "a look at all of them, which takes a minute"]
 fn every_mutant_of_every_control() {
