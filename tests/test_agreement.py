@@ -90,3 +90,11 @@ def test_options_that_do_not_go_together_are_said(options: list[str], expected: 
     done = subprocess.run([sys.executable, "-m", "longfat", "compare", "ansnet", *options], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert expected in done.stderr
+
+
+def test_runs_of_one_backend_are_refused_before_any_is_read(results: longfat.Results) -> None:
+    def refuse(_: str) -> longfat.Result:
+        pytest.fail("a run was read")
+
+    with pytest.raises(longfat.LongfatError, match="not by two backends"):
+        agreement.read(replace(results, open=refuse))

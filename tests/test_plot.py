@@ -7,15 +7,18 @@ import itertools
 import math
 from importlib.resources import files
 from pathlib import Path
+from typing import NoReturn
 
 import matplotlib as mpl
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, LongfatError, Results
 from longfat.plot import Axis, Heat, Plot, Rule, Series, default_plots, figure_of, pack, save, unpack
+from longfat.plot.over_time import time_plots
 from longfat.plot.print import draw
 from longfat.plot.style import COLOURS, DASHES, styles
 from longfat.plot.thin import MOST_POINTS, thin
+from longfat.results.result import Columns
 
 
 def plot(*series: Series, **options: object) -> Plot:
@@ -216,3 +219,16 @@ def test_a_figure_for_print_has_the_size_and_the_fonts_that_were_asked_for(tmp_p
         with pytest.raises(LongfatError, match=message):
             plot.save(tmp_path / "e.pdf", **wrong)  # pyright: ignore[reportArgumentType]
     assert not (tmp_path / "e.pdf").exists()
+
+
+def test_figures_over_time_need_no_data_frame(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DataFrame of a run takes longer to make than all of its figures, and a report has figures of thousands of runs."""
+    run = results[0]
+    wanted = {plot.id: [list(series.y) for series in plot.series] for plot in time_plots(run)}
+
+    def refuse(_: object) -> NoReturn:
+        pytest.fail("a DataFrame was made")
+
+    monkeypatch.setattr(Columns, "__call__", refuse)
+    assert {plot.id: [list(series.y) for series in plot.series] for plot in time_plots(results[0])} == wanted
+    assert set(wanted) >= {"goodput", "rtt", "cwnd", "queue", "sequence"}

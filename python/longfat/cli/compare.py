@@ -68,12 +68,14 @@ def _compare_backends(out: Console, err: Console, folder: Location, figures: Pat
     both = load_results(folder)
     said = err if as_json else out
     terminal.say_short(said, both.so_far)
+    with terminal.share_bar(err, "reading") as tick:
+        runs = agreement.read(both, tick)
     if as_json:
-        print(agreement.table(both).to_json(orient="records", indent=2))
+        print(agreement.table(runs).to_json(orient="records", indent=2))
     else:
-        agreement.show(out, both)
+        agreement.show(out, runs)
     if figures is not None:
-        files = agreement.draw(both, figures)
+        files = agreement.draw(runs, figures)
         said.print(f"{count(len(files), 'file')} in {terminal.escape(str(figures))}", soft_wrap=True)
 
 

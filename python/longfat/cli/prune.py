@@ -63,8 +63,8 @@ def kept(folder: str | Location) -> list[Kept]:
         raise StorageError(f"{folder} holds no results: expected a folder that `longfat run` wrote")
     results.check_format()
     shown = results.shown()
-    wanted = _wanted(results)
-    found = [Kept(one, _kind(one, shown, wanted), bool(one.made_by) and one.run in shown) for one in every]
+    current = _wanted(results) | shown
+    found = [Kept(one, _kind(one, current), bool(one.made_by) and one.run in shown) for one in every]
     order = ("current", "version", "gone", "damaged")
     return sorted(found, key=lambda one: (order.index(one.kind), one.version, one.run))
 
@@ -101,7 +101,8 @@ def _wanted(results: Store) -> set[str]:
     texts = [("experiment.toml", results.text())] if facts else []
     if facts.get("file"):
         with suppress(OSError):  # it is gone, or no longer a text: then it wants nothing
-            texts.append((facts["file"], read_text(facts["file"])))
+            now = read_text(facts["file"])
+            texts += [(facts["file"], now)] if now != results.text() else []
     wanted: set[str] = set()
     for name, text in texts:
         try:
@@ -121,12 +122,12 @@ def _change(experiment: Experiment, changes: dict[str, Any]) -> None:
             experiment.set(path, value)
 
 
-def _kind(one: store.Kept, shown: set[str], wanted: set[str]) -> Kind:
+def _kind(one: store.Kept, current: set[str]) -> Kind:
     if not one.made_by:
         return "damaged"
     if one.made_by["results_version"] != RESULTS_VERSION:
         return "version"
-    return "current" if one.run in wanted | shown else "gone"
+    return "current" if one.run in current else "gone"
 
 
 out = terminal.console()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from longfat.plot import Plot, save
 from longfat.plot.over_time import time_plots
 from longfat.report.columns import Column, print_columns
 from longfat.results.result import Result
+from longfat.results.results import Results
 
 AXIS = "backend"
 FIGURES = ("goodput", "cwnd", "rtt", "queue", "drops")
@@ -55,13 +56,19 @@ class Quantity:
         return self.second / self.first - 1 if self.first else float("nan")
 
 
+def read(results: Results, tick: Callable[[float], object] = lambda _: None) -> list[Result]:
+    """Reads every run, and tells `tick` the share that is read. LongfatError, before any is read, where they are not by two backends."""
+    _two(list(results.runs[AXIS].unique()) if AXIS in results.axes else [])
+    runs: list[Result] = []
+    for number, result in enumerate(results):
+        tick(number / len(results))
+        runs.append(result)
+    return runs
+
+
 def pairs(results: Sequence[Result]) -> list[Pair]:
     """Pairs each run by the first backend with the same by the second. LongfatError where there are not two, or no run of both."""
-    backends = list(dict.fromkeys(result.labels.get(AXIS, "") for result in results))
-    if len(backends) != 2 or "" in backends:
-        raise LongfatError(
-            f"these runs are not by two backends: `{AXIS} = {{ sweep = ['sim', 'testbed'] }}` in the experiment makes them so"
-        )
+    backends = _two(list(dict.fromkeys(result.labels.get(AXIS, "") for result in results)))
     of: dict[str, dict[tuple[tuple[str, str], ...], Result]] = {backend: {} for backend in backends}
     repeated = len({result.repeat for result in results}) > 1
     for result in results:
@@ -73,6 +80,14 @@ def pairs(results: Sequence[Result]) -> list[Pair]:
     if not made:
         raise LongfatError(f"no run is finished by both {backends[0]} and {backends[1]}")
     return made
+
+
+def _two(backends: list[str]) -> list[str]:
+    if len(backends) != 2 or "" in backends:
+        raise LongfatError(
+            f"these runs are not by two backends: `{AXIS} = {{ sweep = ['sim', 'testbed'] }}` in the experiment makes them so"
+        )
+    return backends
 
 
 def goodput(pair: Pair) -> Quantity:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -32,7 +33,42 @@ class Column:
 
 
 def _length(markup: str) -> int:
-    return cell_len(Text.from_markup(markup).plain)
+    return cell_len(markup if _is_plain(markup) else Text.from_markup(markup).plain)
+
+
+def _is_plain(markup: str) -> bool:
+    """Returns true if rich's markup is only text: without a style, an escape or the name of an emoji."""
+    return not ("[" in markup or ":" in markup)
+
+
+LONG = 200
+"""Rows from which on they are put together here: rich takes a millisecond for each."""
+
+
+@dataclass(frozen=True)
+class _Long:
+    """A table of many rows of plain text, drawn as rich draws it: `head` is the table without rows."""
+
+    head: Table
+    lines: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        *above, below = console.render_lines(self.head, options, pad=False)
+        for line in above:
+            yield from line
+            yield Segment.line()
+        for line in self.lines:
+            yield Segment(line)
+            yield Segment.line()
+        yield from below
+        yield Segment.line()
+
+
+def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """A row as `box.SIMPLE_HEAD` has it: a space at both edges, between columns and on both sides of each cell."""
+    pairs = zip(cells, columns, widths, strict=True)
+    padded = [(" " * (width - cell_len(cell)), cell, column.left) for cell, column, width in pairs]
+    return f"  {'   '.join(cell + room if left else room + cell for room, cell, left in padded)}  "
 
 
 def print_columns(console: Console, labels: Sequence[Column], columns: Sequence[Column]) -> None:
@@ -47,7 +83,11 @@ def print_columns(console: Console, labels: Sequence[Column], columns: Sequence[
             widths = [column.least for column in (*labels, *part)]
         for column, width in zip((*labels, *part), widths, strict=True):
             table.add_column(column.title, justify="left" if column.left else "right", width=width)
-        for cells in zip(*(column.cells for column in (*labels, *part)), strict=True):
+        rows = list(zip(*(column.cells for column in (*labels, *part)), strict=True))
+        if len(rows) > LONG and all(_is_plain(cell) for cells in rows for cell in cells):
+            print_whole(console, _Long(table, [_line(cells, (*labels, *part), widths) for cells in rows]), _total(widths))
+            continue
+        for cells in rows:
             table.add_row(*cells)
         print_whole(console, table, _total(widths))
 
@@ -67,7 +107,7 @@ def _total(widths: Sequence[int]) -> int:
     return 2 + sum(width + 2 for width in widths) + len(widths) - 1
 
 
-def print_whole(console: Console, table: Table, width: int) -> None:
+def print_whole(console: Console, table: RenderableType, width: int) -> None:
     """Prints `table` at least `width` wide, even where the console is not."""
     usual = console.width
     console.width = max(usual, width)

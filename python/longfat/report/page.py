@@ -116,7 +116,9 @@ def write_report(
     kept = results_folder(what, results)
     if kept:
         store = Store(kept)
-        return _write(reports / store.folder.name, results_page(store.load_so_far(), store.text_so_far(), tick), figures=figures)
+        results_so_far = store.load_so_far()
+        store.finished()  # which runs there are is held, so that each is found without reading an index
+        return _write(reports / store.folder.name, results_page(results_so_far, store.text_so_far(), tick), figures=figures)
     folder = paper_folder(what)
     measured = load_measured(folder, results)
     return _write(reports / folder.name, paper_page(load_paper(folder), load_published(folder), measured), figures=figures)

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from longfat.lazy import np, pd
 from longfat.report.columns import Column, print_columns
 from longfat.report.terminal import escape, number
 from longfat.results import adaptive, repeats
 from longfat.results.results import Results, quantities
 from longfat.text import count
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIRST = (
     "slowdown_p99",
@@ -124,13 +121,13 @@ def limited_by(runs: pd.DataFrame) -> pd.Series | None:
     if not set(names) <= set(runs) or runs[[*names]].isna().all(axis=None):
         return None
 
-    def said(row: pd.Series) -> str:
-        if row.isna().any():
-            return "–"
-        name = str(row.astype(float).idxmax())
-        return f"{names[name]} {100 * float(row[name]):.0f} %"
-
-    return runs[[*names]].apply(said, axis=1)
+    shares = runs[[*names]].to_numpy(float)
+    words = list(names.values())
+    most = np.nan_to_num(shares, nan=-1.0).argmax(axis=1)
+    known = np.logical_not(np.isnan(shares).any(axis=1)).tolist()
+    rows = zip(shares, most, known, strict=True)
+    said = [f"{words[place]} {100 * row[place]:.0f} %" if is_known else "–" for row, place, is_known in rows]
+    return pd.Series(said, index=runs.index)
 
 
 def mean_table(results: Results, *, details: bool = True) -> tuple[list[str], list[list[str]]]:
