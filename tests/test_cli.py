@@ -166,7 +166,7 @@ def test_every_verb_has_a_page_and_a_test() -> None:
     missing = [f"no page in docs/ shows `longfat {name}`" for name in NAMES if not in_files(rf"\blongfat {name}\b", "docs/**/*.md")]
     calls = r'"(longfat )?{0}["\s]|longfat\.cli\.{0} import'
     missing += [f"no test in tests/ calls `longfat {name}`" for name in NAMES if not in_files(calls.format(name), "tests/*.py")]
-    assert missing == []
+    assert not missing, "\n".join(missing)
 
 
 def test_every_verb_is_in_the_list() -> None:
@@ -180,7 +180,7 @@ def test_every_verb_is_in_the_list() -> None:
         verbs = [name.removesuffix("_command") for name in own if name.endswith("_command")]
         below = [found.name] if any(isinstance(member, typer.Typer) for member in vars(module).values()) else verbs
         missing += [f"VERBS in longfat/cli/app.py has no line for {name} of {module.__name__}" for name in below if name not in NAMES]
-    assert missing == []
+    assert not missing, "\n".join(missing)
 
 
 def test_schema_is_json() -> None:
