@@ -156,5 +156,5 @@ def test_results_of_what_set_changed_are_named(tmp_path: Path) -> None:
     missing = command("show", "mine.toml", cwd=tmp_path)
     assert missing.returncode == 1
     assert "no results of mine in results" in missing.stderr
-    assert "What `--set` changed has folders of its own: longfat show results/mine+measure.duration=2s" in missing.stderr.replace("\n", " ")
+    assert "  measure.duration = 2 s: longfat show results/mine+measure.duration=2s" in missing.stderr
     assert command("show", "results/mine+measure.duration=2s", cwd=tmp_path).returncode == 0

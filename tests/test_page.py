@@ -16,7 +16,7 @@ from longfat import Experiment, Result, Results
 from longfat.advice.plan import plan, to_toml
 from longfat.advice.question import read
 from longfat.plot import unpack
-from longfat.plot.sweeps import spaced, sweep_plots
+from longfat.plot.sweeps import shares_of_groups, spaced, sweep_plots
 from longfat.plot.units import scaled, with_unit
 from longfat.report.answer import answer, limit
 from longfat.report.drawing import path_drawing
@@ -200,3 +200,28 @@ def test_many_flows_have_a_distribution_and_groups_have_shares() -> None:
     shares = plots["shares"].series
     assert [series.name for series in shares] == ["forward", "other"]
     assert [a + b for a, b in zip(shares[0].y, shares[1].y, strict=True)] == pytest.approx([100.0] * 3)
+
+
+def duel(settings: int) -> Results:
+    """Two groups in so many settings of the buffer, of which the first wins where it is small."""
+    text = ONE.replace("count = 2", "count = 1").replace('window = "64 KiB"', 'window = "16 KiB"') + "\n"
+    buffers = ", ".join(f'"{number + 5} packets"' for number in range(settings))
+    text = text.replace('limit = "20 packets"', f'limit = {{ sweep = [{buffers}], name = "buffer" }}')
+    text += '[[flow]]\nname = "backward"\nwindow = "64 KiB"\ntraffic = { kind = "ttcp", volume = "500 kB" }\n'
+    return Experiment(text).sweep()
+
+
+@pytest.mark.parametrize("settings", [1, 3, 14])
+def test_of_two_groups_the_page_says_who_has_more(settings: int) -> None:
+    results = duel(settings)
+    shares = shares_of_groups(results, ["buffer"] if settings > 1 else [])
+    assert shares.sum(axis=1).tolist() == pytest.approx([1.0] * settings)
+    (told,) = [one for one in answer(results).sentences if "of the goodput" in one]
+    wins = int((shares["backward"] > shares["forward"]).sum())
+    among = f"more of the goodput than forward in {wins} of {settings} settings" if settings > 1 else ""
+    assert told.startswith(f"backward has {among}")
+    (plot,) = [plot for plot in sweep_plots(results) if plot.id == "shares"]
+    drawn = [list(series.y) for series in plot.series]
+    first = [100 * value for value in shares[shares.columns[0]]]
+    assert drawn[0] == pytest.approx(first)
+    assert [series.bar for series in plot.series] == ([False] if settings > 12 else [True, True])

@@ -95,17 +95,23 @@ def results_of(what: str, home: Location) -> Location:
     return folder or Path(what)
 
 
-MOST_NAMED = 3
-"""As many folders as a message names."""
+MOST_NAMED = 12
+"""As many folders as are named."""
+
+
+def changed_results(name: str, home: Location) -> list[str]:
+    """A line for each folder of results of `name` that `--set` made: what it changed, and the command that shows it."""
+    if isinstance(home, Url):
+        return []
+    found = [store for folder in sorted(home.glob(f"{glob.escape(name)}+*")) if (store := Store(folder)).is_there()]
+    lines: list[str] = []
+    for store in found[:MOST_NAMED]:
+        changes = store.changes_so_far()
+        said = ", ".join(f"{key} = {value}" for key, value in changes.items() if key != "quick")
+        lines.append(f"{said}: longfat show {shlex.quote(str(store.folder))}")
+    return [*lines, f"and {len(found) - MOST_NAMED} more in {home}"] if len(found) > MOST_NAMED else lines
 
 
 def _with_changes(name: str, home: Location) -> str:
-    """The results of `name` with changes, which `--set` gives folders of their own."""
-    if isinstance(home, Url):
-        return ""
-    found = [folder for folder in sorted(home.glob(f"{glob.escape(name)}+*")) if Store(folder).is_there()]
-    if not found:
-        return ""
-    shown = "; ".join(f"longfat show {shlex.quote(str(folder))}" for folder in found[:MOST_NAMED])
-    more = f"; and {len(found) - MOST_NAMED} more there" if len(found) > MOST_NAMED else ""
-    return f". What `--set` changed has folders of its own: {shown}{more}"
+    lines = changed_results(name, home)
+    return "\n".join([". With `--set` there are:", *(f"  {line}" for line in lines)]) if lines else ""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from longfat.cli.options import RESULTS, QuickOption, ResultsOption, results_of
+from longfat.cli.options import RESULTS, QuickOption, ResultsOption, changed_results, results_of
 from longfat.experiment import load_results
 from longfat.locate import results_home
 from longfat.report import tables, terminal, untuned
@@ -22,10 +22,13 @@ def show_command(
     quick: QuickOption = False,
 ) -> None:
     """Print the table of runs of an experiment."""
-    shown = load_results(results_of(what, results_home(location(results), quick=quick)))
+    home = results_home(location(results), quick=quick)
+    shown = load_results(results_of(what, home))
     terminal.say_short(out, "Short form (--quick)." if shown.quick else "")
     terminal.say_short(out, shown.so_far)
     tables.print_results(out, shown, details=every)
     if hint := untuned.line(shown):
         out.print(f"  [dim]{terminal.escape(hint)}[/]", soft_wrap=True)
     terminal.print_warnings(out, shown.warnings)
+    if others := changed_results(str(shown.provenance.get("experiment", "")), home) if shown.provenance.get("changes") == {} else []:
+        out.print(terminal.escape("\n".join(["  The same file with `--set`:", *(f"    {line}" for line in others)])), soft_wrap=True)

@@ -23,6 +23,8 @@ MOST_MULTIPLES = 8
 """Plots of one metric, one for each value of a further axis."""
 MOST_BARS = 40
 """Runs whose groups are shown side by side."""
+FEW_BARS = 12
+"""Settings from which on the share of one of two groups is a line along the axes: their names would run into each other."""
 MANY_FLOWS = 8
 """Flows from which on their distribution is worth a plot."""
 MOST_CELLS = 30
@@ -101,7 +103,7 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
         yield from _by_size(results, varied)
         return
     yield from _distribution(results, varied)
-    yield from _shares(results, varied)
+    yield from _shares(results, runs, varied)
 
 
 def plot_of(results: Results, metric: str) -> Plot:
@@ -389,17 +391,34 @@ def _size_class(low: float, high: float) -> str:
     return f"above {size(low)}" if np.isinf(high) else f"{size(low)} to {size(high)}"
 
 
-def _shares(results: Results, varied: list[str]) -> Iterator[Plot]:
-    """Yields plots of the fraction of the goodput that each group of flows has, run by run."""
-    flows = results.flows
-    name = "flow_group" if "flow_group" in flows else "group"
-    amounts = flows[flows["goodput_bps"].notna()].groupby(["run", name], sort=False)["goodput_bps"].sum().unstack().fillna(0.0)
-    if not 2 <= len(amounts.columns) <= MOST_LINES or len(amounts) > MOST_BARS:
+def _shares(results: Results, runs: pd.DataFrame, varied: list[str]) -> Iterator[Plot]:
+    """Yields plots of the fraction of the goodput that each group of flows has: bars by setting, or of two groups one along the axes."""
+    every = shares_of_groups(results, varied)
+    if not 2 <= len(every.columns) <= MOST_LINES:
         return
-    amounts = amounts.reindex([run for run in results.runs["run"] if run in amounts.index])
-    shares = amounts.div(amounts.sum(axis=1).replace(0.0, np.nan), axis=0) * 100
-    labels = results.runs.set_index("run").loc[shares.index]
-    names = ["\n".join(str(labels[axis].iloc[i]) for axis in varied) for i in range(len(shares))]
+    if len(every.columns) == 2 and len(every) > FEW_BARS:
+        one, other = every.columns
+        keys = [*varied, "repeat"]
+        each = shares_of_groups(results, keys)[one].rename("share").reset_index()
+        metric = Metric("share", "shares", f"Share of {one} beside {other}", f"{one} of the goodput (%)", percent=True)
+        with_share = runs.merge(each, on=keys, how="left")
+        yield from _along(results, with_share, varied, metric)
+        return
+    shares = every.head(MOST_BARS) * 100
+    names = ["\n".join(map(str, key if isinstance(key, tuple) else (key,))) if varied else "" for key in shares.index]
     series = [Series(str(group), [float(i) for i in range(len(shares))], floats(shares[group]), bar=True) for group in shares.columns]
     x = Axis(", ".join(varied), names=names)
-    yield Plot("shares", "Shares of the groups of flows", x, Axis("of the goodput (%)", start=0, end=100), series)
+    caption = f"The first {MOST_BARS} of {len(every)} settings." if len(every) > MOST_BARS else ""
+    yield Plot("shares", "Shares of the groups of flows", x, Axis("of the goodput (%)", start=0, end=100), series, caption=caption)
+
+
+def shares_of_groups(results: Results, varied: Sequence[str]) -> pd.DataFrame:
+    """Fraction of the goodput that each group of flows has, a row per combination of the axes; repeats are averaged."""
+    flows = results.flows
+    name = "flow_group" if "flow_group" in flows else "group"
+    amounts = flows[flows["goodput_bps"].notna()].groupby(["run", name], sort=False)["goodput_bps"].sum().unstack(sort=False).fillna(0.0)
+    of_run = amounts.div(amounts.sum(axis=1).replace(0.0, np.nan), axis=0)
+    # A run may stand for several combinations.
+    shares = of_run.reindex(results.runs["run"]).set_index([results.runs[axis] for axis in varied] or results.runs["run"])
+    shares = shares[of_run.columns].dropna()
+    return shares.groupby(level=list(range(len(varied))), sort=False).mean() if varied else shares.mean().to_frame().T

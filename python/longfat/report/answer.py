@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from longfat.lazy import pd
-from longfat.plot.sweeps import Metric, headline, mean_rtt
+from longfat.plot.sweeps import Metric, headline, mean_rtt, shares_of_groups
 from longfat.plot.units import Unit, with_unit
 from longfat.results.result import Result
 from longfat.results.results import Results
@@ -121,12 +121,37 @@ def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], by:
         told = _what_matters(real, varied, column)
         if told:
             made.append(told)
+    who = _who_won(results, varied)
+    made[1:1] = [who] if who else []
     made += [] if by.least_is_best else _limit(results, column)
     return made[:3]
 
 
 def _setting(row: Any, varied: Sequence[str]) -> str:
     return ", ".join(f"{axis} {row[axis]}" for axis in varied)
+
+
+def _who_won(results: Results, varied: Sequence[str]) -> str:
+    """Says which of two groups of flows has more of the goodput, in how many settings, and between what its share lies."""
+    shares = shares_of_groups(results, varied).dropna()
+    if len(shares.columns) != 2 or shares.empty:
+        return ""
+    first, second = shares.columns
+    if (shares[second] > shares[first]).sum() > (shares[first] > shares[second]).sum():
+        first, second = second, first
+    mine = shares[first]
+    if len(shares) == 1:
+        return f"{first} has {100 * mine.iloc[0]:.3g} % of the goodput, {second} {100 - 100 * mine.iloc[0]:.3g} %."
+
+    def at(place: int) -> str:
+        key = shares.index[place]
+        return ", ".join(f"{axis} {value}" for axis, value in zip(varied, key if isinstance(key, tuple) else (key,), strict=True))
+
+    low, high = int(mine.argmin()), int(mine.argmax())
+    return (
+        f"{first} has more of the goodput than {second} in {int((mine > shares[second]).sum())} of {len(shares)} settings: "
+        f"from {100 * mine.iloc[low]:.3g} % with {at(low)} to {100 * mine.iloc[high]:.3g} % with {at(high)}."
+    )
 
 
 def _what_matters(table: pd.DataFrame, varied: Sequence[str], column: str) -> str:

@@ -51,6 +51,10 @@ class Store(Runs):
         note = self._top.note()
         return str(note["text"]) if note else self.text()
 
+    def changes_so_far(self) -> dict[str, str]:
+        """Changes that `--set` made to the file of the sweep that is under way or was stopped; else of the last one."""
+        return (self._top.note() or self.provenance()).get("changes", {})
+
     def begin(self, title: str, axes: list[str], text: str, facts: dict[str, Any]) -> None:
         """A sweep starts: notes what it is of, so that what is finished of it can be shown before its end. `facts` as for `combine`.
 
