@@ -1,4 +1,4 @@
-"""longfat: a laboratory for TCP over long fat networks.
+"""longfat simulates TCP on fast, long-distance paths.
 
     import longfat
 

@@ -172,5 +172,5 @@ def _version(asked: bool) -> None:
 def longfat(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)] = False,
 ) -> None:
-    """A laboratory for TCP over long fat networks."""
+    """Simulate TCP on fast, long-distance paths: throughput, delay, loss, and what to change."""
     del version

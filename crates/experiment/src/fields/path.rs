@@ -121,7 +121,7 @@ fn paths() -> &'static [Case] {
                 doc: "hosts, routers, switches and links by name",
                 source: "none: longfat's own",
                 fields: vec![
-                    Field::required("hosts", Shape::Names, "nodes that end flows; they pass nothing on"),
+                    Field::required("hosts", Shape::Names, "nodes that end flows; they do not forward packets"),
                     Field::new("routers", Shape::Names, "nodes that pass packets on"),
                     Field::new("switches", Shape::Names, "nodes that pass cells on; their links are of a type that carries cells"),
                     ports,

@@ -434,7 +434,7 @@ fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, fro
         (Some(there), Some(back)) => Ok([there, back].concat()),
         _ => {
             let fault = group.view.fault("to", format!("no links lead from `{}` to `{}`", name(from), name(to)));
-            Err(fault.help("hosts pass nothing on; routers do"))
+            Err(fault.help("hosts do not forward packets; routers do"))
         }
     }
 }
