@@ -2,11 +2,12 @@
 
 mod answer;
 mod beyond;
+mod plain;
 mod sizing;
 
 use crate::clock::Clock;
-use crate::ecn::{Echo, EcnKind};
-use crate::seq::{TIMESTAMP_LIFE, timestamp_before, unwrap, wrap};
+use crate::ecn::Echo;
+use crate::seq::{TIMESTAMP_LIFE, timestamp_before, unwrap};
 use crate::window_sizing::{self, ReceiveSizing};
 use crate::{DelayedAck, TcpConfig};
 use beyond::Beyond;
@@ -194,36 +195,6 @@ impl Receiver {
         }
         // (A number before the stream's first wraps to far beyond its end.)
         start < self.promised && start + len > self.nxt
-    }
-
-    /// Returns true if nothing is missing, and nobody sizes the window, reads late or is to be told of marks.
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.beyond.is_none() & self.fin.is_none() & self.buffer.sizing.is_none() & self.auto_read & (self.echo.kind() == EcnKind::Off)
-    }
-
-    /// Returns true if `segment` is current, begins with the next byte, and lies within the window.
-    #[inline]
-    pub(crate) fn expects(&self, segment: &Segment) -> bool {
-        (segment.seq == wrap(self.irs, self.nxt))
-            & (self.nxt + u64::from(segment.len) <= self.promised.max(self.nxt))
-            & segment.timestamps().is_none_or(|(val, _)| !timestamp_before(val, self.ts_recent))
-    }
-
-    /// Takes in a plain segment that it expects. Returns true if it must be acknowledged at once.
-    #[inline]
-    pub(crate) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
-        self.duplicate = None;
-        if let Some((val, _)) = segment.timestamps()
-            && self.nxt <= self.last_ack_sent
-        {
-            (self.ts_recent, self.ts_recent_at) = (val, now);
-        }
-        if segment.len == 0 {
-            return false;
-        }
-        self.largest_segment = self.largest_segment.max(segment.len.into());
-        self.in_order(now, self.nxt, self.nxt + u64::from(segment.len)) == Verdict::AckNow
     }
 
     /// Takes in an acceptable segment.

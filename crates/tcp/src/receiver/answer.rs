@@ -25,16 +25,6 @@ impl Receiver {
         }
     }
 
-    /// Stamps the acknowledgment of a receiver that [is plain](Receiver::is_plain), to which nothing has come twice. Counts as sent.
-    #[inline]
-    pub(crate) fn stamp_plain(&mut self, segment: &mut Segment) {
-        segment.flags |= flags::ACK;
-        segment.ack = wrap(self.irs, self.nxt);
-        segment.window = self.advertise(false);
-        (self.acks.unacked, self.acks.deadline) = (0, Time::MAX);
-        self.last_ack_sent = self.nxt;
-    }
-
     /// Returns the range that came twice, where DSACK is in use.
     #[inline]
     fn reported(&self) -> Option<(u64, u64)> {
@@ -90,7 +80,7 @@ impl Receiver {
     /// The window field. The promised edge moves right only by steps worth sending for (RFC 9293 §3.8.6.2.2), and never left;
     /// what is shown can fall short of it by the rounding of the scale (RFC 7323 §2.4 allows that).
     #[inline]
-    fn advertise(&mut self, syn: bool) -> u16 {
+    pub(super) fn advertise(&mut self, syn: bool) -> u16 {
         let shift = if syn { 0 } else { self.shift };
         let shown = self.window().min(0xffff << shift) >> shift;
         let edge = self.nxt + (shown << shift);
