@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from longfat._longfat import HAS_BPF, cc_list
-from longfat.cli.cc import app
+from longfat.cli.cc import cc_command
 from longfat.errors import LongfatError
 from typer.testing import CliRunner, Result
 
@@ -43,7 +43,7 @@ PINNED = Path("/sys/fs/bpf/longfat")
 
 
 def cc(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    return CliRunner().invoke(cc_command, list(arguments), catch_exceptions=False)
 
 
 def _load(*arguments: str) -> Result:
