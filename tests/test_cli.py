@@ -54,6 +54,7 @@ def test_set_changes_the_experiment(sweep_file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["run", "no-such.toml"], "there is no file 'no-such.toml'"),
         (["run", "no-such-thing"], "no file, folder, paper or experiment is called 'no-such-thing'"),
         (["run", "FILE", "--set", "flow[0].window"], "expected KEY=VALUE"),
         (["run", "FILE", "--set", "flow[0].windw=1 KiB"], "did you mean `window`?"),

@@ -46,8 +46,8 @@ def sources(what: str) -> list[Source]:
     folder = next((folder for folder in (Path(what), *_named(what)) if folder.is_dir()), None)
     if folder:
         raise LongfatError(f"{folder} holds no experiment: expected files that end in .toml")
-    if what.endswith(".toml") or "/" in what:
-        raise LongfatError(f"there is no file {what!r} in {Path.cwd()}" if not Path(what).is_absolute() else f"there is no file {what!r}")
+    if what.endswith(".toml"):
+        raise LongfatError(f"there is no file {what!r}{_nearest(what, names())}")
     raise LongfatError(f"no file, folder, paper or experiment is called {what!r}{_nearest(what, names())}")
 
 
