@@ -95,7 +95,7 @@ class Copa:
 
 
 class LongCopa(Copa):
-    """The same with delta = 0.1, which has ten segments queued: there a wrong delta shows, whatever a delayed ACK holds."""
+    """Copa with delta = 0.1, which has ten segments queued: there a wrong delta shows, whatever a delayed ACK holds."""
 
     delta = 0.1
     promises = Promises(uses=0.9, queue_segments=(5, 25), shares=0.9)

@@ -31,7 +31,7 @@ class Promises:
     queue_segments: tuple[float, float] | None = None
     """Least and greatest mean queue of one flow alone, in segments."""
     queue_bdp: tuple[float, float] | None = None
-    """The same in bandwidth-delay products; the buffer holds 1."""
+    """Bounds of the queue in bandwidth-delay products; the buffer holds 1."""
     shares: float | None = None
     """Least fairness index (Jain, Chiu and Hawe 1984) of two flows, the second a second later; from 0.5 to 1."""
     beside_cubic: tuple[float, float] | None = None

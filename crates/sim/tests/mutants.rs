@@ -155,7 +155,7 @@ fn findings(name: &str, mistake: Mistake) -> Vec<Finding> {
     conformance::control(congestion::find(mutant).expect("it was added"), &mut || true).unwrap()
 }
 
-/// What each kind of promise is good for: utilization sees a control that does not send, the queue one that does not stop, the index one that does not give way, and
+/// Use of each kind of promise: utilization sees a control that does not send, the queue one that does not stop, the index one that does not give way, and
 /// the share beside CUBIC one that takes all.
 #[test]
 fn mistakes_break_promises() {

@@ -96,7 +96,7 @@ def results_of(what: str, home: Location) -> Location:
 
 
 MOST_NAMED = 12
-"""As many folders as are named."""
+"""Number of folders named."""
 
 
 def changed_results(name: str, home: Location) -> list[str]:

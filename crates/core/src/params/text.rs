@@ -263,7 +263,7 @@ fn read_capacity(text: &str) -> Result<Option<Capacity>, QuantityError> {
         "bdp" => number.parse().ok().filter(|x| *x > 0.0 && *x <= MAX_BDP).map(Capacity::Bdp),
         "packets" | "packet" => Some(scale(number, 1, "packets")?).filter(|n| (1..=MAX_PACKETS).contains(n)).map(Capacity::Packets),
         "" => return Err(QuantityError::NoUnit { units: format!("packets, bdp, {}", SIZE.unit_names()) }),
-        // As netem and ns-3 count: `100p`.
+        // The unit of netem and ns-3: `100p`.
         "p" | "pkt" | "pkts" => {
             let (unit, meant) = (word.to_owned(), Some("packets".to_owned()));
             return Err(QuantityError::UnknownUnit { unit, meant, units: format!("packets, bdp, {}", SIZE.unit_names()) });

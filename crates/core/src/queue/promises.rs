@@ -30,7 +30,7 @@ pub enum Claim {
     Isolates,
     /// A flow of half of the link, in the class EF, beside the four flows loses nothing.
     Prefers,
-    /// Of two flows of CUBIC, that of the class AF11 gets more than that of AF13, whose packets are dropped first.
+    /// A flow of CUBIC in class AF11 gets more than one in AF13, whose packets are dropped first.
     Protects,
     /// The four flows together get the half of the link that `rate` allows, to within a tenth.
     Shapes,

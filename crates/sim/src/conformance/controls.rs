@@ -1,4 +1,4 @@
-//! What a congestion control promises: alone, beside itself, beside CUBIC.
+//! Promises of a congestion control: alone, beside itself, beside CUBIC.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use longfat_record::trace::Trace;
 
 use crate::{Error, run_with};
 
-/// What a run showed of one claim.
+/// Result of a run for one claim.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
     /// The claim, after the name of the entry: "uses at least 90 % of an empty path".

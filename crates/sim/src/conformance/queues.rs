@@ -1,4 +1,4 @@
-//! What a queue promises under overload.
+//! Promises of a queue under overload.
 
 use std::sync::Arc;
 

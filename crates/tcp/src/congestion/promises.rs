@@ -58,7 +58,7 @@ impl Claim {
     }
 }
 
-/// What it claims, after the name of the entry: "uses at least 90 % of an empty path".
+/// Claim in words, after the name of the entry: "uses at least 90 % of an empty path".
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| share * 100.0;
