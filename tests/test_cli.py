@@ -158,7 +158,7 @@ NAMES = [name for verbs in VERBS.values() for name in verbs]
 
 
 def in_files(pattern: str, *globs: str) -> bool:
-    """Whether a file of the repository has the pattern."""
+    """Returns true if a file of the repository has the pattern."""
     root = Path(__file__).parents[1]
     return any(re.search(pattern, path.read_text(encoding="utf-8")) for glob in globs for path in root.glob(glob))
 

@@ -190,7 +190,7 @@ NO_VALIDATION = re.compile(r"\W*(none|nothing|no|not|todo|tbd|to do|missing)\b",
 
 
 def says_how(validation: str) -> bool:
-    """Whether the section says by which tests, runs or numbers an entry was checked."""
+    """Returns true if the section says by which tests, runs or numbers an entry was checked."""
     return len(validation.split()) >= 8 and not NO_VALIDATION.match(validation)
 
 
