@@ -12,7 +12,7 @@ import longfat
 import pytest
 from conftest import command
 from longfat import LongfatError
-from longfat.advice import candidates, cases, linux, page, plan, question, ranking, rounds, verdict
+from longfat.advice import candidates, cases, linux, page, plan, question, ranking, rounds, show, verdict
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
 from longfat.advice.show import traps
@@ -360,6 +360,14 @@ def test_a_page_to_forward_says_what_the_terminal_says(small: longfat.Advice, tm
     assert "default-src 'none'" in html
     rows = [line for line in mail.splitlines() if line.startswith("|")]
     assert {line.count("|") for line in rows[: len(small.plan.candidates) + 2]} == {rows[0].count("|")}
+
+
+def test_what_a_released_kernel_has_is_named_with_its_waste(small: longfat.Advice) -> None:
+    stock = next(one for one in small.plan.candidates if one.name == "bbr")
+    key = ("bbr", small.plan.cases[0].name)
+    wasteful = dict(small.cells) | {key: replace(small.cells[key], retransmitted=0.15)}
+    told = replace(small, found=replace(small.found, stock=stock), cells=wasteful)
+    assert show.released(told) == "With a released kernel: bbr, which retransmits 15 %"
 
 
 @pytest.mark.parametrize(("name", "expected"), [("advice.pdf", "expected a name that ends in"), ("no/advice.md", "there is no folder")])

@@ -76,7 +76,7 @@ def commands(advice: Advice) -> list[tuple[str, list[linux.Line]]]:
     found = advice.found
     made = [("On Linux", linux.lines(advice.plan, found.best))]
     if found.stock is not found.best:
-        made.append((f"With a released kernel: {found.stock.name}", linux.lines(advice.plan, found.stock)))
+        made.append((show.released(advice), linux.lines(advice.plan, found.stock)))
     return made
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from longfat.advice import linux
 from longfat.advice.cells import Cell
 from longfat.advice.plan import WINDOW_LIMIT, Plan
-from longfat.advice.ranking import is_whole, kept, retransmits, worst_case
+from longfat.advice.ranking import is_whole, kept, retransmits, wastes, worst_case
 from longfat.advice.verdict import rate
 from longfat.lazy import pd
 from longfat.plot.units import with_unit
@@ -122,6 +122,14 @@ def traps(plan: Plan, results: Results) -> list[str]:
     return made
 
 
+def released(advice: Advice) -> str:
+    """Names what a released kernel has, and what it wastes."""
+    stock = advice.found.stock
+    most = retransmits(advice.plan, advice.cells, stock)
+    wasted = f", which retransmits {100 * most.retransmitted:.2g} %" if most and wastes(advice.plan, advice.cells, stock) else ""
+    return f"With a released kernel: {stock.name}{wasted}"
+
+
 def print_advice(console: Console, advice: Advice) -> None:
     """Prints what to set, why, the lines for Linux, the table of candidates, and then how sure it is."""
     from longfat.report.terminal import escape
@@ -139,7 +147,7 @@ def print_advice(console: Console, advice: Advice) -> None:
     say(f"  {linux.arithmetic(advice.plan, found.best)}")
     _print_lines(console, linux.lines(advice.plan, found.best))
     if found.stock is not found.best:
-        say(f"\nWith a released kernel: {found.stock.name}", "bold")
+        say(f"\n{released(advice)}", "bold")
         _print_lines(console, linux.lines(advice.plan, found.stock))
     say("\nCandidates", "bold")
     _print_table(console, *answers(advice))
