@@ -145,6 +145,23 @@ fn small_queues_hold_back_what_the_interface_cannot_send() {
     assert!(linux < 400_000, "{linux}");
 }
 
+/// A queue of 20 packets above segmentation offload holds 20 bursts: a standing queue of megabytes where 20 segments are 30 kB.
+#[test]
+fn a_limit_above_offload_counts_bursts() {
+    let slow = Dumbbell { rate: Rate::from_bps(10_000_000_000), edge_rate: Rate::from_bps(1_000_000_000), ..gigabit() }.experiment();
+    let most = |gso: Option<u64>| {
+        let mut experiment = slow.clone();
+        experiment.network.links[2].queue = droptail(Capacity::Packets(20)).with(&[("gso_max_size", gso.map_or(Value::Auto, Value::Bytes))]);
+        let trace = with(experiment, Some(GSO), None);
+        assert!(trace.flows[0].total.packets_dropped > 0, "the queue overflows");
+        trace.links[2].queue_max_packets
+    };
+    // A burst is 45 segments of 1448 bytes at most. One may be with the interface, and 20 wait.
+    let (segments, bursts) = (most(None), most(Some(65_536)));
+    assert_eq!(segments, 20);
+    assert!((400..=21 * 45).contains(&bursts), "{bursts}");
+}
+
 /// A third of the congestion window is more than the receiver ever takes: what it takes goes, and nobody waits for more.
 #[test]
 fn a_small_window_of_the_receiver_holds_no_burst_back() {
