@@ -1,7 +1,11 @@
 """`longfat.evaluate_control`: runs every criterion, and gives a verdict on each."""
 
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -9,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from longfat._longfat import registries
-from longfat.errors import LongfatError
+from longfat.errors import ExperimentError, LongfatError
 from longfat.evaluate.criteria import ALONE, CRITERIA, Criterion
-from longfat.evaluate.probe import fault
+from longfat.evaluate.measures import Seen
+from longfat.evaluate.probe import fault, probe_of
 from longfat.evaluate.rules import FAILS, WORDS, Estimate, estimate
 from longfat.experiment import Experiment, toml_value
 from longfat.results.harm import by_repeat
@@ -148,14 +153,17 @@ def _chosen(names: Sequence[str]) -> list[Criterion]:
     return [known[name] for name in names] if names else list(CRITERIA)
 
 
-def _builtin() -> set[str]:
-    return {entry["name"] for entry in registries()["congestion_controls"] if not entry["source"].startswith("Python, sha256")}
+def _builtin() -> list[str]:
+    return [entry["name"] for entry in registries()["congestion_controls"]]
 
 
 def _check_control(name: str) -> None:
-    known = [entry["name"] for entry in registries()["congestion_controls"]]
-    if name not in known:
-        raise LongfatError(f"there is no congestion control {name!r}: choose one of {', '.join(known)}, or a file that ends in .py")
+    try:
+        probe_of(name)
+    except ExperimentError:
+        near = difflib.get_close_matches(name, _builtin(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(_builtin())}, or a file that ends in .py"
+        raise LongfatError(f"there is no congestion control {name!r}: {hint}") from None
 
 
 def _experiment(criterion: Criterion, name: str, against: Sequence[str], quick: bool) -> Experiment:
@@ -200,9 +208,13 @@ def _values(criterion: Criterion, results: Results) -> Iterator[tuple[dict[str, 
             yield {axis: str(row[axis]) for axis in results.axes}, float(row["harm"])
         return
     assert criterion.measure is not None, f"{criterion.name} has a measure or is harm"
-    for run in results:
-        if run.labels["control"] != ALONE:
-            yield {axis: run.labels[axis] for axis in results.axes}, criterion.measure(run)
+    keys = [*results.axes, "repeat"]
+    rows = {tuple(row[name] for name in keys): cast("dict[str, Any]", row) for row in results.runs.to_dict("records")}
+    links = results.links.groupby(keys, sort=False)
+    for key, flows in results.flows.groupby(keys, sort=False):
+        labels = {axis: str(label) for axis, label in zip(results.axes, cast("tuple[object, ...]", key), strict=False)}
+        if labels["control"] != ALONE:
+            yield labels, criterion.measure(Seen(rows[cast("tuple[object, ...]", key)], flows, links.get_group(key)))
 
 
 def alone(experiment: Experiment, labels: dict[str, str]) -> str:

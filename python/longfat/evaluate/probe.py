@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 from longfat.errors import LongfatError
@@ -24,6 +25,11 @@ duration = "5 s"
 """
 
 
+def probe_of(name: str) -> Experiment:
+    """The experiment of the first look. Raises ExperimentError for a control that there is not."""
+    return Experiment(PROBE.replace('"NAME"', json.dumps(name)))
+
+
 def fault(name: str, patience_s: float = PATIENCE_S) -> str:
     """A sentence that says why this control cannot be evaluated; empty where it can.
 
@@ -31,7 +37,7 @@ def fault(name: str, patience_s: float = PATIENCE_S) -> str:
     longer than `patience_s` seconds on the clock.
     """
     began = time.monotonic()
-    simulation = Simulation(Experiment(PROBE.replace("NAME", name)))
+    simulation = Simulation(probe_of(name))
     try:
         while not simulation.done:
             simulation.advance(simulation.now + 0.01)

@@ -56,14 +56,14 @@ class Rule:
     matters: float = 0.0
     """Of a comparison: the least difference that counts."""
     factor: float = 2.0
-    """Of a comparison: worse than every reference by this factor fails."""
+    """Of a comparison: worse than the standard controls by this factor fails."""
 
     def judge(self, own: Estimate, others: Mapping[str, Estimate]) -> tuple[str, float]:
         """The verdict on `own`, and how bad it is: the greater, the worse. `others` are the references on the same path, by name.
 
-        With a bound: `passes` if the whole interval keeps to it, `fails` if none of it does. Without: `passes` if it is no worse than the
-        worst standard control by more than what matters; `fails` if its interval is worse than every reference by more than that, and
-        `factor` times as bad. `judge yourself` is what is between, and where nothing was measured.
+        With a bound: `passes` if the whole interval keeps to it, `fails` if none of it does. Without, beside the standard controls among
+        the references, or all where none is: `passes` if the mean is no worse than the worst of them by more than what matters, `fails` if
+        the whole interval is, and `factor` times as bad. `judge yourself` is what is between, and where nothing was measured.
         """
         sign = 1.0 if self.better == "less" else -1.0
         best, worst = sorted((sign * own.low, sign * own.high))
@@ -76,11 +76,10 @@ class Rule:
         known = {name: sign * one.mean for name, one in others.items() if not math.isnan(one.mean)}
         if not known:
             return JUDGE, math.inf
-        standard = max((value for name, value in known.items() if name in STANDARD), default=max(known.values()))
-        every = max(known.values())
+        standard = max([value for name, value in known.items() if name in STANDARD] or known.values())
         # Of what should be much, a half is as bad as the double of what should be little.
-        far = every * self.factor if self.better == "less" else every / self.factor
-        limit = max(far, every + self.matters)
+        far = standard * self.factor if self.better == "less" else standard / self.factor
+        limit = max(far, standard + self.matters)
         word = PASSES if sign * own.mean <= standard + self.matters else FAILS if best > limit else JUDGE
         return word, sign * own.mean - standard
 
