@@ -98,7 +98,8 @@ class KeepsFourBdp(Right):
     def on_ack(self, ack: longfat.Ack) -> None:
         """Goes for a round trip of five times the least."""
         if ack.rtt is not None and ack.rtt_min > 0 and ack.srtt < 4.9 * ack.rtt_min:
-            self.window.slow_start(ack) or self.window.increase(ack, 4.0)
+            if not self.window.slow_start(ack):
+                self.window.increase(ack, 4.0)
         elif ack.srtt > 5.1 * ack.rtt_min:
             self.window.grow(-self.window.mss)
 

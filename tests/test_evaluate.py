@@ -9,11 +9,14 @@ from pathlib import Path
 
 import longfat
 import pytest
+from conftest import command
 from evaluate_mutants import MUTANTS, Right
-from longfat.evaluate import control, page, show
-from longfat.evaluate.control import Answer, Card, alone, evaluate_control
-from longfat.evaluate.criteria import CRITERIA, EXPERIMENTS, NOT_SHOWN
+from longfat.evaluate import page, show
+from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue
+from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.criteria import EXPERIMENTS, Suite
 from longfat.evaluate.probe import fault
+from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, at_least, at_most, estimate, less_than_others, more_than_others
 from longfat.results.harm import harm
 
@@ -70,7 +73,7 @@ def test_harm_is_what_is_lost_over_what_was_there() -> None:
 
 
 def test_results_have_harm() -> None:
-    experiment = longfat.load(EXPERIMENTS / "harm-pair.toml")
+    experiment = longfat.load(EXPERIMENTS / "control" / "harm-pair.toml")
     experiment["measure.warmup"] = "2 s"
     experiment["measure.duration"] = "10 s"
     experiment["repeats"] = 2
@@ -95,16 +98,17 @@ def test_results_have_harm() -> None:
         results.harm("peer", axis="who", alone="alone", metric="speed")
 
 
-def test_each_criterion_is_an_experiment_with_a_short_form() -> None:
-    assert len({criterion.name for criterion in CRITERIA}) == len(CRITERIA)
-    assert {criterion.experiment for criterion in CRITERIA} == {file.stem for file in EXPERIMENTS.glob("*.toml")}
-    for criterion in CRITERIA:
+@pytest.mark.parametrize("suite", [CONTROLS, QUEUES], ids=lambda suite: suite.what)
+def test_each_criterion_is_an_experiment_with_a_short_form(suite: Suite) -> None:
+    assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
+    assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.what).glob("*.toml")}
+    for criterion in suite.criteria:
         assert bool(criterion.harms) != bool(criterion.measure), criterion.name
-        quick = longfat.load(criterion.file)
+        quick = longfat.load(suite.file(criterion))
         quick.quicken()
         assert quick.run_count % 3 == 0, criterion.name
         groups = [flow["name"] for flow in tomllib.loads(quick.text)["flow"]]
-        assert any(group.startswith("subject") for group in groups), criterion.name
+        assert suite is QUEUES or any(group.startswith("subject") for group in groups), criterion.name
         assert not criterion.harms or "peer" in groups, criterion.name
 
 
@@ -127,15 +131,15 @@ def test_the_worst_path_runs_alone(reno: Card, folder: Path) -> None:
     one = longfat.Experiment(reno["crowd-loss"].experiment)
     assert one.axes == {}
     assert one.run_count == 3
-    assert {run.hash for run in one.resolve_all()} <= set(longfat.load_results(folder / "crowd").runs["run"])
+    assert {run.hash for run in one.resolve_all()} <= set(longfat.load_results(folder / "control" / "crowd").runs["run"])
 
 
 def test_one_value_of_each_axis_is_taken() -> None:
-    experiment = longfat.load(EXPERIMENTS / "varying-delay.toml")
+    experiment = longfat.load(EXPERIMENTS / "control" / "varying-delay.toml")
     text = alone(experiment, {"delay": "jitter"})
     assert tomllib.loads(text)["path"]["bottleneck"]["jitter"] == {"most": "10 ms"}
     assert tomllib.loads(text)["path"]["bottleneck"]["delay_trace"]["values"] == [{"at": "0 s", "delay": "20 ms"}]
-    text = alone(longfat.load(EXPERIMENTS / "outage.toml"), {"outage": "3 s"})
+    text = alone(longfat.load(EXPERIMENTS / "control" / "outage.toml"), {"outage": "3 s"})
     assert tomllib.loads(text)["path"]["bottleneck"]["down"] == [{"from": "20 s", "to": "23 s"}]
 
 
@@ -212,16 +216,16 @@ def test_pages_have_words_numbers_and_sources(reno: Card) -> None:
     assert "| dead-path | 5.1.1 | passes (2" in text
     assert "`longfat evaluate control reno`" in text
     assert longfat.__version__ in text
-    assert all(f"Section {section}, {why}." in text for section, why in NOT_SHOWN)
+    assert all(f"Section {section}, {why}." in text for section, why in CONTROLS.not_shown)
     bad = Answer(reno["crowd-loss"].criterion, [_as_failed(path) for path in reno["crowd-loss"].paths], experiment="title = 'x'")
-    html = page.html([Card("mine", ["cubic"], True, [bad])], "longfat evaluate control mine")
+    html = page.html([Card(CONTROLS, "mine", ["cubic"], True, [bad])], "longfat evaluate control mine")
     assert "<svg" in html
     assert "<b>fails</b> crowd-loss" in html
     assert "title = &#39;x&#39;" in html
 
 
-def _as_failed(path: control.OnPath) -> control.OnPath:
-    return control.OnPath(path.labels, path.own, path.others, FAILS, path.badness)
+def _as_failed(path: OnPath) -> OnPath:
+    return OnPath(path.labels, path.own, path.others, FAILS, path.badness)
 
 
 def test_a_table_fits_80_columns(reno: Card) -> None:
@@ -229,12 +233,12 @@ def test_a_table_fits_80_columns(reno: Card) -> None:
 
     from longfat.report.terminal import Terminal
 
-    answers = [Answer(criterion, reno["dead-path"].paths) for criterion in CRITERIA]
+    answers = [Answer(criterion, reno["dead-path"].paths) for criterion in CONTROLS.criteria]
     file = io.StringIO()
-    show.print_card(Terminal(file=file, width=80, highlight=False), Card("a_long_name", ["reno", "cubic", "bbr3"], True, answers))
+    show.print_card(Terminal(file=file, width=80, highlight=False), Card(CONTROLS, "a_long_name", ["reno", "cubic", "bbr3"], True, answers))
     table = file.getvalue().split("not shown")[0].splitlines()
-    rows = [line for line in table if any(line.strip().startswith(f"{criterion.name} ") for criterion in CRITERIA)]
-    assert len(rows) == len(CRITERIA)
+    rows = [line for line in table if any(line.strip().startswith(f"{criterion.name} ") for criterion in CONTROLS.criteria)]
+    assert len(rows) == len(CONTROLS.criteria)
     assert max(map(len, rows)) <= 80
 
 
@@ -243,7 +247,7 @@ def test_a_table_fits_80_columns(reno: Card) -> None:
     [
         ({"control": "cubik"}, "did you mean 'cubic'?"),
         ({"control": "cubic", "against": ["rino"]}, "did you mean 'reno'?"),
-        ({"control": "cubic", "against": ["cubic"]}, "expected a control other than cubic itself"),
+        ({"control": "cubic", "against": ["cubic"]}, "expected something other than cubic itself"),
         ({"control": "cubic", "criteria": ["fairness"]}, "there is no criterion 'fairness': choose among heavy-loss, "),
     ],
 )
@@ -265,3 +269,43 @@ def test_a_right_control_in_python_fails_none_of_them(folder: Path) -> None:
     # Reno fills any buffer, as RFC 9743 section 5.1.2 says of it.
     card = evaluate_control(Right, against=["reno"], criteria=list(dict.fromkeys(MUTANTS.values())), quick=True, folder=folder)
     assert card.failed == ["bufferbloat"]
+
+
+def test_a_queue_is_judged_with_its_settings(folder: Path) -> None:
+    criteria = ["bursts", "burst-loss", "mix-ping"]
+    lazy = evaluate_queue("codel", {"target": "500 ms", "interval": "5 s"}, criteria=criteria, quick=True, folder=folder)
+    assert lazy.name == "codel target=500 ms interval=5 s"
+    assert "mix-ping" in lazy.failed
+    usual = evaluate_queue("codel", against=["droptail"], criteria=criteria, quick=True, folder=folder)
+    assert usual.failed == []
+    assert usual["mix-ping"].worst is not None
+    assert usual["mix-ping"].worst.others["droptail"].mean > usual["mix-ping"].worst.own.mean
+    with pytest.raises(longfat.LongfatError, match="did you mean 'codel'"):
+        evaluate_queue("kodel")
+    with pytest.raises(longfat.LongfatError, match="targit"):
+        evaluate_queue("codel", {"targit": "1 ms"})
+
+
+@pytest.mark.slow
+def test_the_command_prints_a_card_and_writes_what_is_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import longfat\n\n\n@longfat.congestion_control\nclass Mine:\n    def on_ack(self, ack):\n"
+        "        self.window.slow_start(ack) or self.window.increase(ack, 1.0)\n\n"
+        "    def on_congestion(self, event):\n        self.window.reduce(event, 0.99)\n"
+    )
+    options = ("--criteria", "dead-path,own-loss", "--against", "reno", "--quick")
+    done = command("evaluate", "control", "mine.py", *options, "--page", "card.md", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "mine by RFC 9743, in short" in done.stdout
+    assert "fails own-loss" in done.stdout
+    cards = tmp_path / "results" / "quick" / "evaluate" / "cards"
+    assert longfat.load(cards / "mine" / "own-loss.toml").run_count == 3
+    assert json.loads((cards / "mine.json").read_text())["criteria"][1]["verdict"] == FAILS
+    assert (tmp_path / "card.md").read_text().startswith("# Congestion controls by the criteria of RFC 9743")
+    assert command("evaluate", "criteria").stdout.count("\n") > 2 * len(CONTROLS.criteria)
+    for words, expected in (
+        (("control", "none.py"), "there is no file 'none.py'"),
+        (("queue", "codel", "--set", "target"), "--set target: write KEY=VALUE"),
+        (("control", "reno", "--page", "card.pdf"), "expected a name that ends in .html or .md"),
+    ):
+        assert expected in command("evaluate", *words, cwd=tmp_path).stderr

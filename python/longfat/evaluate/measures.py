@@ -76,6 +76,11 @@ def goodput(seen: Seen) -> float:
     return float(subject(seen)["goodput_bps"].sum())
 
 
+def goodput_of(name: str) -> Measure:
+    """Payload of group `name`, bit/s."""
+    return lambda seen: float(group(seen, name)["goodput_bps"].sum())
+
+
 def retransmitted(seen: Seen) -> float:
     """Share of payload that the judged flows retransmitted."""
     return float(subject(seen)["retransmit_share"].mean())

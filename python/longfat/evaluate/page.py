@@ -12,15 +12,14 @@ from pathlib import Path
 from longfat._longfat import __version__
 from longfat.errors import LongfatError
 from longfat.evaluate import show
-from longfat.evaluate.control import Answer, Card
-from longfat.evaluate.criteria import NOT_SHOWN
+from longfat.evaluate.card import Answer, Card
 from longfat.evaluate.rules import FAILS
 from longfat.plot import Axis, Plot, Series
 from longfat.plot import Rule as Line
 from longfat.report.page import template
 
 ENDINGS = (".html", ".md")
-TITLE = "Congestion controls by the criteria of RFC 9743"
+TITLES = {"control": "Congestion controls by the criteria of RFC 9743", "queue": "Queues by the scenarios of RFC 7928"}
 
 
 def check(file: Path) -> None:
@@ -32,7 +31,10 @@ def check(file: Path) -> None:
 
 
 def write_page(cards: Sequence[Card], file: Path, command: str) -> None:
-    """Writes the cards as the ending says: `.html` or `.md`. Raises LongfatError for another ending, or where it cannot be written."""
+    """Writes the cards, of one suite, as the ending says: `.html` or `.md`.
+
+    Raises LongfatError for another ending, or where it cannot be written.
+    """
     check(file)
     text = html(cards, command) if file.suffix == ".html" else markdown(cards, command)
     try:
@@ -75,13 +77,13 @@ def html(cards: Sequence[Card], command: str) -> str:
 
     titles, rows = table(cards)
     return template("evaluate.html.jinja").render(
-        title=TITLE,
+        title=TITLES[cards[0].suite.what],
         made=made_by(command),
         faults=[card.fault for card in cards if card.fault],
         titles=titles,
         rows=rows,
         sources=sources(cards),
-        not_shown=NOT_SHOWN,
+        not_shown=cards[0].suite.not_shown,
         cards=cards,
         picture=picture,
         to_svg=to_svg,
@@ -93,7 +95,13 @@ def html(cards: Sequence[Card], command: str) -> str:
 def markdown(cards: Sequence[Card], command: str) -> str:
     """Returns the table, the paths on which a criterion is failed, and the sources, as Markdown."""
     titles, rows = table(cards)
-    lines = [f"# {TITLE}", "", f"Made by {made_by(command)}.", "", *(f"- **{card.fault}**" for card in cards if card.fault)]
+    lines = [
+        f"# {TITLES[cards[0].suite.what]}",
+        "",
+        f"Made by {made_by(command)}.",
+        "",
+        *(f"- **{card.fault}**" for card in cards if card.fault),
+    ]
     lines += [_row(titles), "|---" * len(titles) + "|", *map(_row, rows), ""] if rows else [""]
     for card in cards:
         if card.failed:
@@ -102,7 +110,7 @@ def markdown(cards: Sequence[Card], command: str) -> str:
             lines += [f"- {one.criterion.name}: {one.broken or (show.beside(one, worst) if worst else '')}" for one, worst in failed]
             lines.append("")
     lines += ["## What is measured", "", *(f"- {name}: {what}" for name, what in sources(cards)), ""]
-    lines += ["## Not shown", "", *(f"- Section {section}, {why}." for section, why in NOT_SHOWN)]
+    lines += ["## Not shown", "", *(f"- Section {section}, {why}." for section, why in cards[0].suite.not_shown)]
     return "\n".join(lines) + "\n"
 
 

@@ -56,13 +56,16 @@ class Rule:
     matters: float = 0.0
     """Of a comparison: the least difference that counts."""
     factor: float = 2.0
-    """Of a comparison: worse than the standard controls by this factor fails."""
+    """Of a comparison: worse than the standard ones by this factor fails."""
+
+    standard: tuple[str, ...] = STANDARD
+    """Of a comparison: the references that decide, where they are among them."""
 
     def judge(self, own: Estimate, others: Mapping[str, Estimate]) -> tuple[str, float]:
         """The verdict on `own`, and how bad it is: the greater, the worse. `others` are the references on the same path, by name.
 
-        With a bound: `passes` if the whole interval keeps to it, `fails` if none of it does. Without, beside the standard controls among
-        the references, or all where none is: `passes` if the mean is no worse than the worst of them by more than what matters, `fails` if
+        With a bound: `passes` if the whole interval keeps to it, `fails` if none of it does. Without, beside the standard ones among the
+        references, or all where none is: `passes` if the mean is no worse than the worst of them by more than what matters, `fails` if
         the whole interval is, and `factor` times as bad. `judge yourself` is what is between, and where nothing was measured.
         """
         sign = 1.0 if self.better == "less" else -1.0
@@ -76,7 +79,7 @@ class Rule:
         known = {name: sign * one.mean for name, one in others.items() if not math.isnan(one.mean)}
         if not known:
             return JUDGE, math.inf
-        standard = max([value for name, value in known.items() if name in STANDARD] or known.values())
+        standard = max([value for name, value in known.items() if name in self.standard] or known.values())
         # Of what should be much, a half is as bad as the double of what should be little.
         far = standard * self.factor if self.better == "less" else standard / self.factor
         limit = max(far, standard + self.matters)

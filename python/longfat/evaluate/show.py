@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from longfat.evaluate.control import Answer, Card, OnPath
-from longfat.evaluate.criteria import NOT_SHOWN, Criterion
+from longfat.evaluate.card import Answer, Card, OnPath
+from longfat.evaluate.criteria import Criterion
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def print_card(console: Console, card: Card) -> None:
     from longfat.report.columns import Column, print_columns
     from longfat.report.terminal import escape
 
-    console.print(f"[bold]{escape(card.name)}[/] by RFC 9743{', in short' if card.quick else ''}", soft_wrap=True)
+    console.print(f"[bold]{escape(card.name)}[/] by {card.suite.document}{', in short' if card.quick else ''}", soft_wrap=True)
     if card.fault:
         console.print(f"  [bold red]{FAILS}[/]: {escape(card.fault)}. No criterion was run.", soft_wrap=True)
         return
@@ -83,27 +83,27 @@ def print_card(console: Console, card: Card) -> None:
                 style = "bold red" if verdict == FAILS else "yellow"
                 line = f"  [{style}]{verdict}[/] {escape(answer.criterion.name)}: {escape(f'{answer.criterion.asks}: {what}')}"
                 console.print(line, soft_wrap=True)
-    sections = ", ".join(section for section, _ in NOT_SHOWN)
+    sections = ", ".join(section for section, _ in card.suite.not_shown)
     console.print(f"  [dim]not shown: sections {sections}; `longfat evaluate criteria` says why[/]", soft_wrap=True)
 
 
 def as_json(card: Card) -> dict[str, Any]:
     """The card as a JSON object; None where there is no value."""
     return {
-        "control": card.name,
+        card.suite.what: card.name,
         "against": card.against,
         "quick": card.quick,
         "fault": card.fault,
-        "criteria": [_answer(answer) for answer in card.answers],
-        "not_shown": dict(NOT_SHOWN),
+        "criteria": [_answer(card, answer) for answer in card.answers],
+        "not_shown": dict(card.suite.not_shown),
     }
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(card: Card, answer: Answer) -> dict[str, Any]:
     criterion = answer.criterion
     return {
         "name": criterion.name,
-        "section": f"RFC 9743 section {criterion.section}",
+        "section": f"{card.suite.document} section {criterion.section}",
         "asks": criterion.asks,
         "unit": criterion.unit,
         "better": criterion.rule.better,

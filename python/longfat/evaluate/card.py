@@ -1,4 +1,4 @@
-"""`longfat.evaluate_control`: runs every criterion, and gives a verdict on each."""
+"""`evaluate_control` and `evaluate_queue`: run every criterion, and give a verdict on each."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -7,37 +7,42 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
 from typing import Any, cast
 
 from longfat._longfat import registries
-from longfat.errors import ExperimentError, LongfatError
-from longfat.evaluate.criteria import ALONE, CRITERIA, Criterion
+from longfat.errors import ExperimentError, LongfatError, StorageError
+from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.criteria import Criterion, Suite
 from longfat.evaluate.measures import Seen
 from longfat.evaluate.probe import fault, probe_of
+from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, WORDS, Estimate, estimate
 from longfat.experiment import Experiment, toml_value
 from longfat.results.harm import by_repeat
 from longfat.results.results import Results
 from longfat.store import Location
+from longfat.sweep.work import Work
 
-AGAINST = ("reno", "cubic", "bbr3")
-"""Controls of reference: two standards, and the successor of one that is widely deployed."""
 SUBJECT, PEER = "subject", "peer"
 """Beginnings of the names of groups of flows: of the control that is judged, and of those of reference."""
+ALONE = "alone"
+"""Value of the axis `control` in which the peers have the path to themselves."""
 
 
 @dataclass(frozen=True)
 class OnPath:
-    """A control on one path of a criterion."""
+    """A control or queue on one path of a criterion."""
 
     labels: dict[str, str]
-    """Value of each axis, without `control`."""
+    """Value of each axis, but that of what is judged."""
     own: Estimate
     others: dict[str, Estimate]
-    """The controls of reference on the same path."""
+    """The references on the same path."""
     verdict: str
     badness: float
     """How bad it is: the greater, the worse."""
@@ -72,11 +77,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Card:
-    """Report card of a congestion control."""
+    """Report card of a congestion control or a queue."""
 
+    suite: Suite
     name: str
     against: list[str]
-    """Controls of reference."""
+    """Names of the references."""
     quick: bool
     answers: list[Answer]
     fault: str = ""
@@ -95,7 +101,7 @@ class Card:
 def evaluate_control(
     control: str | type,
     *,
-    against: Sequence[str] = AGAINST,
+    against: Sequence[str] = CONTROLS.against,
     criteria: Sequence[str] = (),
     quick: bool = False,
     folder: Location | None = None,
@@ -111,85 +117,173 @@ def evaluate_control(
     a card that says so. Raises LongfatError for a name that there is not, and where results cannot be kept.
     """
     name = control if isinstance(control, str) else str(getattr(control, "congestion_control", control.__name__))
-    chosen = _chosen(criteria)
     for one in (name, *against):
-        _check_control(one)
-    beside = [one for one in dict.fromkeys(against) if one != name]
-    if not beside:
-        raise LongfatError(f"--against {','.join(against)}: expected a control other than {name} itself")
+        _check("control", one, lambda one=one: probe_of(one))
+    beside = _beside(name, against)
     if wrong := fault(name):
-        return Card(name, beside, quick, [], wrong)
-    files = list(dict.fromkeys(criterion.experiment for criterion in chosen))
-    experiments = {file: _experiment(next(one for one in chosen if one.experiment == file), name, beside, quick) for file in files}
+        return Card(CONTROLS, name, beside, quick, [], wrong)
+    raises = name not in _known("control")
+    make = partial(_of_control, name, beside)
+    return _card(CONTROLS, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
+
+
+def evaluate_queue(
+    queue: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    against: Sequence[str] = QUEUES.against,
+    criteria: Sequence[str] = (),
+    quick: bool = False,
+    folder: Location | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    tick: Callable[[float], object] = lambda _: None,
+) -> Card:
+    """Judges a queue by the scenarios and metrics of RFC 7928, as `evaluate_control` judges a control.
+
+    `settings` are parameters of the queue, as TOML or bare words (`target = "1 ms"`); the others are its defaults, as those of `against`
+    are. Raises LongfatError for a name or a parameter that there is not, and where results cannot be kept.
+    """
+    for one in (queue, *against):
+        _check("queue", one, lambda one=one: _queues({one: _kind(one)}))
+    name = " ".join([queue, *(f"{key}={value}" for key, value in (settings or {}).items())])
+    beside = _beside(name, against)
+    values = {name: _kind(queue, settings or {})} | {one: _kind(one) for one in beside}
+    _queues(values)
+    return _card(QUEUES, name, beside, criteria, partial(_of_queue, values), _Running(quick, folder, jobs, executor, tick), raises=False)
+
+
+@dataclass(frozen=True)
+class _Running:
+    """How runs are made."""
+
+    quick: bool
+    folder: Location | None
+    jobs: int | None
+    executor: Executor | None
+    tick: Callable[[float], object]
+
+
+def _card(
+    suite: Suite,
+    name: str,
+    beside: list[str],
+    criteria: Sequence[str],
+    make: Callable[[Experiment], object],
+    running: _Running,
+    *,
+    raises: bool,
+) -> Card:
+    """Runs the experiments of the criteria, each with its references put in by `make`. `raises` says that hooks may raise anything."""
+    chosen = _chosen(suite, criteria)
+    experiments: dict[str, Experiment] = {}
+    for criterion in chosen:
+        if criterion.experiment not in experiments:
+            experiment = Experiment(suite.file(criterion).read_text(encoding="utf-8"), name=criterion.experiment)
+            if running.quick:
+                experiment.quicken()
+            make(experiment)
+            experiments[criterion.experiment] = Experiment(experiment.changed_text, name=criterion.experiment)
     costs = {file: max(1.0, experiment.plans.whole().items.cost) for file, experiment in experiments.items()}
     done, answers = 0.0, dict[str, Answer]()
     for file, experiment in experiments.items():
         base = done
 
-        def inner(work: Any, base: float = base) -> None:
-            tick((base + work.current_cost) / sum(costs.values()))
+        def inner(work: Work, base: float = base) -> None:
+            running.tick((base + work.current_cost) / sum(costs.values()))
 
         of_file = [criterion for criterion in chosen if criterion.experiment == file]
-        kept = folder / file if folder is not None else None
+        kept = running.folder / suite.what / file if running.folder is not None else None
         try:
-            results = experiment.sweep(kept, jobs=jobs, executor=executor, tick=inner)
+            results = experiment.sweep(kept, jobs=running.jobs, executor=running.executor, tick=inner)
         except Exception as error:
-            # What a control in Python raises comes through as it is. LongfatError is also what its window and its rate raise.
-            if name in _builtin():
+            # What a hook raises comes through as it is. LongfatError is also what its window and its rate raise.
+            if not raises or isinstance(error, StorageError):
                 raise
-            said = f"{type(error).__name__}: {error}" if not isinstance(error, LongfatError) else str(error)
+            said = str(error) if isinstance(error, LongfatError) else f"{type(error).__name__}: {error}"
             answers |= {one.name: Answer(one, broken=said) for one in of_file}
         else:
-            answers |= {one.name: _answer(one, name, experiment, results) for one in of_file}
+            answers |= {one.name: _answer(suite, one, name, experiment, results) for one in of_file}
         done += costs[file]
-        tick(done / sum(costs.values()))
-    return Card(name, beside, quick, [answers[one.name] for one in chosen])
+        running.tick(done / sum(costs.values()))
+    return Card(suite, name, beside, running.quick, [answers[one.name] for one in chosen])
 
 
-def _chosen(names: Sequence[str]) -> list[Criterion]:
-    known = {criterion.name: criterion for criterion in CRITERIA}
+def _beside(name: str, against: Sequence[str]) -> list[str]:
+    beside = [one for one in dict.fromkeys(against) if one != name]
+    if not beside:
+        raise LongfatError(f"against {','.join(against)}: expected something other than {name} itself")
+    return beside
+
+
+def _chosen(suite: Suite, names: Sequence[str]) -> list[Criterion]:
+    known = {criterion.name: criterion for criterion in suite.criteria}
     if wrong := [name for name in names if name not in known]:
         raise LongfatError(f"there is no criterion {wrong[0]!r}: choose among {', '.join(known)}")
-    return [known[name] for name in names] if names else list(CRITERIA)
+    return [known[name] for name in names] if names else list(suite.criteria)
 
 
-def _builtin() -> list[str]:
-    return [entry["name"] for entry in registries()["congestion_controls"]]
+def _known(what: str) -> list[str]:
+    return [entry["name"] for entry in registries()["congestion_controls" if what == "control" else "queues"]]
 
 
-def _check_control(name: str) -> None:
+def _check(what: str, name: str, use: Callable[[], object]) -> None:
+    """Raises LongfatError where longfat does not know `name`: a control in Python is in no registry, so `use` tries it."""
+    if name in _known(what):
+        return
     try:
-        probe_of(name)
+        use()
     except ExperimentError:
-        near = difflib.get_close_matches(name, _builtin(), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(_builtin())}, or a file that ends in .py"
-        raise LongfatError(f"there is no congestion control {name!r}: {hint}") from None
+        near = difflib.get_close_matches(name, _known(what), n=1)
+        more = ", or a file that ends in .py" if what == "control" else ""
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(_known(what))}{more}"
+        kind = "congestion control" if what == "control" else what
+        raise LongfatError(f"there is no {kind} {name!r}: {hint}") from None
 
 
-def _experiment(criterion: Criterion, name: str, against: Sequence[str], quick: bool) -> Experiment:
-    """The experiment of a criterion, with the controls in place of those that its file has."""
-    experiment = Experiment(criterion.file.read_text(encoding="utf-8"), name=criterion.experiment)
-    if quick:
-        experiment.quicken()
-    groups = [str(flow.get("name", "")) for flow in tomllib.loads(experiment.text)["flow"]]
+def _of_control(name: str, against: Sequence[str], experiment: Experiment) -> None:
+    """Puts the controls in place of those that the file has."""
+    flows = tomllib.loads(experiment.changed_text)["flow"]
+    groups = [str(flow.get("name", "")) for flow in flows]
     peers = [number for number, group in enumerate(groups) if group == PEER]
     subjects = [number for number, group in enumerate(groups) if group.startswith(SUBJECT)]
     controls = {one: one for one in (name, *against)} | ({ALONE: "reno"} if peers else {})
     changes: dict[str, dict[str, Any]] = {f"flow[{number}].congestion_control": dict(controls) for number in subjects}
     for number in subjects if peers else []:
-        count = tomllib.loads(experiment.text)["flow"][number].get("count", 1)
+        count = flows[number].get("count", 1)
         changes[f"flow[{number}].count"] = {one: 0 if one == ALONE else count for one in controls}
     experiment.vary(changes, name="control")
     for number in peers:
         experiment.vary(f"flow[{number}].congestion_control", list(against), name="peer")
-    return Experiment(experiment.changed_text, name=criterion.experiment)
 
 
-def _answer(criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
-    axes = [axis for axis in experiment.axes if axis != "control"]
+def _of_queue(values: Mapping[str, Any], experiment: Experiment) -> None:
+    """Puts the queues in place of that which the file has."""
+    experiment.vary("path.bottleneck.queue", values, name="queue")
+
+
+def _queues(values: Mapping[str, Any]) -> None:
+    """Raises ExperimentError where one of these cannot be a queue."""
+    _of_queue(values, Experiment(QUEUES.file(QUEUES.criteria[0]).read_text(encoding="utf-8")))
+
+
+def _kind(queue: str, settings: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    return {"kind": queue} | {key: _value(value) for key, value in settings.items()}
+
+
+def _value(text: str) -> Any:
+    """A value as TOML, or a bare word or quantity."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _answer(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
+    axes = [axis for axis in experiment.axes if axis != suite.what]
     by_path: dict[tuple[str, ...], dict[str, list[float]]] = {}
-    for labels, value in _values(criterion, results):
-        by_path.setdefault(tuple(labels[axis] for axis in axes), {}).setdefault(labels["control"], []).append(value)
+    for labels, value in _values(suite, criterion, results):
+        by_path.setdefault(tuple(labels[axis] for axis in axes), {}).setdefault(labels[suite.what], []).append(value)
     paths: list[OnPath] = []
     for key, values in by_path.items():
         own = estimate(values[name])
@@ -197,14 +291,14 @@ def _answer(criterion: Criterion, name: str, experiment: Experiment, results: Re
         paths.append(OnPath(dict(zip(axes, key, strict=True)), own, others, *criterion.rule.judge(own, others)))
     answer = Answer(criterion, paths)
     worst = answer.worst
-    text = alone(experiment, {"control": name} | worst.labels) if worst else ""
+    text = alone(experiment, {suite.what: name} | worst.labels) if worst else ""
     return Answer(criterion, paths, experiment=text)
 
 
-def _values(criterion: Criterion, results: Results) -> Iterator[tuple[dict[str, str], float]]:
+def _values(suite: Suite, criterion: Criterion, results: Results) -> Iterator[tuple[dict[str, str], float]]:
     """Labels and number of each run."""
     if criterion.harms:
-        for row in by_repeat(results, PEER, criterion.harms, "control", ALONE).to_dict("records"):
+        for row in by_repeat(results, PEER, criterion.harms, suite.what, ALONE).to_dict("records"):
             yield {axis: str(row[axis]) for axis in results.axes}, float(row["harm"])
         return
     assert criterion.measure is not None, f"{criterion.name} has a measure or is harm"
@@ -213,7 +307,7 @@ def _values(criterion: Criterion, results: Results) -> Iterator[tuple[dict[str, 
     links = results.links.groupby(keys, sort=False)
     for key, flows in results.flows.groupby(keys, sort=False):
         labels = {axis: str(label) for axis, label in zip(results.axes, cast("tuple[object, ...]", key), strict=False)}
-        if labels["control"] != ALONE:
+        if labels[suite.what] != ALONE:
             yield labels, criterion.measure(Seen(rows[cast("tuple[object, ...]", key)], flows, links.get_group(key)))
 
 
