@@ -43,11 +43,6 @@ def write_page(cards: Sequence[Card], file: Path, command: str) -> None:
         raise LongfatError(f"{file} cannot be written: {error.strerror}") from error
 
 
-def made_by(command: str) -> str:
-    """Version and command, in a sentence."""
-    return f"longfat {__version__}, `{command}`"
-
-
 def table(cards: Sequence[Card]) -> tuple[list[str], list[list[str]]]:
     """Titles and rows: a row per criterion, a column per control, and in each cell a word and a number."""
     ran = [card for card in cards if not card.fault]
@@ -78,7 +73,8 @@ def html(cards: Sequence[Card], command: str) -> str:
     titles, rows = table(cards)
     return template("evaluate.html.jinja").render(
         title=TITLES[cards[0].suite.what],
-        made=made_by(command),
+        version=__version__,
+        command=command,
         faults=[card.fault for card in cards if card.fault],
         titles=titles,
         rows=rows,
@@ -98,7 +94,7 @@ def markdown(cards: Sequence[Card], command: str) -> str:
     lines = [
         f"# {TITLES[cards[0].suite.what]}",
         "",
-        f"Made by {made_by(command)}.",
+        f"Made by longfat {__version__}, `{command}`.",
         "",
         *(f"- **{card.fault}**" for card in cards if card.fault),
     ]
@@ -118,16 +114,16 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(one.replace('|', '/') for one in cells)} |"
 
 
-def picture(answer: Answer) -> Plot:
-    """Draws the value of each control on each path of a criterion."""
+def picture(name: str, answer: Answer) -> Plot:
+    """Draws the value of `name` and of each reference on each path of a criterion."""
     criterion, (word, size) = answer.criterion, show.unit_of(answer.criterion)
     places = [float(place) for place in range(len(answer.paths))]
     names = [textwrap.fill(path.name, 12) for path in answer.paths]
-    of_all = {"judged": [path.own for path in answer.paths]}
-    of_all |= {name: [path.others[name] for path in answer.paths] for name in answer.paths[0].others}
+    of_all = {name: [path.own for path in answer.paths]}
+    of_all |= {other: [path.others[other] for path in answer.paths] for other in answer.paths[0].others}
     series = [
-        Series(name, places, [one.mean * size for one in some], error=[one.half * size or float("nan") for one in some], line=False)
-        for name, some in of_all.items()
+        Series(who, places, [one.mean * size for one in some], error=[one.half * size or float("nan") for one in some], line=False)
+        for who, some in of_all.items()
     ]
     rules = [Line("", y=criterion.rule.bound * size)] if criterion.rule.bound is not None else []
     title = f"{criterion.asks} ({word})"

@@ -32,12 +32,12 @@ def unit_of(criterion: Criterion) -> tuple[str, float]:
 
 
 def said(criterion: Criterion, one: Estimate | None, *, interval: bool = False) -> str:
-    """A value in its shown unit, without the unit; with half of its interval where that is asked for and there is one."""
+    """A value in its shown unit, without the unit; with half of its interval where asked for, unless it is under 0.5 % of the mean."""
     if one is None or math.isnan(one.mean):
         return "–"
     size = unit_of(criterion)[1]
     text = _number(one.mean * size)
-    return f"{text} ± {_number(one.half * size)}" if interval and one.half > 0 else text
+    return f"{text} ± {one.half * size:.2g}" if interval and one.half > 0.005 * abs(one.mean) else text
 
 
 def _number(value: float) -> str:
