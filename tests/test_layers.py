@@ -23,7 +23,7 @@ LAYERS = (
     ("plot",),
     ("paper",),
     ("report",),
-    ("advice", "capture"),
+    ("advice", "capture", "evaluate"),
     ("cli",),
     ("__init__", "__main__"),
 )

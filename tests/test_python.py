@@ -26,7 +26,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     missing = [name for name in longfat.__all__ if not re.search(rf"longfat\.{name}\b|`{name}`", text)]
     assert not missing
-    for kind in (longfat.Experiment, longfat.Result, longfat.Results, longfat.Simulation, longfat.Advice, longfat.RunWarning):
+    for kind in (longfat.Experiment, longfat.Result, longfat.Results, longfat.Simulation, longfat.Advice, longfat.RunWarning, longfat.Card):
         names = [name for name, _ in inspect.getmembers(kind) if not name.startswith("_")]
         fields = list(getattr(kind, "__dataclass_fields__", {}))
         if kind is longfat.Experiment:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from longfat.advice import Advice, advise
     from longfat.control import Promise, Promises, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, StorageError
+    from longfat.evaluate import Card, evaluate_control, evaluate_queue
     from longfat.experiment import Experiment, load, load_results
     from longfat.results.result import Result
     from longfat.results.results import Results
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ack",
     "Advice",
+    "Card",
     "Congestion",
     "CongestionControl",
     "Experiment",
@@ -48,6 +50,8 @@ __all__ = [
     "advise",
     "conformance",
     "congestion_control",
+    "evaluate_control",
+    "evaluate_queue",
     "load",
     "load_results",
     "registries",
@@ -58,6 +62,7 @@ __all__ = [
 _HOMES = {
     "longfat._longfat": ("Ack", "Congestion", "CongestionControl", "Window", "__version__", "registries", "schema"),
     "longfat.advice": ("Advice", "advise"),
+    "longfat.evaluate": ("Card", "evaluate_control", "evaluate_queue"),
     "longfat.control": ("Promise", "Promises", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),

@@ -64,6 +64,11 @@ class Experiment:
         return self._document.title
 
     @property
+    def changed_text(self) -> str:
+        """The TOML with the values set since, to write to a file and run again."""
+        return self._document.text
+
+    @property
     def axes(self) -> dict[str, list[str]]:
         """Name and values of each axis of the sweep; the last turns fastest."""
         return dict(self._document.axes)

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from longfat._longfat import columns, quantity, registries
 from longfat.errors import LongfatError
 from longfat.lazy import np, pd
-from longfat.results import adaptive, frames, repeats, sizes
+from longfat.results import adaptive, frames, harm, repeats, sizes
 from longfat.results.result import SERIES, Later, Result, TableName, cells_of, changed
 from longfat.results.warning import RunWarning, of_facts
 
@@ -161,6 +161,15 @@ class Results(Sequence[Result]):
         Raises LongfatError for a group or a metric of flows that there is not.
         """
         return repeats.group_ratios(self, first, second, metric, level)
+
+    def harm(self, group: str, *, axis: str, alone: str, metric: str = "goodput_bps", level: float = repeats.LEVEL) -> pd.DataFrame:
+        """Harm to a flow of `group` by what is beside it: the share of `metric` that it loses against having the path to itself.
+
+        `alone` is the value of `axis` in which nothing is beside it (`count = 0`). One row per combination of the axes: `repeats`, mean
+        `harm` (0 is none, 1 is all) and as `harm_ci` half of its interval. Of goodput and rates the share that is lost, of delays,
+        completion times and losses the share that was added (Ware and others, HotNets 2019). Raises LongfatError for a name there is not.
+        """
+        return harm.table(self, group, metric, axis, alone, level)
 
     def by_size(self, edges: Sequence[float] = sizes.EDGES) -> pd.DataFrame:
         """Completion times and slowdowns of flows by their sizes, of traffic `flows`: those that began after the warmup and finished.

@@ -1,0 +1,182 @@
+"""The commands `longfat evaluate`: report cards."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from longfat.errors import LongfatError, Stopped
+from longfat.evaluate.card import Card, evaluate_control, evaluate_queue
+from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.page import check, write_page
+from longfat.evaluate.queues import QUEUES
+from longfat.evaluate.show import as_json as card_as_json
+from longfat.evaluate.show import print_card
+from longfat.executors.named import named
+from longfat.locate import results_home
+from longfat.report import terminal
+from longfat.store import location
+
+evaluate_command = typer.Typer(
+    no_args_is_help=True, help="Judge a congestion control by RFC 9743 or a queue by RFC 7928: a verdict per criterion, with its evidence."
+)
+
+CONTROLS_AGAINST, QUEUES_AGAINST = ",".join(CONTROLS.against), ",".join(QUEUES.against)
+AgainstOption = Annotated[str, typer.Option("--against", metavar="NAMES", help="References on the same paths.")]
+CriteriaOption = Annotated[str, typer.Option("--criteria", metavar="NAMES", help="Some of the criteria. [default: all]")]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Shorter runs, three repeats; results go to DIR/quick.")]
+PageOption = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Where the page goes: .html or .md.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="All of it, with every path.")]
+ResultsOption = Annotated[str, typer.Option("--results", metavar="DIR|URL", help="Where results are kept.")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one per core]")]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option("--executor", metavar="NAME", help="Who runs them, as for `longfat run`. Controls in Python need this process."),
+]
+
+
+@evaluate_command.command("control")
+def control_command(
+    what: Annotated[list[str], typer.Argument(metavar="NAME|FILE.py...", help="Controls, or files with controls in Python.")],
+    against: AgainstOption = CONTROLS_AGAINST,
+    criteria: CriteriaOption = "",
+    quick: QuickOption = False,
+    page: PageOption = None,
+    as_json: JsonOption = False,
+    results: ResultsOption = "results",
+    jobs: JobsOption = None,
+    executor: ExecutorOption = None,
+) -> None:
+    """Judge congestion controls by RFC 9743, each criterion on paths of its own."""
+    names = [name for one in what for name in _controls(one)]
+    if executor is not None and (ours := [one for one in what if one.endswith(".py")]):
+        raise LongfatError(f"--executor {executor}: {ours[0]} runs in this process only")
+    asked = {name: partial(evaluate_control, name) for name in names}
+    _evaluate(asked, against, criteria, quick, page, as_json, results, jobs, executor)
+
+
+@evaluate_command.command("queue")
+def queue_command(
+    what: Annotated[list[str], typer.Argument(metavar="NAME...", help="Queues, as `longfat list queues` has them.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the queue; may be said more than once.")
+    ] = None,
+    against: AgainstOption = QUEUES_AGAINST,
+    criteria: CriteriaOption = "",
+    quick: QuickOption = False,
+    page: PageOption = None,
+    as_json: JsonOption = False,
+    results: ResultsOption = "results",
+    jobs: JobsOption = None,
+    executor: ExecutorOption = None,
+) -> None:
+    """Judge queues by RFC 7928, each scenario on paths of its own."""
+    given: dict[str, str] = {}
+    for setting in settings or []:
+        key, equals, value = setting.partition("=")
+        if not (key and equals):
+            raise LongfatError(f"--set {setting}: write KEY=VALUE")
+        given[key.strip()] = value.strip()
+    _evaluate(
+        {name: partial(evaluate_queue, name, given) for name in what}, against, criteria, quick, page, as_json, results, jobs, executor
+    )
+
+
+@evaluate_command.command("criteria")
+def criteria_command() -> None:
+    """List the criteria: section, what is measured, and the bound with its source."""
+    out = terminal.console()
+    for suite in (CONTROLS, QUEUES):
+        out.print(f"[bold]{suite.what}[/], {suite.document}", soft_wrap=True)
+        for one in suite.criteria:
+            bound = "" if one.rule.bound is None else f"at {'most' if one.rule.better == 'less' else 'least'} {one.rule.bound:g}: "
+            out.print(f"  [bold]{one.name}[/] ({one.section}) {one.asks} ({one.unit})", soft_wrap=True)
+            out.print(f"    [dim]{bound}{one.rule.source}[/]", soft_wrap=True)
+        for section, why in suite.not_shown:
+            out.print(f"  not shown ({section}): {terminal.escape(why)}", soft_wrap=True)
+
+
+def _evaluate(
+    asked: Mapping[str, Callable[..., Card]],
+    against: str,
+    criteria: str,
+    quick: bool,
+    page: Path | None,
+    as_json: bool,
+    results: str,
+    jobs: int | None,
+    executor: str | None,
+) -> None:
+    """Makes and prints the card of each that is asked for, and writes the page and the experiments of the worst paths."""
+    out, err = terminal.console(), terminal.console(stderr=True)
+    if page is not None:
+        check(page)
+    home = results_home(location(results), quick=quick) / "evaluate"
+    cards: list[Card] = []
+    try:
+        with named(executor, jobs) as workers:
+            for name, evaluate in asked.items():
+                with terminal.share_bar(err, name) as share:
+                    common = {"quick": quick, "folder": home, "jobs": jobs, "executor": workers, "tick": share}
+                    cards.append(evaluate(against=_names(against), criteria=_names(criteria), **common))
+                if not as_json:
+                    print_card(out, cards[-1])
+    except KeyboardInterrupt:
+        again = shlex.join(["longfat", *sys.argv[1:]])
+        raise Stopped(f"Stopped: what is finished is kept in {home}. To go on:\n  {again}") from None
+    if as_json:
+        print(json.dumps([card_as_json(card) for card in cards], indent=2))
+    if isinstance(home, Path):
+        _write(cards, home / "cards")
+        err.print(f"experiments of the worst paths: {terminal.escape(str(home / 'cards'))}", soft_wrap=True)
+        page = page or home / "cards" / f"{'-'.join(asked)[:80]}.html"
+    if page is not None:
+        write_page(cards, page, shlex.join(["longfat", *sys.argv[1:]]))
+        err.print(f"page: {terminal.escape(terminal.clean(str(page)))}", soft_wrap=True)
+
+
+def _names(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
+def _write(cards: list[Card], folder: Path) -> None:
+    """Writes the experiment of the worst path of each criterion that is not passed, to run it alone."""
+    for card in cards:
+        (folder / card.name).mkdir(parents=True, exist_ok=True)
+        (folder / f"{card.name}.json").write_text(json.dumps(card_as_json(card), indent=2) + "\n", encoding="utf-8")
+        for answer in card.answers:
+            if answer.experiment and answer.verdict != "passes":
+                (folder / card.name / f"{answer.criterion.name}.toml").write_text(answer.experiment, encoding="utf-8")
+
+
+def _controls(what: str) -> list[str]:
+    """The control of this name, or those that a Python file defines. Raises LongfatError where it has none or cannot be imported."""
+    if not what.endswith(".py"):
+        return [what]
+    file = Path(what)
+    if not file.is_file():
+        raise LongfatError(f"there is no file {what!r}")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise LongfatError(f"{what} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except LongfatError:
+        raise
+    except Exception as error:
+        raise LongfatError(f"{what} cannot be imported: {type(error).__name__}: {error}") from error
+    found = [str(getattr(value, "congestion_control", "")) for value in vars(module).values() if isinstance(value, type)]
+    names = list(dict.fromkeys(name for name in found if name))
+    if not names:
+        raise LongfatError(f"{what} defines no congestion control: decorate a class with @longfat.congestion_control")
+    return names

@@ -1,0 +1,342 @@
+"""`evaluate_control` and `evaluate_queue`: run every criterion, and give a verdict on each."""
+
+# pandas leaves the type of cells open.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Any, cast
+
+from longfat._longfat import registries
+from longfat.errors import ExperimentError, LongfatError, StorageError
+from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.criteria import Criterion, Suite
+from longfat.evaluate.measures import Seen
+from longfat.evaluate.probe import fault, probe_of
+from longfat.evaluate.queues import QUEUES
+from longfat.evaluate.rules import FAILS, WORDS, Estimate, estimate
+from longfat.experiment import Experiment, toml_value
+from longfat.results.harm import by_repeat
+from longfat.results.results import Results
+from longfat.store import Location
+from longfat.sweep.work import Work
+
+SUBJECT, PEER = "subject", "peer"
+"""Beginnings of the names of groups of flows: of the control that is judged, and of those of reference."""
+ALONE = "alone"
+"""Value of the axis `control` in which the peers have the path to themselves."""
+
+
+@dataclass(frozen=True)
+class OnPath:
+    """A control or queue on one path of a criterion."""
+
+    labels: dict[str, str]
+    """Value of each axis, but that of what is judged."""
+    own: Estimate
+    others: dict[str, Estimate]
+    """The references on the same path."""
+    verdict: str
+    badness: float
+    """How bad it is: the greater, the worse."""
+
+    @property
+    def name(self) -> str:
+        """Name of the path: the value of each axis."""
+        return ", ".join(f"{axis} {label}" for axis, label in self.labels.items()) or "its one path"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer to one criterion: the verdict of its worst path."""
+
+    criterion: Criterion
+    paths: list[OnPath] = field(default_factory=list[OnPath])
+    broken: str = ""
+    """Error that the control raised; empty where it ran."""
+    experiment: str = ""
+    """Experiment of the worst path, as TOML."""
+
+    @property
+    def worst(self) -> OnPath | None:
+        """Path with the worst verdict, and there where it is worst; None where the control did not run."""
+        return max(self.paths, key=lambda path: (WORDS.index(path.verdict), path.badness), default=None)
+
+    @property
+    def verdict(self) -> str:
+        """`passes`, `judge yourself` or `fails`."""
+        return FAILS if self.broken or self.worst is None else self.worst.verdict
+
+
+@dataclass(frozen=True)
+class Card:
+    """Report card of a congestion control or a queue."""
+
+    suite: Suite
+    name: str
+    against: list[str]
+    """Names of the references."""
+    quick: bool
+    answers: list[Answer]
+    fault: str = ""
+    """Sentence that says why nothing was run; empty where it was."""
+
+    def __getitem__(self, name: str) -> Answer:
+        """The answer to the criterion of this name. Raises KeyError."""
+        return {answer.criterion.name: answer for answer in self.answers}[name]
+
+    @property
+    def failed(self) -> list[str]:
+        """Names of the criteria that it fails."""
+        return [answer.criterion.name for answer in self.answers if answer.verdict == FAILS]
+
+
+def evaluate_control(
+    control: str | type,
+    *,
+    against: Sequence[str] = CONTROLS.against,
+    criteria: Sequence[str] = (),
+    quick: bool = False,
+    folder: Location | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    tick: Callable[[float], object] = lambda _: None,
+) -> Card:
+    """Judges a congestion control, a class or a name, by the criteria of RFC 9743, each of them a sweep of its own.
+
+    `against` are the controls it is compared with on the same paths, and to which harm is counted. `criteria` names some of all. `quick`
+    takes shorter runs and three repeats. With `folder`, runs are kept there, a folder for each experiment, and not run twice. `tick` is
+    called ten times a second with the share of all runs that is done. A control that raises, never sends or needs seconds for a call gets
+    a card that says so. Raises LongfatError for a name that there is not, and where results cannot be kept.
+    """
+    name = control if isinstance(control, str) else str(getattr(control, "congestion_control", control.__name__))
+    for one in (name, *against):
+        _check("control", one, lambda one=one: probe_of(one))
+    beside = _beside(name, against)
+    if wrong := fault(name):
+        return Card(CONTROLS, name, beside, quick, [], wrong)
+    raises = name not in _known("control")
+    make = partial(_of_control, name, beside)
+    return _card(CONTROLS, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
+
+
+def evaluate_queue(
+    queue: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    against: Sequence[str] = QUEUES.against,
+    criteria: Sequence[str] = (),
+    quick: bool = False,
+    folder: Location | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    tick: Callable[[float], object] = lambda _: None,
+) -> Card:
+    """Judges a queue by the scenarios and metrics of RFC 7928, as `evaluate_control` judges a control.
+
+    `settings` are parameters of the queue, as TOML or bare words (`target = "1 ms"`); the others are its defaults, as those of `against`
+    are. Raises LongfatError for a name or a parameter that there is not, and where results cannot be kept.
+    """
+    for one in (queue, *against):
+        _check("queue", one, lambda one=one: _queues({one: _kind(one)}))
+    name = " ".join([queue, *(f"{key}={value}" for key, value in (settings or {}).items())])
+    beside = _beside(name, against)
+    values = {name: _kind(queue, settings or {})} | {one: _kind(one) for one in beside}
+    _queues(values)
+    return _card(QUEUES, name, beside, criteria, partial(_of_queue, values), _Running(quick, folder, jobs, executor, tick), raises=False)
+
+
+@dataclass(frozen=True)
+class _Running:
+    """How runs are made."""
+
+    quick: bool
+    folder: Location | None
+    jobs: int | None
+    executor: Executor | None
+    tick: Callable[[float], object]
+
+
+def _card(
+    suite: Suite,
+    name: str,
+    beside: list[str],
+    criteria: Sequence[str],
+    make: Callable[[Experiment], object],
+    running: _Running,
+    *,
+    raises: bool,
+) -> Card:
+    """Runs the experiments of the criteria, each with its references put in by `make`. `raises` says that hooks may raise anything."""
+    chosen = _chosen(suite, criteria)
+    experiments: dict[str, Experiment] = {}
+    for criterion in chosen:
+        if criterion.experiment not in experiments:
+            experiment = Experiment(suite.file(criterion).read_text(encoding="utf-8"), name=criterion.experiment)
+            if running.quick:
+                experiment.quicken()
+            make(experiment)
+            experiments[criterion.experiment] = Experiment(experiment.changed_text, name=criterion.experiment)
+    costs = {file: max(1.0, experiment.plans.whole().items.cost) for file, experiment in experiments.items()}
+    done, answers = 0.0, dict[str, Answer]()
+    for file, experiment in experiments.items():
+        base = done
+
+        def inner(work: Work, base: float = base) -> None:
+            running.tick((base + work.current_cost) / sum(costs.values()))
+
+        of_file = [criterion for criterion in chosen if criterion.experiment == file]
+        kept = running.folder / suite.what / file if running.folder is not None else None
+        try:
+            results = experiment.sweep(kept, jobs=running.jobs, executor=running.executor, tick=inner)
+        except Exception as error:
+            # What a hook raises comes through as it is. LongfatError is also what its window and its rate raise.
+            if not raises or isinstance(error, StorageError):
+                raise
+            said = str(error) if isinstance(error, LongfatError) else f"{type(error).__name__}: {error}"
+            answers |= {one.name: Answer(one, broken=said) for one in of_file}
+        else:
+            answers |= {one.name: _answer(suite, one, name, experiment, results) for one in of_file}
+        done += costs[file]
+        running.tick(done / sum(costs.values()))
+    return Card(suite, name, beside, running.quick, [answers[one.name] for one in chosen])
+
+
+def _beside(name: str, against: Sequence[str]) -> list[str]:
+    beside = [one for one in dict.fromkeys(against) if one != name]
+    if not beside:
+        raise LongfatError(f"against {','.join(against)}: expected something other than {name} itself")
+    return beside
+
+
+def _chosen(suite: Suite, names: Sequence[str]) -> list[Criterion]:
+    known = {criterion.name: criterion for criterion in suite.criteria}
+    if wrong := [name for name in names if name not in known]:
+        raise LongfatError(f"there is no criterion {wrong[0]!r}: choose among {', '.join(known)}")
+    return [known[name] for name in names] if names else list(suite.criteria)
+
+
+def _known(what: str) -> list[str]:
+    return [entry["name"] for entry in registries()["congestion_controls" if what == "control" else "queues"]]
+
+
+def _check(what: str, name: str, use: Callable[[], object]) -> None:
+    """Raises LongfatError where longfat does not know `name`: a control in Python is in no registry, so `use` tries it."""
+    if name in _known(what):
+        return
+    try:
+        use()
+    except ExperimentError:
+        near = difflib.get_close_matches(name, _known(what), n=1)
+        more = ", or a file that ends in .py" if what == "control" else ""
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(_known(what))}{more}"
+        kind = "congestion control" if what == "control" else what
+        raise LongfatError(f"there is no {kind} {name!r}: {hint}") from None
+
+
+def _of_control(name: str, against: Sequence[str], experiment: Experiment) -> None:
+    """Puts the controls in place of those that the file has."""
+    flows = tomllib.loads(experiment.changed_text)["flow"]
+    groups = [str(flow.get("name", "")) for flow in flows]
+    peers = [number for number, group in enumerate(groups) if group == PEER]
+    subjects = [number for number, group in enumerate(groups) if group.startswith(SUBJECT)]
+    controls = {one: one for one in (name, *against)} | ({ALONE: "reno"} if peers else {})
+    changes: dict[str, dict[str, Any]] = {f"flow[{number}].congestion_control": dict(controls) for number in subjects}
+    for number in subjects if peers else []:
+        count = flows[number].get("count", 1)
+        changes[f"flow[{number}].count"] = {one: 0 if one == ALONE else count for one in controls}
+    experiment.vary(changes, name="control")
+    for number in peers:
+        experiment.vary(f"flow[{number}].congestion_control", list(against), name="peer")
+
+
+def _of_queue(values: Mapping[str, Any], experiment: Experiment) -> None:
+    """Puts the queues in place of that which the file has."""
+    experiment.vary("path.bottleneck.queue", values, name="queue")
+
+
+def _queues(values: Mapping[str, Any]) -> None:
+    """Raises ExperimentError where one of these cannot be a queue."""
+    _of_queue(values, Experiment(QUEUES.file(QUEUES.criteria[0]).read_text(encoding="utf-8")))
+
+
+def _kind(queue: str, settings: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    return {"kind": queue} | {key: _value(value) for key, value in settings.items()}
+
+
+def _value(text: str) -> Any:
+    """A value as TOML, or a bare word or quantity."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _answer(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
+    axes = [axis for axis in experiment.axes if axis != suite.what]
+    by_path: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    for labels, value in _values(suite, criterion, results):
+        by_path.setdefault(tuple(labels[axis] for axis in axes), {}).setdefault(labels[suite.what], []).append(value)
+    paths: list[OnPath] = []
+    for key, values in by_path.items():
+        own = estimate(values[name])
+        others = {one: estimate(some) for one, some in values.items() if one not in (name, ALONE)}
+        paths.append(OnPath(dict(zip(axes, key, strict=True)), own, others, *criterion.rule.judge(own, others)))
+    answer = Answer(criterion, paths)
+    worst = answer.worst
+    text = alone(experiment, {suite.what: name} | worst.labels) if worst else ""
+    return Answer(criterion, paths, experiment=text)
+
+
+def _values(suite: Suite, criterion: Criterion, results: Results) -> Iterator[tuple[dict[str, str], float]]:
+    """Labels and number of each run."""
+    if criterion.harms:
+        for row in by_repeat(results, PEER, criterion.harms, suite.what, ALONE).to_dict("records"):
+            yield {axis: str(row[axis]) for axis in results.axes}, float(row["harm"])
+        return
+    assert criterion.measure is not None, f"{criterion.name} has a measure or is harm"
+    keys = [*results.axes, "repeat"]
+    rows = {tuple(row[name] for name in keys): cast("dict[str, Any]", row) for row in results.runs.to_dict("records")}
+    links = results.links.groupby(keys, sort=False)
+    for key, flows in results.flows.groupby(keys, sort=False):
+        labels = {axis: str(label) for axis, label in zip(results.axes, cast("tuple[object, ...]", key), strict=False)}
+        if labels[suite.what] != ALONE:
+            yield labels, criterion.measure(Seen(rows[cast("tuple[object, ...]", key)], flows, links.get_group(key)))
+
+
+def alone(experiment: Experiment, labels: dict[str, str]) -> str:
+    """The experiment as TOML with one value of each axis, those of these labels: one path, with its repeats."""
+    one = Experiment(experiment.text, name=experiment.name)
+    chosen = {axis: values.index(labels[axis]) for axis, values in experiment.axes.items()}
+    for path, axis, values in _sweeps(tomllib.loads(experiment.text), ""):
+        one.set(path, toml_value(_without_label(values[chosen[axis]]), path.rpartition(".")[2]))
+    return one.changed_text
+
+
+def _without_label(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    table = cast("dict[str, Any]", value)
+    return table["value"] if "value" in table else {key: item for key, item in table.items() if key != "label"}
+
+
+def _sweeps(value: Any, path: str) -> Iterator[tuple[str, str, list[Any]]]:
+    """Path, axis and values of each sweep of a file."""
+    if isinstance(value, dict):
+        table = cast("dict[str, Any]", value)
+        if "sweep" in table:
+            yield path, str(table.get("name", path.rpartition(".")[2])), table["sweep"]
+            return
+        for key, item in table.items():
+            if key != "quick":
+                yield from _sweeps(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for number, item in enumerate(cast("list[Any]", value)):
+            yield from _sweeps(item, f"{path}[{number}]")

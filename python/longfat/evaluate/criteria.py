@@ -1,0 +1,49 @@
+"""Criteria, and suites of them: what a document asks of a kind of thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from longfat.evaluate.measures import Measure
+from longfat.evaluate.rules import Rule
+
+EXPERIMENTS = Path(__file__).parent / "experiments"
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One question, and how it is answered."""
+
+    name: str
+    section: str
+    """Section of the suite's document."""
+    asks: str
+    """Quantity that is measured, in words."""
+    experiment: str
+    """Name of the file in the suite's folder of `experiments/`, without its ending."""
+    unit: Literal["share", "s", "bit/s", "RTT", "packets", "packets per RTT", "index", "of a fair share", "harm"]
+    rule: Rule
+    measure: Measure | None = None
+    """Number of one run; None where it is harm."""
+    harms: str = ""
+    """Column of flows by which harm to the group `peer` is counted; empty where it is no harm."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Criteria of one document for one kind of thing."""
+
+    what: Literal["control", "queue"]
+    """Kind of thing that is judged; also the axis of its sweeps and the folder of its experiments."""
+    document: str
+    criteria: tuple[Criterion, ...]
+    not_shown: tuple[tuple[str, str], ...]
+    """Sections that runs do not answer, and why."""
+    against: tuple[str, ...]
+    """References, unless others are named."""
+
+    def file(self, criterion: Criterion) -> Path:
+        """Experiment file of a criterion."""
+        return EXPERIMENTS / self.what / f"{criterion.experiment}.toml"

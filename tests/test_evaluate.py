@@ -1,0 +1,332 @@
+"""Report cards of congestion controls: rules, runs, mutants, cards and pages."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from pathlib import Path
+
+import longfat
+import pytest
+from conftest import command
+from evaluate_mutants import MUTANTS, Right
+from longfat.evaluate import page, show
+from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue
+from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.criteria import EXPERIMENTS, Suite
+from longfat.evaluate.probe import fault
+from longfat.evaluate.queues import QUEUES
+from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, at_least, at_most, estimate, less_than_others, more_than_others
+from longfat.results.harm import harm
+
+FEW = ["dead-path", "crowd-loss"]
+"""Criteria whose runs take a second."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("evaluate")
+
+
+@pytest.fixture(scope="module")
+def reno(folder: Path) -> Card:
+    return evaluate_control("reno", against=["cubic"], criteria=FEW, quick=True, folder=folder)
+
+
+def test_a_bound_is_kept_broken_or_open() -> None:
+    most, least = at_most(1.0, "here"), at_least(1.0, "here")
+    assert [most.judge(Estimate(mean, 0.2), {})[0] for mean in (0.8, 0.9, 1.1, 1.3)] == [PASSES, JUDGE, JUDGE, FAILS]
+    assert [least.judge(Estimate(mean, 0.2), {})[0] for mean in (0.7, 0.9, 1.1, 1.2)] == [FAILS, JUDGE, JUDGE, PASSES]
+    assert most.judge(Estimate(math.nan, 0.0), {})[0] == JUDGE
+
+
+def test_a_comparison_is_with_the_standard_controls() -> None:
+    others = {"reno": Estimate(0.1, 0.0), "cubic": Estimate(0.2, 0.0), "bbr3": Estimate(0.9, 0.0)}
+    less = less_than_others(0.05)
+    assert [less.judge(Estimate(mean, 0.01), others)[0] for mean in (0.1, 0.25, 0.26, 0.4, 0.42)] == [PASSES, PASSES, JUDGE, JUDGE, FAILS]
+    more = more_than_others(0.02)
+    assert [more.judge(Estimate(mean, 0.0), others)[0] for mean in (0.1, 0.08, 0.06, 0.04)] == [PASSES, PASSES, JUDGE, FAILS]
+    # Without a standard control, with all that there are.
+    assert less.judge(Estimate(0.9, 0.0), {"bbr3": others["bbr3"]})[0] == PASSES
+    assert less.judge(Estimate(0.9, 0.0), {})[0] == JUDGE
+    # A wide interval decides nothing.
+    assert less.judge(Estimate(0.5, 0.3), others)[0] == JUDGE
+
+
+def test_an_estimate_is_a_mean_with_its_interval() -> None:
+    one = estimate([1.0, 2.0, 3.0, math.nan])
+    # t(2) = 4.303, s = 1, n = 3.
+    assert one.mean == 2.0
+    assert one.half == pytest.approx(4.303 / math.sqrt(3), rel=1e-3)
+    assert estimate([2.0]) == Estimate(2.0, 0.0)
+    assert math.isnan(estimate([math.nan]).mean)
+
+
+def test_harm_is_what_is_lost_over_what_was_there() -> None:
+    # Ware and others 2019, section 3: 10 Mbit/s alone and 4 beside is a harm of 0.6; 20 ms alone and 80 beside, of 0.75.
+    assert harm(10.0, 4.0, more_is_better=True) == pytest.approx(0.6)
+    assert harm(20.0, 80.0, more_is_better=False) == pytest.approx(0.75)
+    assert harm(10.0, 12.0, more_is_better=True) == 0.0
+    assert harm(0.0, 0.0, more_is_better=False) == 0.0
+    assert math.isnan(harm(math.nan, 1.0, more_is_better=True))
+
+
+def test_results_have_harm() -> None:
+    experiment = longfat.load(EXPERIMENTS / "control" / "harm-pair.toml")
+    experiment["measure.warmup"] = "2 s"
+    experiment["measure.duration"] = "10 s"
+    experiment["repeats"] = 2
+    experiment.vary("path.bottleneck.queue.limit", ["1 bdp"])
+    experiment.vary("flow[0].count", {"alone": 0, "beside": 1}, name="who")
+    results = experiment.sweep()
+    table = results.harm("peer", axis="who", alone="alone")
+    rates = results.flows[results.flows["group"] == "peer"].groupby("who")["goodput_bps"].apply(list).to_dict()
+    by_hand = [1 - beside / one for one, beside in zip(rates["alone"], rates["beside"], strict=True)]
+    assert table["who"].tolist() == ["beside"]
+    assert table["repeats"].tolist() == [2]
+    assert table["harm"][0] == pytest.approx(sum(by_hand) / 2)
+    assert 0.1 < table["harm"][0] < 0.9
+    assert results.harm("peer", axis="who", alone="alone", metric="rtt_p95_s")["harm"][0] >= 0
+    with pytest.raises(longfat.LongfatError, match="no axis 'whom'"):
+        results.harm("peer", axis="whom", alone="alone")
+    with pytest.raises(longfat.LongfatError, match="has no value 'nobody'"):
+        results.harm("peer", axis="who", alone="nobody")
+    with pytest.raises(longfat.LongfatError, match="no group of flows 'pear'"):
+        results.harm("pear", axis="who", alone="alone")
+    with pytest.raises(longfat.LongfatError, match="no metric 'speed'"):
+        results.harm("peer", axis="who", alone="alone", metric="speed")
+
+
+@pytest.mark.parametrize("suite", [CONTROLS, QUEUES], ids=lambda suite: suite.what)
+def test_each_criterion_is_an_experiment_with_a_short_form(suite: Suite) -> None:
+    assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
+    assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.what).glob("*.toml")}
+    for criterion in suite.criteria:
+        assert bool(criterion.harms) != bool(criterion.measure), criterion.name
+        quick = longfat.load(suite.file(criterion))
+        quick.quicken()
+        assert quick.run_count % 3 == 0, criterion.name
+        groups = [flow["name"] for flow in tomllib.loads(quick.text)["flow"]]
+        assert suite is QUEUES or any(group.startswith("subject") for group in groups), criterion.name
+        assert not criterion.harms or "peer" in groups, criterion.name
+
+
+def test_a_card_says_word_number_and_path(reno: Card) -> None:
+    assert [answer.criterion.name for answer in reno.answers] == FEW
+    dead = reno["dead-path"]
+    # Timeouts of 1, 2, 4... s from 10 s on (RFC 6298 section 5.5): those at 25 and 41 s are in the last 40 s.
+    assert dead.verdict == PASSES
+    assert dead.worst is not None
+    assert dead.worst.own.mean == pytest.approx(2.0, abs=1.0)
+    assert set(dead.worst.others) == {"cubic"}
+    assert reno["crowd-loss"].worst is not None
+    assert reno.failed == []
+    told = show.as_json(reno)
+    assert json.loads(json.dumps(told)) == told
+    assert told["criteria"][0]["section"] == "RFC 9743 section 5.1.1"
+
+
+def test_the_worst_path_runs_alone(reno: Card, folder: Path) -> None:
+    one = longfat.Experiment(reno["crowd-loss"].experiment)
+    assert one.axes == {}
+    assert one.run_count == 3
+    assert {run.hash for run in one.resolve_all()} <= set(longfat.load_results(folder / "control" / "crowd").runs["run"])
+
+
+def test_one_value_of_each_axis_is_taken() -> None:
+    experiment = longfat.load(EXPERIMENTS / "control" / "varying-delay.toml")
+    text = alone(experiment, {"delay": "jitter"})
+    assert tomllib.loads(text)["path"]["bottleneck"]["jitter"] == {"most": "10 ms"}
+    assert tomllib.loads(text)["path"]["bottleneck"]["delay_trace"]["values"] == [{"at": "0 s", "delay": "20 ms"}]
+    text = alone(longfat.load(EXPERIMENTS / "control" / "outage.toml"), {"outage": "3 s"})
+    assert tomllib.loads(text)["path"]["bottleneck"]["down"] == [{"from": "20 s", "to": "23 s"}]
+
+
+class Raises(Right):
+    """Raises after a while."""
+
+    def on_ack(self, ack: longfat.Ack) -> None:
+        """Divides by zero from a second on."""
+        if ack.now > 1.0:
+            raise ZeroDivisionError("a model without a sample")
+        super().on_ack(ack)
+
+
+class GivesNan(Right):
+    """Has no number for its window."""
+
+    def on_ack(self, ack: longfat.Ack) -> None:
+        """Sets NaN."""
+        self.window.cwnd = math.nan
+
+
+class NeverSends(Right):
+    """Asks for one bit per second."""
+
+    pacing_rate = 1.0
+
+
+class RaisesLate(Right):
+    """Raises where no probe looks."""
+
+    def on_congestion(self, event: longfat.Congestion) -> None:
+        """Knows no timeout."""
+        if event.kind.startswith("timeout"):
+            raise KeyError(event.kind)
+        super().on_congestion(event)
+
+
+for _broken in (Raises, GivesNan, NeverSends, RaisesLate):
+    longfat.congestion_control(_broken)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("raises", "raises raised ZeroDivisionError: a model without a sample"),
+        ("gives_nan", "gives_nan set what cannot be: cwnd = nan: expected bytes"),
+        ("never_sends", "never_sends does not send: "),
+    ],
+)
+def test_a_control_that_does_not_work_gets_a_card_that_says_so(name: str, expected: str) -> None:
+    card = evaluate_control(name, quick=True)
+    assert card.fault.startswith(expected)
+    assert card.answers == []
+    assert expected in page.markdown([card], "longfat evaluate control")
+    assert expected.replace("'", "&#39;") in page.html([card], "longfat evaluate control")
+
+
+def test_a_control_that_is_too_slow_is_said_to_be() -> None:
+    assert "reno is too slow to evaluate: " in fault("reno", patience_s=0.0)
+    assert fault("reno", patience_s=1e9) == ""
+
+
+def test_a_control_that_raises_late_fails_that_criterion(folder: Path) -> None:
+    card = evaluate_control(RaisesLate, against=["cubic"], criteria=["dead-path"], quick=True, folder=folder)
+    assert card.fault == ""
+    assert card.failed == ["dead-path"]
+    assert "KeyError" in card["dead-path"].broken
+    assert "KeyError" in page.markdown([card], "longfat evaluate control")
+    assert "KeyError" in page.html([card], "longfat")
+
+
+def test_pages_have_words_numbers_and_sources(reno: Card) -> None:
+    text = page.markdown([reno], "longfat evaluate control reno")
+    assert "| dead-path | 5.1.1 | passes (2" in text
+    assert "`longfat evaluate control reno`" in text
+    assert longfat.__version__ in text
+    assert all(f"Section {section}, {why}." in text for section, why in CONTROLS.not_shown)
+    bad = Answer(reno["crowd-loss"].criterion, [_as_failed(path) for path in reno["crowd-loss"].paths], experiment="title = 'x'")
+    html = page.html([Card(CONTROLS, "mine", ["cubic"], True, [bad])], "longfat evaluate control mine")
+    assert "<svg" in html
+    assert "<b>fails</b> crowd-loss" in html
+    assert "title = &#39;x&#39;" in html
+
+
+def _as_failed(path: OnPath) -> OnPath:
+    return OnPath(path.labels, path.own, path.others, FAILS, path.badness)
+
+
+def test_a_table_fits_80_columns(reno: Card) -> None:
+    import io
+
+    from longfat.report.terminal import Terminal
+
+    answers = [Answer(criterion, reno["dead-path"].paths) for criterion in CONTROLS.criteria]
+    file = io.StringIO()
+    show.print_card(Terminal(file=file, width=80, highlight=False), Card(CONTROLS, "a_long_name", ["reno", "cubic", "bbr3"], True, answers))
+    table = file.getvalue().split("not shown")[0].splitlines()
+    rows = [line for line in table if any(line.strip().startswith(f"{criterion.name} ") for criterion in CONTROLS.criteria)]
+    assert len(rows) == len(CONTROLS.criteria)
+    assert max(map(len, rows)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"control": "cubik"}, "did you mean 'cubic'?"),
+        ({"control": "cubic", "against": ["rino"]}, "did you mean 'reno'?"),
+        ({"control": "cubic", "against": ["cubic"]}, "expected something other than cubic itself"),
+        ({"control": "cubic", "criteria": ["fairness"]}, "there is no criterion 'fairness': choose among heavy-loss, "),
+    ],
+)
+def test_names_that_there_are_not(given: dict[str, object], expected: str) -> None:
+    with pytest.raises(longfat.LongfatError) as caught:
+        evaluate_control(**given)  # type: ignore[arg-type]
+    assert expected in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_wrong_control_fails_the_criterion_about_its_fault(mutant: type, folder: Path) -> None:
+    card = evaluate_control(mutant, against=["reno"], criteria=[MUTANTS[mutant]], quick=True, folder=folder)
+    assert card.failed == [MUTANTS[mutant]], show.cell(card.answers[0])
+
+
+@pytest.mark.slow
+def test_a_right_control_in_python_fails_none_of_them(folder: Path) -> None:
+    # Reno fills any buffer, as RFC 9743 section 5.1.2 says of it.
+    card = evaluate_control(Right, against=["reno"], criteria=list(dict.fromkeys(MUTANTS.values())), quick=True, folder=folder)
+    assert card.failed == ["bufferbloat"]
+
+
+def test_a_queue_is_judged_with_its_settings(folder: Path) -> None:
+    criteria = ["bursts", "burst-loss", "mix-ping"]
+    lazy = evaluate_queue("codel", {"target": "500 ms", "interval": "5 s"}, criteria=criteria, quick=True, folder=folder)
+    assert lazy.name == "codel target=500 ms interval=5 s"
+    assert "mix-ping" in lazy.failed
+    usual = evaluate_queue("codel", against=["droptail"], criteria=criteria, quick=True, folder=folder)
+    assert usual.failed == []
+    assert usual["mix-ping"].worst is not None
+    assert usual["mix-ping"].worst.others["droptail"].mean > usual["mix-ping"].worst.own.mean
+    with pytest.raises(longfat.LongfatError, match="did you mean 'codel'"):
+        evaluate_queue("kodel")
+    with pytest.raises(longfat.LongfatError, match="targit"):
+        evaluate_queue("codel", {"targit": "1 ms"})
+
+
+@pytest.mark.slow
+def test_the_command_prints_a_card_and_writes_what_is_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import longfat\n\n\n@longfat.congestion_control\nclass Mine:\n    def on_ack(self, ack):\n"
+        "        self.window.slow_start(ack) or self.window.increase(ack, 1.0)\n\n"
+        "    def on_congestion(self, event):\n        self.window.reduce(event, 0.99)\n"
+    )
+    options = ("--criteria", "dead-path,own-loss", "--against", "reno", "--quick")
+    done = command("evaluate", "control", "mine.py", *options, "--page", "card.md", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "mine by RFC 9743, in short" in done.stdout
+    assert "fails own-loss" in done.stdout
+    cards = tmp_path / "results" / "quick" / "evaluate" / "cards"
+    assert longfat.load(cards / "mine" / "own-loss.toml").run_count == 3
+    assert json.loads((cards / "mine.json").read_text())["criteria"][1]["verdict"] == FAILS
+    assert (tmp_path / "card.md").read_text().startswith("# Congestion controls by the criteria of RFC 9743")
+    assert command("evaluate", "criteria").stdout.count("\n") > 2 * len(CONTROLS.criteria)
+    for words, expected in (
+        (("control", "none.py"), "there is no file 'none.py'"),
+        (("queue", "codel", "--set", "target"), "--set target: write KEY=VALUE"),
+        (("control", "reno", "--page", "card.pdf"), "expected a name that ends in .html or .md"),
+    ):
+        assert expected in command("evaluate", *words, cwd=tmp_path).stderr
+
+
+WRONG_QUEUES = {
+    "holds 16 BDP": ("droptail", {"limit": "16 bdp"}, "delay"),
+    "drops from the front of 16 BDP": ("pfifo_head_drop", {"limit": "16 bdp"}, "mix-ping"),
+    "holds two packets": ("droptail", {"limit": "2 packets"}, "use"),
+    "never signals": ("pie", {"alpha": "0.0", "beta": "0.0", "limit": "8 bdp"}, "mix-ping"),
+    "signals at once": ("red", {"min_threshold": "1 packets", "max_threshold": "2 packets", "max_p": "1.0", "wq": "1.0"}, "use"),
+    "waits half a second": ("codel", {"target": "500 ms", "interval": "5 s"}, "mix-ping"),
+    "sends half of the rate": ("tbf", {"rate": "10 Mbit/s"}, "use"),
+    "drops what comes at once": ("policer", {"burst": "3 packets", "limit": "3 packets"}, "burst-loss"),
+}
+"""Wrong queues: kind, settings, and the criterion that must fail them."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", WRONG_QUEUES)
+def test_a_wrong_queue_fails_the_criterion_about_its_fault(wrong: str, folder: Path) -> None:
+    queue, settings, criterion = WRONG_QUEUES[wrong]
+    card = evaluate_queue(queue, settings, against=["droptail", "pie"], criteria=[criterion], quick=True, folder=folder)
+    assert card.failed == [criterion], show.cell(card.answers[0])
