@@ -36,6 +36,8 @@ class Work:
     planned: int = 0
     """Number of runs, as far as that is known."""
     shares: dict[str, float] = field(default_factory=dict[str, float])
+    tables: float | None = None
+    """Share of the runs that are in the tables; None while runs are done."""
 
     def begin(self, items: Items) -> None:
         """These are to be done now; those before are."""
@@ -116,6 +118,11 @@ def perform(
 
     some(work.items.those(~work.items.alone), jobs)
     some(work.items.those(work.items.alone), 1)
+
+
+def share_of(count: int, tick: Callable[[float], object]) -> Callable[[int], object]:
+    """Tells `tick` the share that so many are of `count`."""
+    return lambda done: tick(min(done / max(count, 1), 1.0))
 
 
 def measure_speed(run: Run, seconds: float = 1.0) -> float:
