@@ -25,7 +25,7 @@ from longfat.sweep.adaptive import Wanted
 from longfat.sweep.plan import Items, Plan
 from longfat.sweep.summary import SweepSummary
 from longfat.sweep.work import Work, execute, perform, share_of
-from longfat.text import encodable
+from longfat.text import count, encodable
 
 Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 """Values of an axis, or each by its label."""
@@ -301,7 +301,7 @@ class Experiment:
 
 
 def _kept(work: Work) -> str:
-    return f" ({work.done} runs finished before that are kept)" if work.done else ""
+    return f" (kept: {count(work.done, 'finished run')})" if work.done else ""
 
 
 def before(runs: Iterable[Run]) -> list[RunWarning]:
