@@ -123,13 +123,9 @@ def run_table(results: Results, *, details: bool = True) -> tuple[list[str], lis
 
 def with_groups(results: Results) -> Results:
     """Adds the goodput of each group of flows to the runs, where there are two to four groups: the sum over its flows, after the total."""
-    flows, runs = results.flows, results.runs
-    if flows.empty:
+    if results.flows.empty:
         return results
-    # An axis of the name of a column leaves the flows' own another name. A run that stands twice in a sweep has its flows twice.
-    flow, group = (f"flow_{name}" if f"flow_{name}" in flows else name for name in ("flow", "group"))
-    real = flows[flows["goodput_bps"].notna()].drop_duplicates(["run", flow])
-    rates = real.groupby(["run", group], sort=False)["goodput_bps"].sum().unstack(sort=False)
+    runs, rates = results.runs, repeats.goodput_by_group(results).sum().unstack(sort=False)
     if rates.shape[1] not in FEW_GROUPS:
         return results
     more = copy(results)
