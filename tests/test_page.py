@@ -6,9 +6,11 @@ import dataclasses
 import html
 import json
 import re
+from copy import copy
 from pathlib import Path
 from typing import Any
 
+import longfat
 import pandas as pd
 import pytest
 from conftest import ONE, SWEEP
@@ -16,10 +18,11 @@ from longfat import Experiment, Result, Results
 from longfat.advice.plan import plan, to_toml
 from longfat.advice.question import read
 from longfat.plot import unpack
+from longfat.plot.style import MATPLOTLIB_MARKERS, styles
 from longfat.plot.sweeps import shares_of_groups, spaced, sweep_plots
 from longfat.plot.units import scaled, with_unit
 from longfat.report.answer import answer, limit
-from longfat.report.drawing import path_drawing
+from longfat.report.drawing import path_drawing, path_links
 from longfat.report.page import results_page
 from longfat.report.runs import runs_of
 
@@ -225,3 +228,93 @@ def test_of_two_groups_the_page_says_who_has_more(settings: int) -> None:
     first = [100 * value for value in shares[shares.columns[0]]]
     assert drawn[0] == pytest.approx(first)
     assert [series.bar for series in plot.series] == ([False] if settings > 12 else [True, True])
+
+
+BESIDE = """\
+title = "Two groups"
+
+[path]
+preset = "dumbbell"
+pairs = 2
+rtt = "20 ms"
+bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = { sweep = LIMITS, name = "buffer" } } }
+edge = { rate = "100 Mbit/s" }
+
+[[flow]]
+name = "one"
+window = "64 KiB"
+from = "left1"
+to = "right1"
+
+[[flow]]
+name = "other"
+window = "32 KiB"
+from = "left2"
+to = "right2"
+
+[measure]
+duration = "2 s"
+"""
+
+
+@pytest.fixture(scope="module")
+def beside() -> Results:
+    limits = [f'"{packets} packets"' for packets in (100, 9, 20, 30, 40, 50, 60, 70, 80, 90)]
+    return Experiment(BESIDE.replace("LIMITS", f"[{', '.join(limits)}]")).sweep()
+
+
+def test_values_are_in_numeric_order_wherever_an_axis_is_shown(beside: Results) -> None:
+    in_order = [f"{packets} packets" for packets in (9, 20, 30, 40, 50, 60, 70, 80, 90, 100)]
+    assert runs_of(beside).facts["axes"][0]["values"] == in_order
+    plots = {plot.id: plot for plot in sweep_plots(beside)}
+    assert [one.name for one in plots["throughput-delay"].series] == in_order
+    assert plots["throughput"].series[0].x[0] == 9
+    assert [name.split("\n")[0] for name in plots["shares"].x.names] == in_order
+    drawn = runs_of(beside).resolved
+    assert ">droptail 9 … 100 packets (10)</text>" in str(path_drawing(drawn))
+    assert path_links(drawn)[1] == ("router1 – router2", "10 Mbit/s, 10 ms, droptail 9 … 100 packets (10)")
+
+
+def test_ten_settings_have_ten_marks(beside: Results) -> None:
+    plot = next(plot for plot in sweep_plots(beside) if plot.id == "throughput-delay")
+    made = styles(plot.series)
+    assert len({style.marker for style in made}) == len(made) == 10
+    assert {style.marker for style in made} <= MATPLOTLIB_MARKERS.keys()
+    drawn = Path(longfat.__file__).parent.joinpath("templates/marks.js").read_text()
+    assert [marker for marker in MATPLOTLIB_MARKERS if f'"{marker}"' not in drawn] == ["cross"]  # which is what is drawn otherwise
+
+
+def test_the_deviation_of_two_groups_has_a_sign(beside: Results) -> None:
+    plot = next(plot for plot in sweep_plots(beside) if plot.id == "fairness")
+    assert (plot.title, plot.y.start) == ("Lead of a flow of one over one of other against buffer", None)
+    rates = beside.flows[beside.flows["buffer"] == "9 packets"].set_index("group")["goodput_bps"]
+    larger = max(rates["one"], rates["other"])
+    assert plot.series[0].y[0] == pytest.approx(100 * (rates["one"] - rates["other"]) / larger)
+    alone = next(plot for plot in sweep_plots(beside) if plot.id == "fairness").rules
+    assert [rule.y for rule in alone] == [0]
+    swapped = Experiment(BESIDE.replace("LIMITS", '["20 packets", "90 packets"]').replace('"64 KiB"', '"8 KiB"')).sweep()
+    assert max(next(plot for plot in sweep_plots(swapped) if plot.id == "fairness").series[0].y) < 0
+
+
+def test_an_axis_begins_at_0_unless_all_points_are_near_its_top(beside: Results) -> None:
+    def starts(goodputs: list[float]) -> tuple[float | None, str]:
+        runs = beside.runs.assign(goodput_total_bps=[1e6 * goodput for goodput in goodputs])
+        changed = copy(beside)
+        changed.runs = runs
+        plot = next(plot for plot in sweep_plots(changed) if plot.id == "throughput")
+        return plot.y.start, plot.caption
+
+    start, caption = starts([90.0, 91, 92, 93, 94, 95, 96, 97, 98, 100])
+    assert start == pytest.approx(89.5)
+    assert caption.endswith("The axis does not begin at 0.")
+    assert starts([70.0, 91, 92, 93, 94, 95, 96, 97, 98, 100]) == (0, "")
+    assert starts([95.0] * 10) == (0, "")
+
+
+def test_rates_of_few_packets_say_that_they_may_lie_above_the_link() -> None:
+    def caption(interval: str) -> str:
+        [result] = Experiment(ONE.replace('"100 ms"', f'"{interval}"')).sweep()
+        return result.plot("goodput").caption
+
+    assert "a packet above the link's" in caption("20 ms")
+    assert "a packet above the link's" not in caption("500 ms")

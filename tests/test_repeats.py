@@ -117,3 +117,43 @@ def test_the_terminal_shows_means(results: Results, capsys: pytest.CaptureFixtur
     titles, rows = tables.mean_table(results)
     place = titles.index("goodput total (Mbit/s)")
     assert all(" ± " in row[place] for row in rows)
+
+
+GROUPS = (
+    RANDOM.replace("[[flow]]\ncount = 2\n", "[[flow]]\nname = 'a_pair'\ncount = 2\n")
+    + """
+[[flow]]
+name = "total"
+start = { random = "uniform 0 s..1 s" }
+"""
+)
+
+
+def test_two_to_four_groups_of_flows_have_their_goodput_as_columns(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    groups = Experiment(GROUPS).sweep()
+    means = groups.means(by="group").pivot(index="window", columns="group")
+    titles, rows = tables.mean_table(groups)
+    for group in ("a_pair", "total"):
+        place = titles.index(f"{group} goodput (Mbit/s)")
+        values = zip(means["goodput_bps", group] / 1e6, means["goodput_bps_ci", group] / 1e6, strict=True)
+        assert [row[place] for row in rows] == [f"{mean:.4g} ± {half:.2g}" for mean, half in values]
+    titles, rows = tables.run_table(groups)
+    sums = groups.flows.groupby(["run", "group"])["goodput_bps"].sum().unstack() / 1e6
+    for group in sums:
+        shown = [float(row[titles.index(f"{group} goodput (Mbit/s)")]) for row in rows]
+        assert shown == pytest.approx([sums.loc[run, group] for run in groups.runs["run"]], rel=1e-3)
+    tables.print_results(terminal.console(), groups)
+    assert "a_pair goodput" in capsys.readouterr().out.replace("\n", " ")
+
+    assert not any(title.endswith(" goodput (Mbit/s)") for title in tables.run_table(results)[0])
+    five = RANDOM + "".join(f'[[flow]]\nname = "more{number}"\n' for number in range(4))
+    assert not any(title.endswith(" goodput (Mbit/s)") for title in tables.run_table(Experiment(five).sweep())[0])
+
+
+def test_a_run_that_stands_twice_in_a_sweep_has_its_goodput_once() -> None:
+    twice = Experiment(GROUPS.replace("repeats = 4", "").replace('"64 KiB"', '"16384 bytes"')).sweep()
+    assert twice.runs["run"].nunique() == 1
+    titles, rows = tables.run_table(twice)
+    flows = twice.flows.drop_duplicates(["run", "flow"]).groupby("group")["goodput_bps"].sum() / 1e6
+    for group, expected in flows.items():
+        assert [float(row[titles.index(f"{group} goodput (Mbit/s)")]) for row in rows] == pytest.approx([expected] * 2, rel=1e-3)

@@ -161,7 +161,16 @@ def test_the_notebook_is_the_tutorial() -> None:
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-    code = [cell["source"] for cell in json.loads(made.notebook(page))["cells"] if cell["cell_type"] == "code"]
+    cells = json.loads(made.notebook(page))["cells"]
+    code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
     commands = re.findall(r"^\$ (longfat .*)$", page, re.MULTILINE)
     assert ["".join(cell)[1:] for cell in code if "".join(cell).startswith("!")] == commands
     assert sum("import longfat" in "".join(cell) for cell in code) == 1
+    # Without bars that fill its outputs, with its pictures inside, and with links to files of a clone.
+    assert [made.QUIET] in code
+    prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    targets = [target for text in prose for target in re.findall(r"\]\(([^)#]+)", text)]
+    pictures = {name for cell in cells for name in cell.get("attachments", ())}
+    assert {target.removeprefix("attachment:") for target in targets if target.startswith("attachment:")} == pictures != set()
+    gone = [target for target in targets if not (target.startswith("attachment:") or (ROOT / "docs" / target).is_file())]
+    assert gone == []

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from longfat import Results
+from conftest import SWEEP
+from longfat import Experiment, Results
+from longfat.cli import prune
+from longfat.experiment import load_results
 from longfat.paper import Comparison, Grid, Layout, Measured, Paper, Row, compare, grids
 from longfat.paper.comparison import Verdict
 from longfat.report import columns, comparison, tables, terminal
 from longfat.results.warning import RunWarning
+from longfat.store import Store
+from longfat.sweep.work import Work
 from rich.console import Console
 
 STACKS = [f"stack-{i}" for i in range(8)]
@@ -108,3 +115,35 @@ def test_a_long_table_is_that_of_rich(width: int, monkeypatch: pytest.MonkeyPatc
     by_hand = printed()
     monkeypatch.setattr(columns, "LONG", 10**9)
     assert by_hand == printed()
+
+
+def test_the_bar_of_runs_becomes_one_of_the_tables() -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=80, force_terminal=True)
+    work = Work("")
+    with terminal.progress_bar(console, 2) as tick:
+        work.planned, work.total_cost = 2, 1.0
+        tick(work)
+        runs = len(text.getvalue())
+        work.tables = 0.5
+        tick(work)
+        time.sleep(0.2)  # rich draws ten times a second
+    assert "runs" in text.getvalue()[: runs + 2000]
+    assert "making the tables" in text.getvalue()
+
+
+def test_what_is_read_and_planned_is_told_in_shares(tmp_path: Path) -> None:
+    experiment = Experiment(SWEEP, name="small")
+    works: list[float | None] = []
+    experiment.sweep(tmp_path, tick=lambda work: works.append(work.tables))
+    made = [share for share in works if share is not None]
+    assert (made[0], made[-1], made) == (0, 1, sorted(made))
+    planned: list[float] = []
+    prune.kept(str(tmp_path), planned.append)
+    assert planned[-1] == 1
+    # Of a sweep that was stopped, the tables are made to be shown.
+    note = {"title": "", "axes": list(experiment.axes), "text": experiment.text, "changes": {}, "file": ""}
+    Store(tmp_path).begin(note["title"], note["axes"], note["text"], note)
+    read: list[float] = []
+    assert load_results(tmp_path, read.append).so_far
+    assert read[-1] == 1

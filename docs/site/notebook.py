@@ -1,11 +1,12 @@
 """The tutorial as a notebook: `python docs/site/notebook.py` writes `docs/tutorial.ipynb` from `docs/tutorial.md`.
 
 What the page says becomes Markdown cells. Its files, commands and Python become code cells, with the outputs that the page shows, which
-a test makes again at each change.
+a test makes again at each change. Its pictures are part of the notebook; its links lead to the pages of a clone.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 PAGE = Path(__file__).parent.parent / "tutorial.md"
 FENCE = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"(\]\([^)\s#:]+)\.md((?:#[^)\s]*)?\))")
+IMAGE = re.compile(r"(!\[[^]]*\]\()(\S+/)?(\S+\.png)\)")
+QUIET = "%env TERM=dumb"
+"""Without it, each state of a progress bar is a line of the cell's output."""
 INTRODUCTION = "Installed as `pip install longfat[report]` or `make build` do it, `longfat` is on the path of this notebook's kernel."
 
 
@@ -28,7 +31,7 @@ def notebook(text: str) -> str:
         at = fence.end()
         kind, name, body = fence.groups()
         if kind == "console" and "make build" in body:
-            cells.append(new_markdown_cell(f"{fence.group()}\n\n{INTRODUCTION}"))
+            cells += [new_markdown_cell(f"{fence.group()}\n\n{INTRODUCTION}"), new_code_cell(QUIET)]
         elif kind == "console":
             cells += _commands(body)
         elif kind == "python":
@@ -50,8 +53,11 @@ def notebook(text: str) -> str:
 
 def _prose(text: str) -> Iterator[nbformat.NotebookNode]:
     if text.strip():
-        # Beside the notebook are the pages of the site.
-        yield new_markdown_cell(LINK.sub(r"\1.html\2", text.strip()))
+        cell = new_markdown_cell(IMAGE.sub(r"\1attachment:\3)", text.strip()))
+        pictures = {name: (PAGE.parent / (folder or "") / name).read_bytes() for _, folder, name in IMAGE.findall(text)}
+        if pictures:
+            cell.attachments = {name: {"image/png": base64.b64encode(content).decode()} for name, content in pictures.items()}
+        yield cell
 
 
 def _commands(body: str) -> Iterator[nbformat.NotebookNode]:

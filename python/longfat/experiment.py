@@ -24,8 +24,8 @@ from longfat.store import Location, Store, finished_in, labelled, location
 from longfat.sweep.adaptive import Wanted
 from longfat.sweep.plan import Items, Plan
 from longfat.sweep.summary import SweepSummary
-from longfat.sweep.work import Work, execute, perform
-from longfat.text import encodable
+from longfat.sweep.work import Work, execute, perform, share_of
+from longfat.text import count, encodable
 
 Values: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 """Values of an axis, or each by its label."""
@@ -205,7 +205,13 @@ class Experiment:
                     with store.writer(lambda: _kept(work)) as writer:
                         perform(work, self.resolve, writer.keep, said, tick)
 
-            return self._combine(store, self.plans.rounds(partial(finished_in, store), wanted, do), said)
+            plan = self.plans.rounds(partial(finished_in, store), wanted, do)
+
+            def told(share: float) -> None:
+                work.tables = share
+                tick(work)
+
+            return self._combine(store, plan, said, told)
 
     def _sweep_in_memory(self, jobs: int, tick: Callable[[Work], object], wanted: Wanted | None) -> Results:
         kept: dict[str, Result] = {}
@@ -278,9 +284,9 @@ class Experiment:
             facts["precision"] = dict(zip(names, precision, strict=True)) | {"most": self._document.repeats}
         return facts
 
-    def _combine(self, store: Store, plan: Plan, jobs: int) -> Results:
+    def _combine(self, store: Store, plan: Plan, jobs: int, tick: Callable[[float], object] = lambda _: None) -> Results:
         facts: Callable[[SweepSummary], dict[str, object]] = lambda summary: self._facts(plan, summary, jobs)  # noqa: E731
-        return store.combine(self.title, list(self.axes), plan.named, self.text, facts, self._document)
+        return store.combine(self.title, list(self.axes), plan.named, self.text, facts, self._document, share_of(len(plan.every), tick))
 
     def _facts(self, plan: Plan, summary: SweepSummary, jobs: int) -> dict[str, object]:
         return provenance(
@@ -300,7 +306,7 @@ class Experiment:
 
 
 def _kept(work: Work) -> str:
-    return f" ({work.done} runs finished before that are kept)" if work.done else ""
+    return f" (kept: {count(work.done, 'finished run')})" if work.done else ""
 
 
 def before(runs: Iterable[Run]) -> list[RunWarning]:
@@ -328,12 +334,13 @@ def load(what: str | Path) -> Experiment:
     return Experiment(text, str(file), found[0].name)
 
 
-def load_results(folder: str | Location) -> Results:
+def load_results(folder: str | Location, tick: Callable[[float], object] = lambda _: None) -> Results:
     """The results in a folder or at a URL that `longfat run` or `Experiment.sweep` wrote.
 
-    If the sweep is under way or was stopped, only its finished runs are loaded: `Results.so_far` says so. Raises `StorageError`.
+    If the sweep is under way or was stopped, only its finished runs are loaded: `Results.so_far` says so. `tick` is told the share of them
+    that is read. Raises `StorageError`.
     """
-    return Store(folder).load_so_far()
+    return Store(folder).load_so_far(tick)
 
 
 def _labels(values: Sequence[tuple[str | None, Value]]) -> list[str]:

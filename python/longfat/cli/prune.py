@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -55,15 +55,18 @@ class Kept:
         return self.what.made_by.get("finished", "")
 
 
-def kept(folder: str | Location) -> list[Kept]:
-    """Every run that is kept, the current ones first. StorageError where there are no results."""
+def kept(folder: str | Location, tick: Callable[[float], object] = lambda _: None) -> list[Kept]:
+    """Every run that is kept, the current ones first. StorageError where there are no results.
+
+    `tick` is told the share of the experiment's runs that is planned, to tell which are kept of it.
+    """
     results = Store(folder)
     every = results.kept()
     if not every and not results.is_there():
         raise StorageError(f"{folder} holds no results: expected a folder that `longfat run` wrote")
     results.check_format()
     shown = results.shown()
-    current = _wanted(results) | shown
+    current = _wanted(results, tick) | shown
     found = [Kept(one, _kind(one, current), bool(one.made_by) and one.run in shown) for one in every]
     order = ("current", "version", "gone", "damaged")
     return sorted(found, key=lambda one: (order.index(one.kind), one.version, one.run))
@@ -95,7 +98,7 @@ def remove(folder: str | Location, picked: Sequence[Kept]) -> None:
     Store(folder).remove([one.what for one in picked])
 
 
-def _wanted(results: Store) -> set[str]:
+def _wanted(results: Store, tick: Callable[[float], object]) -> set[str]:
     """The runs of the experiment as it was last run there, and of its file as it is now."""
     facts = results.provenance()
     texts = [("experiment.toml", results.text())] if facts else []
@@ -108,7 +111,7 @@ def _wanted(results: Store) -> set[str]:
         try:
             experiment = Experiment(text, name)
             _change(experiment, facts.get("changes", {}))
-            wanted.update(experiment.plans.whole().items.hashes)
+            wanted.update(experiment.plans.whole(tick).items.hashes)
         except LongfatError:
             continue  # no longer valid: then it wants nothing
     return wanted
@@ -131,6 +134,7 @@ def _kind(one: store.Kept, current: set[str]) -> Kind:
 
 
 out = terminal.console()
+err = terminal.console(stderr=True)
 
 
 def print_kept(console: Console, kept: Sequence[Kept]) -> None:
@@ -186,7 +190,8 @@ def prune_command(
 ) -> None:
     """List what a results folder keeps; with --yes, remove what is named."""
     folder = results_of(what, results_home(location(results), quick=quick))
-    everything = kept(folder)
+    with terminal.share_bar(err, "planning the runs") as tick:
+        everything = kept(folder, tick)
     if not (versions or gone or unfinished):
         if yes:
             raise LongfatError("--yes removes what is named: say --version N, --gone or --unfinished")

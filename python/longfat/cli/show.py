@@ -13,6 +13,7 @@ from longfat.report import tables, terminal, untuned
 from longfat.store import location
 
 out = terminal.console()
+err = terminal.console(stderr=True)
 
 
 def show_command(
@@ -23,7 +24,8 @@ def show_command(
 ) -> None:
     """Print the table of runs of an experiment."""
     home = results_home(location(results), quick=quick)
-    shown = load_results(results_of(what, home))
+    with terminal.share_bar(err, "reading") as tick:
+        shown = load_results(results_of(what, home), tick)
     terminal.say_short(out, "Short form (--quick)." if shown.quick else "")
     terminal.say_short(out, shown.so_far)
     tables.print_results(out, shown, details=every)

@@ -171,8 +171,7 @@ class _Coordinator:
     def _count(self, items: Iterable[Item]) -> None:
         for item in items:
             if self.given.pop(item.hash, None) is not None:
-                self.work.done += 1
-                self.work.finished_cost += item.cost
+                self.work.finished(item)
 
     def _failed(self, chunk: _Chunk, error: BaseException) -> None:
         """Counts the runs that the worker finished. The run it failed at goes alone to another worker, the rest together."""

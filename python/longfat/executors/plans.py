@@ -12,6 +12,7 @@ from longfat.executors import shards
 from longfat.store import Store, finished_in
 from longfat.sweep.adaptive import Decider, Known, Wanted
 from longfat.sweep.plan import Items, Plan
+from longfat.sweep.work import share_of
 
 
 class Plans:
@@ -41,9 +42,13 @@ class Plans:
             self._known[1, 1] = self._asked(_unfinished)
         return self._known[1, 1]
 
-    def whole(self) -> Plan:
-        """Every run that there can be."""
-        return Plan.of(self._document, range(self._document.run_count)) if self.is_adaptive else self.plan()
+    def whole(self, tick: Callable[[float], object] = lambda _: None) -> Plan:
+        """Every run that there can be. `tick` is told the share that is planned."""
+        count = self._document.run_count
+        if not self.is_adaptive and (1, 1) in self._known:
+            return self._known[1, 1]
+        plan = Plan.of(self._document, range(count), share_of(count, tick))
+        return plan if self.is_adaptive else self._known.setdefault((1, 1), plan)
 
     def shard(self, shard: int, of: int) -> Plan:
         """The runs of shard `shard` (from 1) of `of`. Of a large sweep the others are not planned. LongfatError for an adaptive sweep."""

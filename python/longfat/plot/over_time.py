@@ -26,6 +26,8 @@ MOST_ROWS = 1_000_000
 """Rows of a series that are read to be drawn, about."""
 MOST_RATES = 120
 """Intervals that a figure of throughput has at most, about."""
+FEW_BYTES = 75_000
+"""Bytes up to which one packet more in an interval is a rate that is seen to be above the link's: it is 2 % of them."""
 SPEED_INTERVALS = 2000
 """Into which the time of a run is cut for its speed."""
 
@@ -170,6 +172,9 @@ def _goodput(flows: Columns, by_flow: Mapping[int, Rows], tcp: list[Line]) -> tu
         series = [_rate(group, *_total(some), every) for group, some in list(groups.items())[:MOST_LINES]]
         note = ". ".join(part for part in ("The flows of a group together", note) if part)
     all_flows = replace(_rate("all", times, total, every), colour=6, dash=1)
+    seconds = float(times[min(every, len(times) - 1)] - times[0]) if len(times) else 0.0
+    if seconds and _finite(all_flows.y).max(initial=0.0) * seconds / 8 < FEW_BYTES:
+        note = ". ".join(part for part in (note, "An interval counts whole packets: its rate may lie a packet above the link's") if part)
     return ([*series, all_flows] if len(series) > 1 else series), note
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from longfat._longfat import quantity
 from longfat.lazy import np, pd
 from longfat.plot.spec import Axis, Plot, Series, floats
-from longfat.plot.units import scaled
+from longfat.plot.units import scaled, with_unit
 from longfat.results.result import Result
 
 Part = Literal["segments", "retransmissions", "acks", "window", "sack", "drops", "marks"]
@@ -114,7 +114,13 @@ def speed(
         x=Axis("time (s)", start=start, end=end),
         y=Axis(f"IP packets over {_duration(over_s)} ({word})", start=0),
         series=[line],
+        caption=whole_packets(float(sizes.max(initial=0.0)) * 8.0 / over_s),
     )
+
+
+def whole_packets(of_one: float) -> str:
+    """Says that a rate may lie above the link's in an interval, by the rate that `of_one` packet makes there."""
+    return f"An interval counts whole packets: one more is {with_unit(of_one, 'bit/s')}, which may lie above the link's rate"
 
 
 def sequence_series(

@@ -19,7 +19,7 @@ DENSE = 60
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
 DASHES = ("solid", "dash", "dot", "dashdot")
-MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x")
+MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star", "triangle-left", "triangle-right")
 
 MATPLOTLIB_DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 MATPLOTLIB_MARKERS = {
@@ -30,6 +30,9 @@ MATPLOTLIB_MARKERS = {
     "triangle-down": "v",
     "cross": "P",
     "x": "X",
+    "star": "*",
+    "triangle-left": "<",
+    "triangle-right": ">",
 }
 
 

@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from longfat.errors import LongfatError
 from longfat.lazy import np, pd
 from longfat.plot.over_time import MOST_LINES
-from longfat.plot.spec import Axis, Heat, Plot, Series, floats
+from longfat.plot.spec import Axis, Heat, Plot, Rule, Series, floats
 from longfat.plot.units import Unit, scaled, with_unit
 from longfat.results.frames import check_metric
-from longfat.results.repeats import half_width
-from longfat.results.results import Results, quantities
+from longfat.results.repeats import goodput_by_group, half_width
+from longfat.results.results import Results, axis_quantity, quantities
 from longfat.results.sizes import by_size
 
 MOST_MULTIPLES = 8
@@ -29,6 +30,8 @@ MANY_FLOWS = 8
 """Flows from which on their distribution is worth a plot."""
 MOST_CELLS = 30
 """Rows or columns of a map."""
+NEAR_TOP = 0.75
+"""Share of the highest point above which all points must lie for an axis not to begin at 0."""
 WIDE = 10.0
 """Ratio of the ends of an axis from which on it may be logarithmic."""
 
@@ -54,6 +57,17 @@ class Metric:
     word: str = ""
     """The metric in a sentence, where runs are compared by it."""
     least_is_best: bool = False
+    is_signed: bool = False
+
+    @property
+    def axis(self) -> Axis:
+        """Its axis, before the unit is known."""
+        return Axis(self.y, start=None if self.is_signed else 0)
+
+    @property
+    def rules(self) -> list[Rule]:
+        """Lines across its figures."""
+        return [Rule("equal", y=0.0)] if self.is_signed else []
 
 
 SLOWDOWN = Metric(
@@ -80,6 +94,7 @@ def headline(results: Results) -> Metric:
 
 def sweep_plots(results: Results) -> Iterator[Plot]:
     """The figures of a sweep; of one run, those of its flows and groups."""
+    results = by_values(results)
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
     varied = [axis for axis in results.axes if runs[axis].nunique() > 1]
     metrics = [
@@ -88,7 +103,11 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
         Metric("rtt_mean_s", "delay", "Mean round-trip time of the flows", "mean RTT (·)", "s"),
         Metric("retransmission_rate", "loss", "Segments sent again", "retransmissions / segments (%)", percent=True),
     ]
-    if (results.flows.groupby("run", sort=False).size() > 1).any():
+    if lead := _lead(results):
+        metric, values = lead
+        runs["lead"] = runs["run"].map(values)
+        metrics.append(metric)
+    elif (results.flows.groupby("run", sort=False).size() > 1).any():
         metrics.append(Metric("unfairness", "fairness", "Deviation from fairness", "(fastest − slowest) / fastest (%)", percent=True))
     if metrics[0] is SLOWDOWN:
         metrics[1:1] = [Metric("completion_p50_s", "completion", "Median completion time", "median completion time (·)", "s"), GOODPUT]
@@ -109,6 +128,7 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
 def plot_of(results: Results, metric: str) -> Plot:
     """The one figure of a column of the runs along the axes. LongfatError where that would be several."""
     check_metric(results, metric)
+    results = by_values(results)
     varied = [axis for axis in results.axes if results.runs[axis].nunique() > 1]
     if not varied:
         raise LongfatError("all runs have the same settings: there is no axis to plot along")
@@ -121,6 +141,38 @@ def plot_of(results: Results, metric: str) -> Plot:
     if len(made) != 1:
         raise LongfatError(f"that makes {len(made)} figures: choose a value of an axis first, such as results.select({varied[-1]}=...)")
     return made[0]
+
+
+def by_values(results: Results) -> Results:
+    """The results with runs and flows in the order of the axes' values: numbers by size, names as they come."""
+
+    def sorted_(table: pd.DataFrame) -> pd.DataFrame:
+        keys: dict[str, pd.Series] = {}
+        for axis in results.axes:
+            values = [str(value) for value in dict.fromkeys(table[axis])]
+            found = axis_quantity(axis, values)
+            keys[axis] = table[axis].map(found[1] if found else {value: place for place, value in enumerate(values)})
+        order = pd.DataFrame(keys).sort_values(results.axes, kind="stable").index
+        return table.loc[order].reset_index(drop=True)
+
+    if not results.axes or results.flows.empty:
+        return results
+    made = copy(results)
+    made.runs, made.flows = sorted_(results.runs), sorted_(results.flows)
+    return made
+
+
+def _lead(results: Results) -> tuple[Metric, pd.Series] | None:
+    """How much more a flow of the first of two groups has than one of the second, by run; None where there are not two groups."""
+    if results.flows.empty:
+        return None
+    each = goodput_by_group(results).mean().unstack(sort=False)
+    if each.shape[1] != 2:
+        return None
+    first, second = each.columns
+    lead = (each[first] - each[second]) / each.max(axis=1).replace(0.0, np.nan)
+    title, y = f"Lead of a flow of {first} over one of {second}", f"({first} − {second}) / larger (%)"
+    return Metric("lead", "fairness", title, y, percent=True, is_signed=True), lead
 
 
 def mean_rtt(results: Results) -> pd.Series:
@@ -163,7 +215,7 @@ def _along(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metr
     shown = [
         part for key, group in parts[:MOST_MULTIPLES] for part in _plots(results, group, axis, across, lines, metric, _key(multiples, key))
     ]
-    shown = _same_height(shown)
+    shown = _heights(shown)
     for number, plot in enumerate(shown, 1):
         left_out = f" The first {MOST_MULTIPLES} of {len(parts)} plots." if number == 1 and len(parts) > MOST_MULTIPLES else ""
         yield replace(plot, id=f"{plot.id}-{number}" if len(shown) > 1 else plot.id, caption=plot.caption + left_out)
@@ -213,9 +265,10 @@ def _plots(
             metric.id,
             f"{metric.title} against {axis}{where}{suffix}",
             x,
-            Axis(metric.y, start=0),
+            metric.axis,
             part,
             caption=" ".join(told),
+            rules=metric.rules,
         )
         yield _in_unit(plot, metric.unit)
 
@@ -248,12 +301,28 @@ def _in_unit(plot: Plot, unit: Unit) -> Plot:
     return replace(plot, y=replace(plot.y, title=plot.y.title.replace("·", word)), series=series)
 
 
-def _same_height(plots: list[Plot]) -> list[Plot]:
-    """Small multiples are compared by eye: one axis for all that have one unit."""
-    if len(plots) < 2 or len({plot.y.title for plot in plots}) > 1:
+def _heights(plots: list[Plot]) -> list[Plot]:
+    """Sets where the y axes begin and end. Small multiples of one unit are compared by eye: they have one axis."""
+    if len({plot.y.title for plot in plots}) > 1:
+        return [one for plot in plots for one in _heights([plot])]
+    series = [one for plot in plots for one in plot.series]
+    points = np.concatenate([np.empty(0), *(np.asarray(one.y) for one in series)])
+    errors = np.concatenate([np.empty(0), *(np.zeros(len(one.y)) if one.error is None else np.asarray(one.error) for one in series)])
+    real = np.isfinite(points)
+    if not real.any():
         return plots
-    top = max((float(np.nanmax(np.asarray(one.y))) for plot in plots for one in plot.series), default=0.0)
-    return [replace(plot, y=replace(plot.y, end=top * 1.05)) for plot in plots] if top > 0 else plots
+    points, errors = points[real], np.nan_to_num(errors[real])
+    low, high = float((points - errors).min()), float((points + errors).max())
+    room = 0.05 * (high - low)
+    if low > NEAR_TOP * high > 0 and room > 0:
+        note = "The axis does not begin at 0."
+        return [
+            replace(plot, y=replace(plot.y, start=low - room, end=high + room), caption=f"{plot.caption} {note}".strip()) for plot in plots
+        ]
+    if len(plots) < 2:
+        return plots
+    ends = (low - room, high + room) if plots[0].y.start is None else (0.0, 1.05 * high)
+    return [replace(plot, y=replace(plot.y, start=ends[0], end=ends[1])) for plot in plots] if ends[0] < ends[1] else plots
 
 
 def _bars(runs: pd.DataFrame, axis: str, metric: Metric) -> Plot:
@@ -263,7 +332,8 @@ def _bars(runs: pd.DataFrame, axis: str, metric: Metric) -> Plot:
     bars = [Series(metric.title, [float(i) for i in range(len(mean))], floats(mean), error=error, bar=True, colour=0)]
     names = Axis(axis, names=[str(name) for name in mean.index])
     caption = INTERVALS if error is not None else ""
-    return _in_unit(Plot(metric.id, f"{metric.title} by {axis}", names, Axis(metric.y, start=0), bars, caption=caption), metric.unit)
+    plot = Plot(metric.id, f"{metric.title} by {axis}", names, metric.axis, bars, caption=caption, rules=metric.rules)
+    return _in_unit(plot, metric.unit)
 
 
 def _error(repeats: Any, scale: float) -> Sequence[float] | None:
@@ -333,7 +403,7 @@ def _against_delay(results: Results, runs: pd.DataFrame, varied: list[str], metr
         series,
         caption=f"A point a run; colours: {by}." if by else "A point a run.",
     )
-    yield _in_unit(plot, metric.unit)
+    yield from _heights([_in_unit(plot, metric.unit)])
 
 
 def _distribution(results: Results, varied: list[str]) -> Iterator[Plot]:
@@ -414,9 +484,7 @@ def _shares(results: Results, runs: pd.DataFrame, varied: list[str]) -> Iterator
 
 def shares_of_groups(results: Results, varied: Sequence[str]) -> pd.DataFrame:
     """Fraction of the goodput that each group of flows has, a row per combination of the axes; repeats are averaged."""
-    flows = results.flows
-    name = "flow_group" if "flow_group" in flows else "group"
-    amounts = flows[flows["goodput_bps"].notna()].groupby(["run", name], sort=False)["goodput_bps"].sum().unstack(sort=False).fillna(0.0)
+    amounts = goodput_by_group(results).sum().unstack(sort=False).fillna(0.0)
     of_run = amounts.div(amounts.sum(axis=1).replace(0.0, np.nan), axis=0)
     # A run may stand for several combinations.
     shares = of_run.reindex(results.runs["run"]).set_index([results.runs[axis] for axis in varied] or results.runs["run"])

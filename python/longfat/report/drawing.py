@@ -10,6 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from longfat.results.results import axis_quantity
+
 WIDTH, HEIGHT = 212, 56
 """From one column to the next, and from one row to the next, in pixels."""
 MOST_IN_FAN = 26
@@ -59,6 +61,12 @@ def path_drawing(runs: Sequence[Mapping[str, Any]]) -> Markup:
     says = "; ".join(f"{edge.ends[0].label} to {edge.ends[1].label}: {', '.join(edge.lines)}" for edge in edges)
     head = '<svg class="path" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">'
     return Markup(head).format(f"The path. {says}", wide, high, wide, high) + Markup("").join(parts) + Markup("</svg>")
+
+
+def path_links(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The links of that path in words, for a screen too narrow for the drawing: the ends of each, and what it is."""
+    edges = sorted(_network(runs)[1], key=lambda edge: min(node.column for node in edge.ends))
+    return [(f"{edge.ends[0].label} – {edge.ends[1].label}", ", ".join(edge.lines)) for edge in edges]
 
 
 def _network(runs: Sequence[Mapping[str, Any]]) -> tuple[list[Node], list[Edge]]:
@@ -136,7 +144,10 @@ def _loss(link: Mapping[str, Any]) -> str:
 
 
 def _values(values: Sequence[str]) -> str:
-    """Values of a property in all runs: its value, or the first and the last, with what they have in common said once."""
+    """Values of a property in all runs: its value, or the least and the greatest, with what they have in common said once.
+
+    Values that are no numbers of one unit have a first and a last.
+    """
     distinct = list(dict.fromkeys(value for value in values if value))
     if len(distinct) < 2:
         return "".join(distinct)
@@ -145,9 +156,11 @@ def _values(values: Sequence[str]) -> str:
     # "10 packets" and "10 packets per flow": what begins one is not also what ends the other.
     if min(map(len, words)) <= len(before) + len(after):
         before, after = [], []
-    ends = [" ".join(some[len(before) : len(some) - len(after)]) for some in (words[0], words[-1])]
+    inner = [" ".join(some[len(before) : len(some) - len(after)]) for some in words]
+    if numbers := axis_quantity("", inner):
+        inner.sort(key=lambda text: numbers[1][text])
     many = f" ({len(distinct)})" if len(distinct) > 2 else ""
-    return " ".join([*before, f"{ends[0]} … {ends[1]}" if many else f"{ends[0]}, {ends[1]}", *after]) + many
+    return " ".join([*before, f"{inner[0]} … {inner[-1]}" if many else f"{inner[0]}, {inner[-1]}", *after]) + many
 
 
 def _common(words: Sequence[Sequence[str]]) -> list[str]:

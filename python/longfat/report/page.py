@@ -36,7 +36,7 @@ from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.report.answer import answer
 from longfat.report.comparison import difference, summary
-from longfat.report.drawing import path_drawing
+from longfat.report.drawing import path_drawing, path_links
 from longfat.report.runs import runs_of
 from longfat.report.tables import host_table, run_table
 from longfat.report.terminal import number, short
@@ -139,6 +139,7 @@ def results_page(results: Results, text: str = "", tick: Callable[[float], objec
         title=results.title or "longfat",
         description=_description(text),
         drawing=path_drawing(runs.resolved),
+        links=path_links(runs.resolved),
         answer=answer(results),
         warnings=[*results.warnings, *damaged],
         form=" ".join(part for part in ("Short form (--quick) of the experiment." if results.quick else "", results.so_far) if part),
@@ -239,6 +240,7 @@ NOTHING: Mapping[str, Any] = {
     "citation": "",
     "description": "",
     "drawing": "",
+    "links": [],
     "answer": None,
     "warnings": [],
     "form": "",

@@ -13,7 +13,7 @@ from typing import Any
 from longfat.errors import DamagedError
 from longfat.plot import figure_of, pack
 from longfat.plot.over_time import MOST_LINES, time_plots
-from longfat.plot.sweeps import headline, mean_rtt
+from longfat.plot.sweeps import by_values, headline, mean_rtt
 from longfat.report.answer import METRICS, said
 from longfat.results.results import Results
 
@@ -46,9 +46,10 @@ class Runs:
 
 def runs_of(results: Results, tick: Callable[[float], object] = lambda _: None) -> Runs:
     """Reads every run once, and tells `tick` the share that is read. A run that is damaged has no figures."""
+    ordered = by_values(results).runs
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
     names = [axis for axis in results.axes if runs[axis].nunique() > 1] + (["repeat"] if runs["repeat"].nunique() > 1 else [])
-    values = {name: [str(value) for value in dict.fromkeys(runs[name])] for name in names}
+    values = {name: [str(value) for value in dict.fromkeys(ordered[name])] for name in names}
     column = headline(results).column
     alone = (results.flows.groupby("run", sort=False).size() <= 1).all()
     # One flow is fair.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 
 from rich.console import Console
 
@@ -62,6 +63,11 @@ DETAILS = frozenset(
 LIMITED = "limited by"
 """The column of what the senders waited for most."""
 
+FEW_GROUPS = range(2, 5)
+"""Numbers of groups of flows whose goodputs are columns of the table of runs."""
+OF_GROUP = " goodput_bps"
+"""End of the names of these columns, behind the group's name: no metric has a space in its name."""
+
 
 def print_results(console: Console, results: Results, *, details: bool = True) -> None:
     """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list.
@@ -106,13 +112,27 @@ def _print_table(console: Console, titles: list[str], rows: list[list[str]], wid
 
 def run_table(results: Results, *, details: bool = True) -> tuple[list[str], list[list[str]]]:
     """Titles and cells of the table of runs for people: axes, then metrics, in the units people use."""
-    runs = results.runs
+    runs = with_groups(results).runs
     if not details:
         limits = limited_by(runs)
         runs = runs.drop(columns=[name for name in DETAILS if name in runs and name not in results.axes])
         if limits is not None and LIMITED not in runs:
             runs = runs.assign(**{LIMITED: limits})
     return _table(runs, results.axes)
+
+
+def with_groups(results: Results) -> Results:
+    """Adds the goodput of each group of flows to the runs, where there are two to four groups: the sum over its flows, after the total."""
+    if results.flows.empty:
+        return results
+    runs, rates = results.runs, repeats.goodput_by_group(results).sum().unstack(sort=False)
+    if rates.shape[1] not in FEW_GROUPS:
+        return results
+    more = copy(results)
+    place = [*runs.columns].index("goodput_total_bps") + 1
+    own = pd.DataFrame({f"{name}{OF_GROUP}": runs["run"].map(rates[name]) for name in rates})
+    more.runs = pd.concat([runs.iloc[:, :place], own, runs.iloc[:, place:]], axis=1)
+    return more
 
 
 def limited_by(runs: pd.DataFrame) -> pd.Series | None:
@@ -134,6 +154,7 @@ def mean_table(results: Results, *, details: bool = True) -> tuple[list[str], li
     """Titles and cells of the means over repeats, where there are any: axes, how many, and mean ± half of the 95 % confidence interval."""
     if results.runs["repeat"].nunique() < 2:
         return [], []
+    results = with_groups(results)
     table = results.means()
     shown = [name for name in repeats.metrics(results) if not table[name].isna().all() and (details or name not in DETAILS)]
     titles, columns = [*results.axes], [[str(value) for value in table[axis]] for axis in results.axes]
@@ -166,8 +187,13 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
     twins = quantities(table, axes).keys()
     # A column without a single value (no probe, no second sender) says nothing.
     shown = [name for name in table.columns if name not in hidden | twins and (name in axes or not table[name].isna().all())]
+
+    def place(name: str) -> int:
+        name = "goodput_total_bps" if name.endswith(OF_GROUP) else name
+        return FIRST.index(name) if name in FIRST and name not in axes else len(FIRST)
+
     # The columns that readers ask for most come first: they are in the first part of a table that is split for want of room.
-    shown.sort(key=lambda name: (name not in axes, FIRST.index(name) if name in FIRST and name not in axes else len(FIRST)))
+    shown.sort(key=lambda name: (name not in axes, place(name)))
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:
@@ -178,6 +204,8 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
 
 
 def _for_people(column: str) -> tuple[str, float]:
+    if column.endswith(OF_GROUP):
+        return f"{column.removesuffix(OF_GROUP)} goodput (Mbit/s)", 1e-6
     words = column.replace("_", " ")
     if column.endswith("_bps"):
         return words.removesuffix("bps") + "(Mbit/s)", 1e-6

@@ -38,7 +38,7 @@ __all__ = [
 
 @contextmanager
 def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], object]]:
-    """A bar that moves with the work done, not with the number of runs, so that its time left is right."""
+    """A bar that moves with the work done, not with the number of runs, so that its time left is right. One for the tables follows it."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
@@ -48,10 +48,17 @@ def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], obje
         TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=runs == 0) as bar:
-        task = bar.add_task("", total=None, runs=f"0/{runs} runs")
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None, visible=runs > 0, runs=f"0/{runs} runs")
+        tables = bar.add_task("", start=False, visible=False, total=1.0, runs="making the tables")
 
         def tick(work: Work) -> None:
+            if work.tables is not None:
+                if not bar.tasks[tables].started:
+                    bar.update(task, visible=False)
+                    bar.start_task(tables)
+                bar.update(tables, visible=True, completed=work.tables)
+                return
             bar.update(task, total=work.total_cost, completed=work.current_cost, runs=f"{work.done}/{work.planned} runs")
 
         yield tick

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from longfat._longfat import student_t
 from longfat.errors import LongfatError
@@ -118,6 +118,15 @@ def group_ratios(results: Results, first: str, second: str, metric: str = "goodp
         limits = {"ratio": math.exp(middle), "ratio_low": math.exp(middle - half), "ratio_high": math.exp(middle + half)}
         rows.append(labels | {"repeats": len(quotient)} | limits)
     return pd.DataFrame(rows)
+
+
+def goodput_by_group(results: Results) -> Any:
+    """The goodputs of the flows that have one, grouped by run and group of flows: `sum()` or `mean()` makes one value of each."""
+    flows = results.flows
+    # An axis of the name of a column leaves the flows' own another name. A run that stands twice in a sweep has its flows twice.
+    flow, group = (f"flow_{name}" if f"flow_{name}" in flows else name for name in ("flow", "group"))
+    real = flows[flows["goodput_bps"].notna()].drop_duplicates(["run", flow])
+    return real.groupby(["run", group], sort=False)["goodput_bps"]
 
 
 def _of_groups(results: Results, runs: pd.DataFrame) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from longfat.store.top import PROVENANCE, SWEEP, TABLES
 from longfat.sweep.adaptive import Decider
 from longfat.sweep.plan import Named, Plan
 from longfat.sweep.summary import SweepSummary
+from longfat.sweep.work import share_of
 
 
 class Store(Runs):
@@ -72,15 +73,18 @@ class Store(Runs):
         text: str,
         facts: Callable[[SweepSummary], dict[str, Any]],
         document: Document | None = None,
+        tick: Callable[[int], object] = lambda _: None,
     ) -> Results:
         """Writes the tables of `runs`, in that order, and where they come from: `facts` of them all. Others may write meanwhile.
 
-        `document` is what they are runs of: with it this is faster. A StorageError leaves the old tables. DamagedError where runs are
-        missing or damaged; these have been put aside then.
+        `document` is what they are runs of: with it this is faster. `tick` is told how many are in the tables. A StorageError leaves the
+        old tables. DamagedError where runs are missing or damaged; these have been put aside then.
         """
+        tick(0)
         with self._telling(), self._as_writer():
             self.gather()
-            provenance = self._write_top(title, axes, lambda made: self._fill(made, _rows(runs), document, self.put_aside), facts, text)
+            fill = partial(self._fill, rows=_rows(runs), document=document, damaged=self.put_aside, tick=tick)
+            provenance = self._write_top(title, axes, fill, facts, text)
             self._top.end()
         return self._results(provenance)
 
@@ -94,10 +98,11 @@ class Store(Runs):
         rows: Iterable[Row],
         document: Document | None = None,
         damaged: Callable[[str], object] = lambda _: None,
+        tick: Callable[[int], object] = lambda _: None,
     ) -> None:
         """Adds runs of the sweep. Where some are damaged, a DamagedError for the first, when `damaged` has been told of all of them."""
         failed: DamagedError | None = None
-        every = iter(rows)
+        done, every = 0, iter(rows)
         while stretch := list(islice(every, self._stretch())):
             by_run: dict[str, list[Row]] = {}
             for row in stretch:
@@ -106,6 +111,8 @@ class Store(Runs):
             places: list[int] = []
             found: list[Result] = []
             for one in self.tables_of(by_run, document, numbers):
+                done += len(one.facts) if isinstance(one, Shown) else 1
+                tick(done)
                 if isinstance(one, Shown):
                     made.add_shown(one, by_run)
                     continue
@@ -160,11 +167,17 @@ class Store(Runs):
             weakref.finalize(results, file.close)
         return results
 
-    def _only_made(self, provenance: dict[str, Any], rows: Iterable[Row], document: Document | None = None) -> Results:
+    def _only_made(
+        self,
+        provenance: dict[str, Any],
+        rows: Iterable[Row],
+        document: Document | None = None,
+        tick: Callable[[int], object] = lambda _: None,
+    ) -> Results:
         """The tables of these runs, which are not kept: they are in files that are gone when nobody has them open."""
         with tempfile.TemporaryDirectory(prefix="longfat-") as home:
             made = Combined(provenance["axes"], Path(home))
-            self._fill(made, rows, document)
+            self._fill(made, rows, document, tick=tick)
             now = provenance | {"warnings": [warning.as_facts() for warning in made.summary.warnings]}
             return self._of_files(now, {name: path.open("rb") for name, path in made.files().items()})
 
@@ -199,10 +212,10 @@ class Store(Runs):
                 found.append("")
         return found
 
-    def load_so_far(self) -> Results:
+    def load_so_far(self, tick: Callable[[float], object] = lambda _: None) -> Results:
         """Loads the finished runs of a sweep that is under way or was stopped: `Results.so_far` says how many. Else as `load`.
 
-        A run that is damaged counts as not finished.
+        A run that is damaged counts as not finished. `tick` is told the share of the finished runs that is read.
         """
         note = self._top.note()
         if not note:
@@ -223,7 +236,7 @@ class Store(Runs):
                 return self.load()
             raise NoResultsError(f"{self.folder} has no results yet: none of the {count:,} runs of its sweep is finished")
         so_far = {"finished": len(done), "runs": count, "under_way": self.is_written_to()}
-        return self._only_made(note | {"so_far": so_far}, done, document)
+        return self._only_made(note | {"so_far": so_far}, done, document, share_of(len(done), tick))
 
     def load(self) -> Results:
         """Loads the tables that `combine` wrote; where they are damaged, they are made anew.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -150,8 +150,11 @@ class Plan:
     """Warnings that can be given before the runs are run."""
 
     @classmethod
-    def of(cls, document: Document, numbers: Iterable[int]) -> Plan:
-        """Plans these runs of an experiment, in order. Raises ExperimentError for the first that has a fault."""
+    def of(cls, document: Document, numbers: Iterable[int], tick: Callable[[int], object] = lambda _: None) -> Plan:
+        """Plans these runs of an experiment, in order; `tick` is told how many are.
+
+        Raises ExperimentError for the first that has a fault.
+        """
         parts: list[Items] = [nothing()]
         backends: set[str] = set()
         seeds: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
@@ -159,6 +162,7 @@ class Plan:
         for some, (digests, costs, seeds_here, alone, names, warnings) in _planned(document, numbers):
             part = _items(np.array(some, np.uint64), digests, costs, alone)
             parts.append(part)
+            tick(sum(map(len, parts)))
             backends.update(names)
             seeds.append(np.unique(seeds_here))
             said.add(RunWarning(name, text, count, tuple(part.where(np.array(places)).hashes)) for name, text, count, places in warnings)

@@ -36,6 +36,9 @@ class Work:
     planned: int = 0
     """Number of runs, as far as that is known."""
     shares: dict[str, float] = field(default_factory=dict[str, float])
+    tables: float | None = None
+    """Share of the runs that are in the tables; None while runs are done."""
+    _counting: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def begin(self, items: Items) -> None:
         """These are to be done now; those before are."""
@@ -43,10 +46,18 @@ class Work:
         self.planned = self.done + len(items)
         self.total_cost = self.finished_cost + items.cost
 
+    def finished(self, item: Item) -> None:
+        """Counts a run that is done."""
+        with self._counting:
+            self.shares.pop(item.hash, None)
+            self.finished_cost += item.cost
+            self.done += 1
+
     @property
     def current_cost(self) -> float:
         """Cost of what is done so far, runs in flight counted in part."""
-        return self.finished_cost + sum(self.shares.copy().values())
+        with self._counting:
+            return self.finished_cost + sum(self.shares.copy().values())
 
 
 def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Result, Trace]:
@@ -88,26 +99,25 @@ def perform(
         try:
             run = resolve(item.number)
             keep(run, work.title, *timed(run, progress))
+            # Here and not where its thread is waited for: a run is counted before the next one on this thread can fail.
+            work.finished(item)
         except _Stopped:
             work.shares.pop(item.hash, None)
 
     def some(items: Items, threads: int) -> None:
         # The longest first: the cores then fall idle together.
         queue = items.each_longest_first()
-        futures: dict[Future[None], Item] = {}
+        futures: set[Future[None]] = set()
         with ThreadPoolExecutor(threads, thread_name_prefix="longfat") as pool:
             try:
                 # Some wait for a thread, so that none waits for a run; all of them would be long to look through at each end of a run.
-                futures |= {pool.submit(one, item): item for item in islice(queue, 4 * threads)}
+                futures |= {pool.submit(one, item) for item in islice(queue, 4 * threads)}
                 while futures:
                     finished, _ = wait(futures, timeout=0.1, return_when=FIRST_COMPLETED)
                     for future in finished:
-                        item = futures.pop(future)
+                        futures.remove(future)
                         future.result()
-                        work.shares.pop(item.hash, None)
-                        work.finished_cost += item.cost
-                        work.done += 1
-                    futures |= {pool.submit(one, item): item for item in islice(queue, len(finished))}
+                    futures |= {pool.submit(one, item) for item in islice(queue, len(finished))}
                     tick(work)
             except BaseException:
                 stop.set()
@@ -116,6 +126,11 @@ def perform(
 
     some(work.items.those(~work.items.alone), jobs)
     some(work.items.those(work.items.alone), 1)
+
+
+def share_of(count: int, tick: Callable[[float], object]) -> Callable[[int], object]:
+    """Tells `tick` the share that so many are of `count`."""
+    return lambda done: tick(min(done / max(count, 1), 1.0))
 
 
 def measure_speed(run: Run, seconds: float = 1.0) -> float:

@@ -14,6 +14,8 @@ function swatch(one) {
   return canvas;
 }
 
+const TRIANGLES = { "triangle-up": [0, -1], "triangle-down": [0, 1], "triangle-left": [-1, 0], "triangle-right": [1, 0] };
+
 /** One mark; a hollow one is larger. */
 function mark(ctx, kind, x, y, r, hollow) {
   if (hollow) { r *= 1.35; ctx.setLineDash([]); ctx.lineWidth = r * 0.35; }
@@ -21,7 +23,13 @@ function mark(ctx, kind, x, y, r, hollow) {
   if (kind === "circle") ctx.arc(x, y, r, 0, 7);
   else if (kind === "square") ctx.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8);
   else if (kind === "diamond") { ctx.moveTo(x, y - r * 1.2); ctx.lineTo(x + r * 1.2, y); ctx.lineTo(x, y + r * 1.2); ctx.lineTo(x - r * 1.2, y); }
-  else if (kind === "triangle-up" || kind === "triangle-down") { const s = kind === "triangle-up" ? 1 : -1; ctx.moveTo(x, y - s * r * 1.1); ctx.lineTo(x + r * 1.1, y + s * r * 0.9); ctx.lineTo(x - r * 1.1, y + s * r * 0.9); }
+  else if (kind in TRIANGLES) {
+    // Its point lies that way; the corners of the other side are a little nearer.
+    const [dx, dy] = TRIANGLES[kind];
+    ctx.moveTo(x + dx * r * 1.1, y + dy * r * 1.1);
+    for (const s of [1, -1]) ctx.lineTo(x - dx * r * 0.9 + s * dy * r * 1.1, y - dy * r * 0.9 + s * dx * r * 1.1);
+  }
+  else if (kind === "star") for (let i = 0; i < 10; i++) { const far = r * (i % 2 ? 0.55 : 1.35), turn = i * Math.PI / 5; ctx.lineTo(x + far * Math.sin(turn), y - far * Math.cos(turn)); }
   else {
     ctx.setLineDash([]);
     ctx.lineWidth = r * 0.6;
