@@ -16,7 +16,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("script", &["core", "tcp"]),
     ("capture", &["core", "model", "record"]),
     ("disk", &["core", "experiment", "record", "script"]),
-    ("testbed", &["bpf", "core", "experiment", "model", "record", "tcp"]),
+    ("host", &["core", "record", "tcp"]),
+    ("testbed", &["bpf", "core", "experiment", "host", "model", "record", "tcp"]),
     ("bench", &["core", "experiment", "model", "record", "sim", "tcp"]),
     ("py", &["bpf", "capture", "core", "disk", "experiment", "model", "record", "script", "sim", "tcp", "testbed"]),
 ];

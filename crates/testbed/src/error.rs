@@ -83,3 +83,13 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(target_os = "linux")]
+impl From<longfat_host::Error> for Error {
+    fn from(error: longfat_host::Error) -> Self {
+        match error {
+            longfat_host::Error::NoControl { .. } => Error::unsupported("flow.congestion_control", &error.to_string()),
+            longfat_host::Error::System { what, why } => Error::System { what, why },
+        }
+    }
+}

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use longfat_host::clock::Clock;
 use longfat_model::Experiment;
 use longfat_record::trace::AckSample;
 use nix::errno::Errno;
@@ -18,7 +19,6 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::Error;
-use crate::linux::clock::Clock;
 use crate::linux::frame::{TCP, Tuple};
 use crate::linux::lock::folder;
 

@@ -2,8 +2,11 @@
 
 use std::fs;
 
+use longfat_host::info::{Info, field};
+use longfat_host::sys;
+
 use crate::Error;
-use crate::linux::{controls, sys};
+use crate::linux::controls;
 
 /// Capabilities that are needed: their number (capabilities(7)), name, and what for.
 const CAPABILITIES: [(u32, &str, &str); 2] =
@@ -58,6 +61,7 @@ pub fn facts() -> Vec<(String, String)> {
         ("kernel".to_owned(), read("/proc/sys/kernel/osrelease")),
         ("congestion controls".to_owned(), read("/proc/sys/net/ipv4/tcp_available_congestion_control")),
         ("controls by longfat's twins, for want of a module".to_owned(), twins()),
+        ("TCP_INFO".to_owned(), tcp_info()),
         ("cores".to_owned(), std::thread::available_parallelism().map_or(1, usize::from).to_string()),
         ("real-time priority (CAP_SYS_NICE in the first user namespace, or RLIMIT_RTPRIO)".to_owned(), real_time()),
         ("real-time share".to_owned(), read("/proc/sys/kernel/sched_rt_runtime_us")),
@@ -68,6 +72,19 @@ pub fn facts() -> Vec<(String, String)> {
 fn twins() -> String {
     let lacking: Vec<&str> = controls::beside_twins().into_iter().filter(|(_, _, has)| !has).map(|(ours, ..)| ours).collect();
     if lacking.is_empty() { "none".to_owned() } else { lacking.join(" ") }
+}
+
+/// Returns the size of the kernel's `TCP_INFO`, and the fields that it lacks, each with the first Linux that has it.
+fn tcp_info() -> String {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    let info = match socket.and_then(|socket| Info::of(&socket)) {
+        Ok(info) => info,
+        Err(e) => return format!("unknown ({e})"),
+    };
+    let lacking: Vec<String> =
+        field::ALL.iter().filter(|field| !info.has(field)).map(|field| format!("{} (Linux {})", field.name, field.since)).collect();
+    let lacking = if lacking.is_empty() { "no field missing".to_owned() } else { format!("without {}", lacking.join(", ")) };
+    format!("{} bytes, {lacking}", info.filled())
 }
 
 /// Tells if a thread gets real-time priority. Without it the emulator waits for its core like any thread, and the verdict on each run says

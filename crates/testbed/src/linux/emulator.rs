@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use longfat_core::quantiles::Quantiles;
 use longfat_core::time::{Duration, Time};
+use longfat_host::clock::Clock;
 use longfat_model::Experiment;
 use longfat_record::recorder::Recorder;
 use longfat_record::trace::Trace;
 
-use crate::linux::clock::Clock;
 use crate::linux::frame::set_tos;
 use crate::linux::network::Network;
 

@@ -8,11 +8,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use longfat_host::facts::Losses;
+use longfat_host::sys;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::Error;
-use crate::linux::sys;
 
 /// The name of a host's only device.
 const DEVICE: &str = "path0";
@@ -100,22 +101,9 @@ impl Namespace {
         })?
     }
 
-    /// The number in the column `name` of the device's line in `/proc/net/dev`: receive first, then transmit, eight each.
-    pub fn device_count(&self, column: usize) -> Result<u64, Error> {
-        self.within(|| {
-            let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-            let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'));
-            line.and_then(|line| line.split_whitespace().nth(column)?.parse().ok()).unwrap_or(0)
-        })
-    }
-
-    /// Counters of `/proc/net/netstat` and `/proc/net/snmp`, summed over `names` (`TcpExt.TCPBacklogDrop`).
-    pub fn counters(&self, names: &[&str]) -> Result<u64, Error> {
-        self.within(|| {
-            let text: String =
-                ["netstat", "snmp"].iter().filter_map(|of| fs::read_to_string(format!("/proc/thread-self/net/{of}")).ok()).collect();
-            sum_of(&text, names)
-        })
+    /// Returns the losses of all of `namespaces` so far.
+    pub fn losses(namespaces: &[Namespace]) -> Result<Losses, Error> {
+        namespaces.iter().map(|namespace| namespace.within(|| Losses::now(DEVICE))).sum()
     }
 
     /// A command that runs in here; it gives up its own namespace when it ends.
@@ -124,17 +112,6 @@ impl Namespace {
             command.status().map_err(|e| Error::system(&format!("{} could not be started", command.get_program().display()), e))
         })?
     }
-}
-
-/// Adds up the counters `names` in pairs of lines, names and values, each after a common prefix.
-fn sum_of(text: &str, names: &[&str]) -> u64 {
-    let lines: Vec<&str> = text.lines().collect();
-    let pairs = lines.chunks_exact(2).flat_map(|pair| {
-        let group = pair[0].split(':').next().unwrap_or_default();
-        let fields = pair[0].split_whitespace().zip(pair[1].split_whitespace()).skip(1);
-        fields.map(move |(name, value)| (format!("{group}.{name}"), value))
-    });
-    pairs.filter(|(name, _)| names.contains(&name.as_str())).filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
 /// Has `ip` of iproute2 do what `batch` says, in the namespace of this thread.
@@ -169,16 +146,5 @@ fn steer(mask: &str) -> Result<(), Error> {
         // The root of a user namespace may not: the core that hands a packet over takes it in, too.
         Err(e) if e.kind() != ErrorKind::PermissionDenied => Err(Error::system(&format!("{path} could not be set"), e)),
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_are_found_by_name() {
-        let text = "TcpExt: A TCPBacklogDrop\nTcpExt: 1 7\nIpExt: A B\nIpExt: 3 4\n";
-        assert_eq!(sum_of(text, &["TcpExt.TCPBacklogDrop", "IpExt.B", "IpExt.C"]), 11);
     }
 }

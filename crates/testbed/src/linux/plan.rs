@@ -1,13 +1,14 @@
-//! Plan of an experiment for the kernel: hosts with addresses and settings, and for each flow its ports and the options of its sockets.
+//! Plan of an experiment for the kernel: hosts with addresses and settings, and for each flow its ports and controls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use longfat_bpf::Twin;
 use longfat_core::params::Params;
+use longfat_host::options::BUFFER_MAX;
 use longfat_model::{Experiment, Flow};
 use longfat_tcp::ecn::EcnKind;
-use longfat_tcp::{DelayedAck, Pacing, RecoveryKind, TcpConfig};
+use longfat_tcp::{RecoveryKind, TcpConfig};
 
 use crate::Error;
 use crate::linux::controls::{Chooser, Chosen, KernelControls};
@@ -16,10 +17,6 @@ use crate::linux::namespace::Interface;
 
 /// Port of the first flow, at both ends; the ports of the others follow.
 const FIRST_PORT: u16 = 1024;
-/// The largest send and receive buffer of a socket; also what stands for "without bound" (`SO_RCVBUF` is doubled, and ends at 2^31 - 1).
-const BUFFER_MAX: u64 = (1 << 30) - 1;
-/// Control information and headers that lie in a receive buffer beside the payload: a small segment takes many times its length there.
-const OVERHEAD: u64 = 8;
 
 /// Everything that is to be made.
 #[derive(Debug)]
@@ -168,62 +165,12 @@ fn metrics(tcp: &TcpConfig) -> String {
     text
 }
 
-/// The options of a TCP socket, before it connects or listens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// `TCP_CONGESTION`.
-    pub control: &'static str,
-    /// `TCP_MAXSEG`: with the timestamps in each segment, which it counts.
-    pub maxseg: i32,
-    /// `SO_SNDBUFFORCE`, `SO_RCVBUFFORCE` and `TCP_WINDOW_CLAMP`; `None`: the kernel sizes them by itself.
-    pub buffers: Option<Buffers>,
-    /// `TCP_NODELAY`.
-    pub nodelay: bool,
-    /// `TCP_QUICKACK`: each segment is acknowledged at once.
-    pub quickack: bool,
-    /// `TCP_USER_TIMEOUT`, in milliseconds; 0: never.
-    pub user_timeout: i32,
-    /// Segments are spaced out whatever the control, by a `SO_MAX_PACING_RATE` that does not bound them.
-    pub paced: bool,
-}
-
-/// Fixed buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffers {
-    /// Bytes of memory.
-    pub send: i32,
-    /// Bytes of memory.
-    pub receive: i32,
-    /// Payload bytes: the most that is advertised.
-    pub window: i32,
-}
-
-impl Options {
-    /// Returns the options of the end `tcp` with `control`. Its receive buffer is bounded by the most that the other end, `peer`, would
-    /// send.
-    pub fn of(tcp: &TcpConfig, control: Chosen, peer: &TcpConfig) -> Self {
-        let memory = |bytes: u64| BUFFER_MAX.min(OVERHEAD * bytes + (1 << 16)) as i32;
-        // The lesser of the two buffers bounds the data in flight. The window sets it to the byte, a buffer of the kernel does not.
-        let window = tcp.receive_buffer.min(peer.send_buffer).min(BUFFER_MAX);
-        // The kernel sizes a buffer without bound by itself, as far as `tcp_rmem` and `tcp_wmem` let it.
-        let is_fixed = tcp.window_sizing.kind == "static" && window < BUFFER_MAX;
-        Options {
-            control: control.name,
-            maxseg: tcp.mss as i32 + if tcp.timestamps { 12 } else { 0 },
-            buffers: is_fixed.then(|| Buffers { send: memory(tcp.send_buffer), receive: memory(window), window: window as i32 }),
-            nodelay: !tcp.sending.nagle,
-            quickack: tcp.delayed_ack == DelayedAck::Off,
-            user_timeout: tcp.timers.user_timeout.map_or(0, |time| (time.as_ps() / 1_000_000_000) as i32),
-            paced: tcp.sending.pacing == Pacing::On,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::linux::controls::testing::Machine;
     use longfat_experiment::Document;
+    use longfat_host::options::Options;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn experiment(flows: &str) -> Experiment {
@@ -253,7 +200,7 @@ mod tests {
         assert_eq!([value("ipv4/tcp_sack"), value("ipv4/tcp_recovery"), value("ipv4/tcp_frto")], [Some("0"), Some("0"), Some("2")]);
         assert_eq!(interface.routes[0].1, "initcwnd 4 rto_min 50ms");
         let flow = &experiment.flows[0];
-        let options = Options::of(&flow.sender, plan.flows[0].controls.unwrap()[0], &flow.receiver);
+        let options = Options::of(&flow.sender, plan.flows[0].controls.unwrap()[0].name, &flow.receiver);
         assert_eq!((options.control, options.maxseg, options.buffers.unwrap().window), ("cubic", 1460, 65_536));
     }
 
@@ -261,7 +208,7 @@ mod tests {
     fn a_window_is_the_lesser_of_both_buffers() {
         let experiment = experiment("[[flow]]\nsend_buffer = \"10 KiB\"\nreceive_buffer = \"20 KiB\"");
         let (flow, plan) = (&experiment.flows[0], planned(&experiment).unwrap());
-        assert_eq!(Options::of(&flow.receiver, plan.flows[0].controls.unwrap()[1], &flow.sender).buffers.unwrap().window, 10_240);
+        assert_eq!(Options::of(&flow.receiver, plan.flows[0].controls.unwrap()[1].name, &flow.sender).buffers.unwrap().window, 10_240);
     }
 
     #[test]

@@ -8,6 +8,9 @@ use std::time::Duration as Span;
 use longfat_bpf::{Registered, Twin, register};
 use longfat_core::params::Params;
 use longfat_core::time::{Duration, Time};
+use longfat_host::clock::Clock;
+use longfat_host::facts::{self, Before, TcpMemory};
+use longfat_host::sys;
 use longfat_model::Experiment;
 use longfat_record::recorder::Recorder;
 use longfat_record::trace::{LATE, PacketLog, RealTime, Trace};
@@ -16,10 +19,9 @@ use nix::unistd::Pid;
 
 use crate::Error;
 use crate::linux::acks::{self, Probe};
-use crate::linux::clock::Clock;
+use crate::linux::check;
 use crate::linux::controls::KernelControls;
 use crate::linux::emulator::{Emulated, Emulator, Exactness, Shared};
-use crate::linux::facts::{self, Before, TcpMemory};
 use crate::linux::flow;
 use crate::linux::frame::Tuple;
 use crate::linux::lock::Lock;
@@ -27,7 +29,6 @@ use crate::linux::namespace::Namespace;
 use crate::linux::network::Network;
 use crate::linux::plan::Plan;
 use crate::linux::session::Session;
-use crate::linux::{check, sys};
 
 /// Time from the end of all preparations to time zero.
 const AHEAD: Span = Span::from_millis(20);
@@ -180,7 +181,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         .map(|((flow, place), name)| flow::ends(flow, place, &plan, &namespaces, experiment.seed, name))
         .collect::<Result<Vec<_>, _>>()?;
     let shared = Arc::new(Shared::new(Time::ZERO + experiment.measure.duration));
-    let before = Before::now(&namespaces)?;
+    let before = Before::now(Namespace::losses(&namespaces)?);
     let clock = Clock::starting_in(AHEAD);
     emulator.clock = clock;
     let probe = if experiment.measure.acks { Some(Probe::start()?) } else { None };
@@ -216,7 +217,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     }
     let ((emulated, emulator_waited), (left, endpoints_waited)) = (emulated?, left?);
     let Emulated { network, trace: of_network, exactness } = emulated;
-    let spoilt = before.since(&namespaces)?;
+    let spoilt = before.since(Namespace::losses(&namespaces)?);
     let mut real_time = facts::spoilt(&spoilt, of(&exactness));
     (real_time.emulator_waited, real_time.endpoints_waited) = (emulator_waited, endpoints_waited);
     real_time.lost_at_socket += left.refused;

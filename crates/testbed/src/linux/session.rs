@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use longfat_core::time::{Duration, Time};
+use longfat_host::clock::Clock;
 use longfat_model::Experiment;
 use longfat_record::recorder::{Recorder, Totals, Watched};
 use longfat_record::trace::{Event, FlowRecord, FlowSample, LinkRecord, LinkSample, LinkTotals, Trace};
@@ -13,7 +14,6 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use crate::Error;
-use crate::linux::clock::Clock;
 use crate::linux::emulator::{IN_MEMORY, Shared};
 use crate::linux::flow::{Ends, event};
 
@@ -92,7 +92,7 @@ impl Session {
         self.epoll.add(self.timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER)).map_err(failed)?;
         for (i, flow) in self.flows.0.iter().enumerate() {
             match flow {
-                Ends::Tcp(tcp) => watch(&self.epoll, tcp.listener.as_ref().map(AsFd::as_fd), i)?,
+                Ends::Tcp(tcp) => watch(&self.epoll, tcp.receiver.listener.as_ref().map(AsFd::as_fd), i)?,
                 Ends::Datagrams(ends) => {
                     for end in ends.iter() {
                         watch(&self.epoll, Some(end.socket.as_fd()), i)?;
@@ -157,12 +157,12 @@ impl Session {
         for (i, flow) in self.flows.0.iter_mut().enumerate() {
             let Ends::Tcp(tcp) = flow else { continue };
             let (events, records) = (&mut self.events, self.experiment.measure.events);
-            tcp.look(now, |kind, seq| {
+            tcp.sender.look(now, |kind, seq| {
                 if records {
                     events.push(event(now, i as u32, kind, seq));
                 }
             });
-            if tcp.is_waiting() {
+            if tcp.sender.is_waiting() {
                 soon = true;
                 waiting.push(i);
             }
@@ -180,27 +180,24 @@ impl Session {
         let next = match &mut self.flows.0[number] {
             Ends::Tcp(tcp) => {
                 if self.starts[number] <= now
-                    && let Some(stream) = tcp.connect()?
+                    && let Some(stream) = tcp.sender.connect()?
                 {
                     watch(&self.epoll, Some(stream.socket.as_fd()), number)?;
                 }
-                if let Some(stream) = tcp.accept() {
+                if let Some(stream) = tcp.receiver.accept() {
                     watch(&self.epoll, Some(stream.socket.as_fd()), number)?;
                 }
-                if tcp.record.established.is_none() && tcp.sender.stream.as_ref().is_some_and(|stream| is_established(&stream.socket)) {
-                    tcp.record.established = Some(now);
-                }
                 tcp.attend(now);
-                if tcp.is_waiting() {
+                if tcp.sender.is_waiting() {
                     self.next_look = self.next_look.min(now + ASK);
                 }
-                if tcp.record.delivered_all.is_some() || tcp.record.gave_up.is_some() {
+                if tcp.is_over() {
                     self.waits_for.retain(|flow| *flow != number);
                     if self.waits_for.is_empty() {
                         self.shared.end_by(now);
                     }
                 }
-                tcp.alarm()
+                tcp.sender.alarm().min(tcp.receiver.alarm())
             }
             Ends::Datagrams(ends) => {
                 ends.iter_mut().for_each(|end| end.attend(now));
@@ -251,10 +248,6 @@ impl Watched for Flows {
     fn link(&self, _link: usize, _span: Duration, _from: &LinkTotals, _to: &LinkTotals) -> LinkRecord {
         unreachable!("no endpoint has totals of links")
     }
-}
-
-fn is_established(socket: &socket2::Socket) -> bool {
-    socket.peer_addr().is_ok()
 }
 
 /// Has the events of `fd` come under the number of its flow.

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::thread;
 
 use longfat_core::time::Time;
+use longfat_host::clock::Clock;
+use longfat_host::facts::{self, Before};
 use longfat_model::Experiment;
 use longfat_record::trace::{RealTime, Trace};
 
 use crate::Error;
-use crate::linux::clock::Clock;
 use crate::linux::emulator::Shared;
-use crate::linux::facts::{self, Before};
+use crate::linux::namespace::Namespace;
 use crate::linux::run::{Bench, as_emulator, of};
 
 /// Runs `command` in the host called `host` (the first, where none is named) of `experiment`, whose own flows stay away. Gives the exit code
@@ -42,7 +43,7 @@ pub fn run(experiment: &Experiment, host: Option<&str>, command: &[String]) -> R
         asked.env(format!("LONGFAT_ADDRESS_{name}"), interface.address.to_string());
         asked.env(format!("LONGFAT_NETNS_{name}"), format!("/proc/{}/fd/{}", std::process::id(), namespace.as_raw_fd()));
     }
-    let before = Before::now(&bench.namespaces)?;
+    let before = Before::now(Namespace::losses(&bench.namespaces)?);
     let shared = Arc::new(Shared::new(Time::MAX));
     let (mut emulator, of_emulator, cores) = (bench.emulator, Arc::clone(&shared), bench.cores);
     emulator.clock = Clock::starting_in(std::time::Duration::ZERO);
@@ -51,7 +52,7 @@ pub fn run(experiment: &Experiment, host: Option<&str>, command: &[String]) -> R
     let status = bench.namespaces[number].run(&mut asked);
     shared.end_by(clock.now());
     let (emulated, emulator_waited) = emulate.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    let spoilt = before.since(&bench.namespaces)?;
+    let spoilt = before.since(Namespace::losses(&bench.namespaces)?);
     let real_time = RealTime { emulator_waited, ..facts::spoilt(&spoilt, of(&emulated.exactness)) };
     let trace = Trace { real_time: Some(real_time), ..emulated.trace };
     let status = status?;

@@ -9,8 +9,9 @@ use longfat_core::traffic::Program;
 use socket2::{Domain, Protocol, Type};
 
 use crate::Error;
-use crate::linux::plan::Options;
-use crate::linux::sys;
+use crate::info::Info;
+use crate::options::Options;
+use crate::sys;
 
 /// Bytes of one write. The payload is zeros, since it means nothing.
 static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
@@ -41,10 +42,7 @@ pub fn socket(options: &Options, local: SocketAddrV4) -> Result<socket2::Socket,
     };
     let socket = made().map_err(|e| Error::system(&format!("a TCP socket at {local} could not be made"), e))?;
     let name = options.control.as_bytes();
-    socket.set_tcp_congestion(name).map_err(|e| {
-        let what = format!("{}: this kernel does not have it ({e}; see net.ipv4.tcp_available_congestion_control)", options.control);
-        Error::unsupported("flow.congestion_control", &what)
-    })?;
+    socket.set_tcp_congestion(name).map_err(|e| Error::NoControl { name: options.control.to_owned(), why: e.to_string() })?;
     // The kernel could silently use a default instead.
     let got = socket.tcp_congestion().unwrap_or_default();
     if got.split(|byte| *byte == 0).next() != Some(name) {
@@ -209,6 +207,16 @@ pub struct End {
 }
 
 impl End {
+    /// Returns the kernel's view of the connection, once there is one.
+    pub fn info(&self) -> Option<Info> {
+        self.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok())
+    }
+
+    /// True if the kernel gave the connection up, or it was reset.
+    pub fn has_failed(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.failure.is_some())
+    }
+
     /// Lets the program act, if its wait is over.
     pub fn attend(&mut self, now: Time) {
         let Some(stream) = &mut self.stream else { return };

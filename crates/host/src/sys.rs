@@ -1,4 +1,4 @@
-//! System calls that no library offers: the only `unsafe` of this crate, each a few lines.
+//! System calls that no library offers, each a few lines: the only `unsafe` of longfat.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};

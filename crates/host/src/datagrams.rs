@@ -9,7 +9,7 @@ use longfat_core::traffic::{Datagram, Datagrams, HEADERS};
 use socket2::{Domain, Protocol, Type};
 
 use crate::Error;
-use crate::linux::sys;
+use crate::sys;
 
 /// The number of a datagram, and whether it is a reply.
 const LABEL: usize = 5;

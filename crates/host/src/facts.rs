@@ -1,17 +1,15 @@
 //! Facts that could spoil a run, read from the kernel before and after it.
 
 use std::fs;
+use std::iter::Sum;
 
 use longfat_core::time::Time;
 use longfat_record::trace::RealTime;
 
-use crate::Error;
-use crate::linux::clock::Drift;
-use crate::linux::namespace::Namespace;
+use crate::clock::Drift;
 
-/// Places in `/proc/net/dev`: packets that the device could not take from us, and packets that it had no room for.
-const RECEIVE_DROPPED: usize = 3;
-const TRANSMIT_DROPPED: usize = 11;
+/// Columns of `/proc/net/dev`: packets that the device could not take from us, and packets that it had no room for.
+const DEVICE_COLUMNS: [usize; 2] = [3, 11];
 /// Counters of packets that a connection or a socket had no room for.
 const AT_SOCKET: &[&str] = &[
     "TcpExt.TCPBacklogDrop",
@@ -25,43 +23,67 @@ const AT_SOCKET: &[&str] = &[
     "Udp.SndbufErrors",
 ];
 
-/// Counts that only grow.
+/// Packets that one network stack has lost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    device: u64,
-    input: u64,
-    socket: u64,
-    stolen_ticks: u64,
+pub struct Losses {
+    /// Packets lost at the device.
+    pub device: u64,
+    /// Packets that sockets or connections had no room for.
+    pub socket: u64,
 }
 
-/// Counters and clock before a run.
+impl Losses {
+    /// Returns the losses of the stack and the `device` that this thread sees in its network namespace.
+    pub fn now(device: &str) -> Self {
+        let read = |of: &str| read(&format!("/proc/thread-self/net/{of}"));
+        let counters = read("netstat") + &read("snmp");
+        Losses { device: columns_of(&read("dev"), device, DEVICE_COLUMNS), socket: sum_of(&counters, AT_SOCKET) }
+    }
+}
+
+impl Sum for Losses {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Losses::default(), |sum, one| Losses { device: sum.device + one.device, socket: sum.socket + one.socket })
+    }
+}
+
+/// Counters of the machine and its clock before a run.
+#[derive(Clone, Copy, Debug)]
 pub struct Before {
-    counts: Counts,
+    losses: Losses,
+    input: u64,
+    stolen_ticks: u64,
     drift: Drift,
 }
 
 impl Before {
-    /// Reads the counters now.
-    pub fn now(namespaces: &[Namespace]) -> Result<Self, Error> {
-        Ok(Before { counts: count(namespaces)?, drift: Drift::start() })
+    /// Reads the counters now, when the network stacks of the run have had these `losses`.
+    pub fn now(losses: Losses) -> Self {
+        let (input, stolen_ticks) = of_machine();
+        Before { losses, input, stolen_ticks, drift: Drift::start() }
     }
 
-    /// Returns the changes since then.
-    pub fn since(&self, namespaces: &[Namespace]) -> Result<Spoilt, Error> {
-        let (now, before) = (count(namespaces)?, self.counts);
+    /// Returns the changes since then, now that the network stacks of the run have had these `losses`.
+    pub fn since(&self, losses: Losses) -> Spoilt {
+        let (input, stolen_ticks) = of_machine();
         let drift = self.drift.corrected_ns();
-        Ok(Spoilt {
-            device: now.device - before.device,
-            input: now.input - before.input,
-            socket: now.socket - before.socket,
+        Spoilt {
+            device: losses.device - self.losses.device,
+            input: input - self.input,
+            socket: losses.socket - self.losses.socket,
             // A tick is 1/100 s in /proc, whatever the kernel has (proc(5), USER_HZ).
-            stolen: Time::from_ps((now.stolen_ticks - before.stolen_ticks) * 10_000_000_000),
+            stolen: Time::from_ps((stolen_ticks - self.stolen_ticks) * 10_000_000_000),
             clock_corrected: Time::from_ps(drift * 1000),
-        })
+        }
     }
 }
 
-/// Losses beside the emulated network, and disturbances of time.
+/// Returns the packets that the input queues of the machine dropped, and the ticks stolen from its cores.
+fn of_machine() -> (u64, u64) {
+    (dropped_at_input(&read("/proc/net/softnet_stat")), stolen(&read("/proc/stat")))
+}
+
+/// Losses in the hosts, and disturbances of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Spoilt {
     /// Packets lost at devices.
@@ -123,18 +145,26 @@ fn held(sockstat: &str) -> Option<u64> {
     words.skip_while(|word| *word != "mem").nth(1)?.parse().ok()
 }
 
-fn count(namespaces: &[Namespace]) -> Result<Counts, Error> {
-    let mut counts = Counts { input: dropped_at_input(&read("/proc/net/softnet_stat")), ..Counts::default() };
-    for namespace in namespaces {
-        counts.device += namespace.device_count(RECEIVE_DROPPED)? + namespace.device_count(TRANSMIT_DROPPED)?;
-        counts.socket += namespace.counters(AT_SOCKET)?;
-    }
-    counts.stolen_ticks = stolen(&read("/proc/stat"));
-    Ok(counts)
-}
-
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Adds up `columns` in the line of `device` in `/proc/net/dev`: receive first, then transmit, eight each.
+fn columns_of(text: &str, device: &str, columns: [usize; 2]) -> u64 {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':')).unwrap_or_default();
+    let values: Vec<u64> = line.split_whitespace().map(|value| value.parse().unwrap_or(0)).collect();
+    columns.iter().filter_map(|column| values.get(*column)).sum()
+}
+
+/// Adds up the counters `names` (`TcpExt.TCPBacklogDrop`) in pairs of lines, names and values, each after a common prefix.
+fn sum_of(text: &str, names: &[&str]) -> u64 {
+    let lines: Vec<&str> = text.lines().collect();
+    let pairs = lines.chunks_exact(2).flat_map(|pair| {
+        let group = pair[0].split(':').next().unwrap_or_default();
+        let fields = pair[0].split_whitespace().zip(pair[1].split_whitespace()).skip(1);
+        fields.map(move |(name, value)| (format!("{group}.{name}"), value))
+    });
+    pairs.filter(|(name, _)| names.contains(&name.as_str())).filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
 /// A line for each core; the second number, in hexadecimal, is what its input queue dropped.
@@ -157,6 +187,24 @@ pub fn waited() -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_are_found_by_name() {
+        let text = "TcpExt: A TCPBacklogDrop\nTcpExt: 1 7\nIpExt: A B\nIpExt: 3 4\n";
+        assert_eq!(sum_of(text, &["TcpExt.TCPBacklogDrop", "IpExt.B", "IpExt.C"]), 11);
+        let dev = "face |bytes\n  path0: 1 2 3 40 5 6 7 8 9 10 11 1200 13\n path01: 9 9 9 9 9 9 9 9 9 9 9 9\n";
+        assert_eq!(columns_of(dev, "path0", DEVICE_COLUMNS), 1240);
+        assert_eq!(columns_of(dev, "eth0", DEVICE_COLUMNS), 0);
+    }
+
+    #[test]
+    fn losses_of_several_stacks_add_up() {
+        let one = Losses { device: 1, socket: 20 };
+        assert_eq!([one, Losses { device: 3, socket: 4 }].into_iter().sum::<Losses>(), Losses { device: 4, socket: 24 });
+        let before = Before { losses: one, ..Before::now(one) };
+        let spoilt = before.since(Losses { device: 5, socket: 21 });
+        assert_eq!((spoilt.device, spoilt.socket), (4, 1));
+    }
 
     #[test]
     fn numbers_of_proc() {
