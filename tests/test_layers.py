@@ -24,6 +24,7 @@ LAYERS = (
     ("paper",),
     ("report",),
     ("advice", "capture"),
+    ("explain",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -55,7 +55,7 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
     (flows, of_flows), (links, of_links) = (thinned(result, name, MOST_ROWS) for name in ("flow_series", "link_series"))
     by_flow, of_run = _by(flows, "flow"), cells_of(result, "flows")
     some = list(by_flow)[:MOST_LINES]
-    lines = [(_flow_name(of_run, flow), by_flow[flow]) for flow in some]
+    lines = [(flow_name(of_run, flow), by_flow[flow]) for flow in some]
     probes = {flow for flow, traffic in zip(of_run["flow"], of_run["traffic"], strict=True) if traffic == "ping"}
     tcp = [line for line, flow in zip(lines, some, strict=True) if flow not in probes]
     name = ", ".join(f"{axis} {value}" for axis, value in result.labels.items()) if named else ""
@@ -64,7 +64,7 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
     prefix = f"{re.sub('[^a-z]+', '-', label)}-" if label else ""
 
     def plot(id: str, title: str, y: str, unit: Unit, series: list[Series], note: str = left_out) -> Plot:
-        made = _scaled(Plot(id, title, Axis("time (s)", start=0), Axis(y, start=0), series), unit)
+        made = in_unit(Plot(id, title, Axis("time (s)", start=0), Axis(y, start=0), series), unit)
         thin = of_links if id in ("queue", "drops", "marks") else of_flows
         parts = (name, note, f"One of {thin} samples" if thin > 1 else "")
         return replace(made, id=prefix + id, title=title + suffix, caption=". ".join(part for part in parts if part))
@@ -118,7 +118,7 @@ def _packets(result: Result, suffix: str, prefix: str, name: str) -> Iterator[Pl
                 rate = speed(result, flow=int(flow), at=at, over_s=float(f"{over:.1g}"), id=f"{prefix}speed-{flow}")
             except ValueError:
                 continue
-            who = _flow_name(cells_of(result, "flows"), int(flow))
+            who = flow_name(cells_of(result, "flows"), int(flow))
             for plot in (graph, rate):
                 caption = ". ".join(part for part in (name, plot.caption) if part)
                 yield replace(plot, title=f"{plot.title}: {who}{suffix}", caption=caption)
@@ -128,7 +128,7 @@ def _packets(result: Result, suffix: str, prefix: str, name: str) -> Iterator[Pl
             return
 
 
-def _scaled(plot: Plot, unit: Unit) -> Plot:
+def in_unit(plot: Plot, unit: Unit) -> Plot:
     """With the unit that fits the values, in the place of the dot in the title of `y`."""
     largest = max((float(np.nanmax(values)) for one in plot.series if len(values := _finite(one.y))), default=0.0)
     word, size = scaled(unit, largest)
@@ -213,7 +213,7 @@ def _counted(result: Result, by_link: Mapping[int, Rows], column: str) -> list[S
     return [Series(name, floats(rows["time_s"]), floats(np.append(np.diff(rows[column]), 0.0)), step=True) for name, rows in found]
 
 
-def _flow_name(flows: Columns, flow: int) -> str:
+def flow_name(flows: Columns, flow: int) -> str:
     """The name of its group, with its number where the group has several."""
     whose = dict(zip(map(int, flows["flow"]), flows["group"], strict=True))
     members = [one for one, group in whose.items() if group == whose[flow]]

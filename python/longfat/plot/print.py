@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,28 @@ def write(
     return file
 
 
+PANEL = 1.9
+"""Height of one panel of several, in inches."""
+
+
+def write_panels(plots: Sequence[Plot], file: Path) -> Path:
+    """Writes plots of one x axis below each other, as the file's name ends; the same plots give the same bytes. LongfatError."""
+    if file.suffix.lower() not in METADATA:
+        raise LongfatError(f"cannot write {file}: a figure's name ends in {', '.join(METADATA)}")
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(SIZE[0] * 1.25, PANEL * len(plots) + 0.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        every = np.atleast_1d(figure.subplots(len(plots), sharex=True))
+        for axes, plot in zip(every, plots, strict=True):
+            _draw_into(figure, axes, replace(plot, x=replace(plot.x, title=plot.x.title if axes is every[-1] else "")))
+        figure.align_ylabels(every)
+        try:
+            figure.savefig(file, metadata=METADATA[file.suffix.lower()], bbox_inches="tight")
+        except OSError as error:
+            raise LongfatError(f"cannot write {file}: {error.strerror or error}") from error
+    return file
+
+
 def to_svg(plot: Plot) -> str:
     """The plot as SVG."""
     file = io.StringIO()
@@ -124,7 +147,11 @@ def draw(plot: Plot, inches: tuple[float, float] = SIZE) -> Figure:
     """The figure, with the legend to the right of the axes."""
     figure = Figure(figsize=inches, layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    _draw_into(figure, figure.add_subplot(), plot)
+    return figure
+
+
+def _draw_into(figure: Figure, axes: Any, plot: Plot) -> None:
     if plot.heat:
         _map(figure, axes, plot.heat)
     below: dict[float, float] = {}
@@ -169,7 +196,6 @@ def draw(plot: Plot, inches: tuple[float, float] = SIZE) -> Figure:
     if len(plot.series) > 1:
         # Beside the axes and not beside the title, which may be longer than they are wide.
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, frameon=False)
-    return figure
 
 
 def _mark(series: Series, colour: str, *, many: bool) -> dict[str, Any]:
