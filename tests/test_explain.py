@@ -13,7 +13,7 @@ import pytest
 from conftest import command
 from longfat import Experiment, LongfatError, Result
 from longfat._longfat import Document
-from longfat.cli.explain import _chosen
+from longfat.cli.explain import chosen_run
 from longfat.explain import Explanation, explain, explain_capture
 from longfat.explain.episodes import episodes
 from longfat.explain.model import Flow, Loss, Recovery, Story
@@ -127,7 +127,7 @@ def test_an_exit_of_hystart() -> None:
     series = result.flow_series
     left = float(series[series["ssthresh_bytes"].notna()]["time_s"].min())
     sentence(explanation, rf"Slow start of flow1 ended at {left:.3f} s .*, by HyStart\+\+: the round trip grew, and nothing was lost")
-    sentence(explanation, r"on it never emptied: a standing queue")
+    sentence(explanation, r"on the queue of bottleneck> never emptied: it stood at")
 
 
 @pytest.mark.parametrize(("control", "most"), [("bbr", 7.0), ("bbr3", 60.0)])
@@ -186,7 +186,7 @@ def test_every_teller_has_something_to_tell() -> None:
     """The runs of this file together are told by all of them, so that none is dead."""
     texts = [
         file_of(flow(congestion_control='"bbr"') + "\n" + flow(start='"6 s"'), duration="15 s"),
-        file_of(flow(ecn='"classic"'), '{ kind = "codel" }', duration="3 s"),
+        file_of(flow(ecn='"classic"'), '{ kind = "fq_codel" }', duration="3 s"),
         file_of(flow(window='"64 KiB"'), link='down = [{ from = "4 s", to = "5 s" }],'),
     ]
     stories = [told(text)[0].story for text in texts]
@@ -368,12 +368,12 @@ def test_a_capture_of_a_run_has_the_episodes_of_the_run(tmp_path: Path) -> None:
 
 def test_a_run_of_a_sweep_is_chosen(results: longfat.Results) -> None:
     runs = results.runs["run"].tolist()
-    assert _chosen(results, [runs[1][:10]])[0].run == runs[1]
-    assert _chosen(results, ["window=64 KiB"])[0].labels == {"window": "64 KiB"}
+    assert chosen_run(results, [runs[1][:10]])[0].run == runs[1]
+    assert chosen_run(results, ["window=64 KiB"])[0].labels == {"window": "64 KiB"}
     with pytest.raises(LongfatError, match=r"there are 3 runs: choose one.*\n.*--run \w{8}  window = 8 KiB"):
-        _chosen(results, [])
+        chosen_run(results, [])
     with pytest.raises(LongfatError, match="no run begins with nothing"):
-        _chosen(results, ["nothing"])
+        chosen_run(results, ["nothing"])
 
 
 @pytest.mark.slow

@@ -65,11 +65,11 @@ def _is_capture(what: str) -> bool:
 
 
 def _of_results(folder: Location, asked: list[str]) -> Explanation:
-    found = _chosen(load_results(folder), asked)
+    found = chosen_run(load_results(folder), asked)
     return explain(*traced(found[0], Store(folder).document()))
 
 
-def _chosen(results: Results, asked: list[str]) -> Results:
+def chosen_run(results: Results, asked: list[str]) -> Results:
     """Results of the one run that is asked for. LongfatError where it is none or several."""
     axes = dict(one.split("=", 1) for one in asked if "=" in one)
     hashes = [one for one in asked if "=" not in one]

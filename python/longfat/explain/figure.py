@@ -44,7 +44,7 @@ def _labels(moments: Sequence[tuple[int, float]], near: float) -> Iterator[tuple
     numbers: list[str] = []
     waiting: list[float] = []
     for number, time in [*sorted(moments, key=lambda one: one[1]), (0, float("inf"))]:
-        if at is not None and time - at > near:
+        if at is not None and time - at > near * len(dict.fromkeys(numbers)):
             yield ", ".join(dict.fromkeys(numbers)), at
             yield from (("", one) for one in waiting)
             at, numbers, waiting = None, [], []

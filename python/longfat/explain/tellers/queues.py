@@ -14,6 +14,8 @@ MOST = 2
 """Queues told."""
 STANDS = 0.2
 """Share of the time at the end of a run in which a queue never empties, so that it stands."""
+BUILT = 0.1
+"""Part of that time in which the queue builds up."""
 EMPTY_S = 1e-9
 
 
@@ -51,8 +53,8 @@ def _of(queue: Queue) -> Iterator[Sentence]:
     since = float(queue.time_s[last[-1]]) if len(last) else float(queue.time_s[0])
     end = float(queue.time_s[-1])
     if end - since > STANDS * end:
-        least = float(np.nanmin(queue.wait_s[queue.time_s > since]))
-        yield Sentence(f"From {at(since)} on it never emptied: a standing queue of {span(least)} at least.", since)
+        least = float(queue.wait_s[queue.time_s >= since + BUILT * (end - since)].min())
+        yield Sentence(f"From {at(since)} on the queue of {queue.name} never emptied: it stood at {span(least)} or more.", since)
 
 
 def _busy(queue: Queue) -> str:

@@ -58,7 +58,7 @@ def _end(flow: Flow, story: Story) -> tuple[float | None, str, str]:
         lost = next((one for one in flow.episodes), None)
         how = "by a timeout" if noticed.kind == "timeout" else "by loss"
         number = len(lost.losses) if lost else 0
-        return noticed.at_s, how, f"{number} of its packets were lost" if number > 1 else "one packet was lost" if number else ""
+        return noticed.at_s, how, f"{number:,} of its packets were lost" if number > 1 else "one packet was lost" if number else ""
     if left is None:
         return None, "", _held(flow)
     if len(flow.marks_s) and flow.marks_s[0] <= left:
