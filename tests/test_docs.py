@@ -29,7 +29,7 @@ import longfat
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("tutorial.md", "advise.md", "by-hand.md", "python-control.md", "python.md", "scripts.md")
+PAGES = ("tutorial.md", "advise.md", "by-hand.md", "explain.md", "python-control.md", "python.md", "scripts.md")
 RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in PAGES)]
 DOCUMENTS = [
     path

@@ -24,6 +24,7 @@ LAYERS = (
     ("paper",),
     ("report",),
     ("advice", "capture", "evaluate"),
+    ("explain",),
     ("cli",),
     ("__init__", "__main__"),
 )

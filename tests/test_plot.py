@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import NoReturn
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, LongfatError, Results
 from longfat.plot import Axis, Heat, Plot, Rule, Series, default_plots, figure_of, pack, save, unpack
-from longfat.plot.over_time import time_plots
-from longfat.plot.print import draw
+from longfat.plot.over_time import LEAST_RATES, MISFIT, intervals, time_plots
+from longfat.plot.print import LIGHT, PAPER, draw
 from longfat.plot.style import COLOURS, DASHES, styles
 from longfat.plot.thin import MOST_POINTS, thin
-from longfat.results.result import Columns
+from longfat.results.result import Columns, changed
 
 
 def plot(*series: Series, **options: object) -> Plot:
@@ -232,3 +233,103 @@ def test_figures_over_time_need_no_data_frame(results: Results, monkeypatch: pyt
     monkeypatch.setattr(Columns, "__call__", refuse)
     assert {plot.id: [list(series.y) for series in plot.series] for plot in time_plots(results[0])} == wanted
     assert set(wanted) >= {"goodput", "rtt", "cwnd", "queue", "sequence"}
+
+
+RENO = """\
+[path]
+preset = "dumbbell"
+rtt = "80 ms"
+bottleneck = { rate = "20 Mbit/s", queue = { kind = "droptail", limit = "30 packets" } }
+edge = { rate = "1 Gbit/s" }
+[[flow]]
+congestion_control = "reno"
+[measure]
+duration = "30 s"
+interval = "200 ms"
+events = true
+"""
+
+
+def test_an_interval_of_goodput_is_a_whole_number_of_round_trips() -> None:
+    for step, samples, trip in ((0.2, 300, 0.0801), (0.1, 300, 0.0301), (0.01, 3000, 0.08), (0.05, 2000, 0.07)):
+        over = intervals(step, samples, np.array([trip])) * step
+        assert abs(over / trip - round(over / trip)) * trip / over <= MISFIT
+        assert samples * step / over >= LEAST_RATES
+    # An interval that is far longer than a round trip needs not fit.
+    assert intervals(1.0, 120, np.array([0.001])) == 1
+    assert intervals(1.0, 1200, np.array([math.nan])) == 10
+
+
+def test_goodput_of_one_sender_is_no_square_wave() -> None:
+    """Intervals of 0.2 s hold two bursts of a flow over 80 ms or three, in turn. Its goodput grows steadily all the same."""
+    (goodput,) = (plot for plot in time_plots(Experiment(RENO).run()) if plot.id == "goodput")
+    times, rates = np.asarray(goodput.series[0].x), np.asarray(goodput.series[0].y)
+    steps = np.diff(rates[(times > 2) & (times < 25)])
+    assert len(steps) > 20
+    # A square wave turns at each step, a sawtooth at each loss.
+    turns = (steps[1:] * steps[:-1] < 0) & (np.minimum(np.abs(steps[1:]), np.abs(steps[:-1])) > 1)
+    assert turns.sum() <= 4
+
+
+def test_goodput_above_the_link_is_marked_and_said() -> None:
+    result = Experiment(RENO).run()
+    (goodput,) = (plot for plot in time_plots(result) if plot.id == "goodput")
+    assert [one.name for one in goodput.series] == ["flow1"]
+    for repaired, name in ((True, "a repair delivers at once"), (False, "above the link")):
+        series = result.flow_series.copy()
+        # From 20 s to 24 s nothing is told, then all of it at once.
+        held = (series["time_s"] >= 20) & (series["time_s"] < 24)
+        series.loc[held, "bytes_arrived"] = series.loc[held, "bytes_arrived"].min()
+        series["bytes_retransmitted"] = np.where(repaired & (series["time_s"] >= 23.9), 1000, 0)
+        (goodput,) = (plot for plot in time_plots(changed(result, flow_series=series)) if plot.id == "goodput")
+        _, mark = goodput.series
+        assert mark.name == name
+        assert not mark.line
+        assert all(22 < time < 25 for time in mark.x)
+        assert "more than the 20 Mbit/s of the bottleneck arrived" in goodput.caption
+
+
+@pytest.fixture(scope="module")
+def by_control() -> list[Plot]:
+    text = RENO.replace("30 packets", "LIMIT").replace('"LIMIT"', '{ sweep = ["0.5 bdp", "1 bdp"], name = "buffer_size" }')
+    text = text.replace('"reno"', '{ sweep = ["reno", "cubic"], name = "control" }\ncount = { sweep = [1, 2, 3], name = "flows" }')
+    return default_plots(Experiment(text.replace("30 s", "2 s").replace('interval = "200 ms"\n', "")).sweep())
+
+
+def test_one_colour_per_control_and_a_dash_per_value_of_the_next_axis(by_control: list[Plot]) -> None:
+    plot = next(plot for plot in by_control if plot.id == "throughput")
+    looks = {one.name: (one.colour, one.dash) for one in plot.series}
+    assert looks == {
+        "reno, 0.5 bdp": (0, 0),
+        "reno, 1 bdp": (0, 1),
+        "cubic, 0.5 bdp": (1, 0),
+        "cubic, 1 bdp": (1, 1),
+    }
+    assert plot.title == "Goodput by flows"
+    assert plot.caption == "Colours: control. Dashes and markers: buffer size. One seed: no intervals."
+
+
+def test_goodput_by_delay_tells_controls_apart(by_control: list[Plot]) -> None:
+    plot = next(plot for plot in by_control if plot.id == "throughput-delay")
+    assert plot.title == "Goodput by delay"
+    looks = {one.name: (one.colour, one.marker) for one in plot.series}
+    assert looks["reno, flows 1"] == (0, 0)
+    assert looks["cubic, flows 3"] == (1, 2)
+    assert plot.caption == "One point per run. Colours: control. Markers: flows."
+
+
+def test_names_on_y_do_not_touch() -> None:
+    names = [f"setting {number}" for number in range(30)]
+    heat = Heat([[float(row), 1.0] for row in range(30)], low=0, high=30, title="Mbit/s")
+    figure = draw(Plot("map", "Many", Axis("x", names=["a", "b"]), Axis("y", names=names), heat=heat))
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
+    assert all(one.y0 >= other.y1 for one, other in itertools.pairwise(boxes))
+
+
+def test_a_dark_figure_has_ink_that_is_seen(tmp_path: Path) -> None:
+    one = plot(Series("ink", [1, 2], [1, 2], colour=6), Series("b", [1, 2], [2, 1]))
+    svg = one.save(tmp_path / "dark.svg", dark=True).read_text()
+    assert PAPER in svg
+    assert f"stroke: {LIGHT}" in svg
+    assert PAPER not in one.save(tmp_path / "light.svg").read_text()

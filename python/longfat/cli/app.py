@@ -32,6 +32,7 @@ VERBS: dict[str, dict[str, str]] = {
     },
     "Look at results": {
         "show": "Print the table of runs of an experiment.",
+        "explain": "Tell what happened in a run or a captured connection, and why, in a dozen sentences.",
         "report": "Write one HTML page with every figure; with --figures, each figure as PNG and SVG, too.",
         "compare": "Set results beside what a paper published, or those of two backends side by side.",
         "watch": "Show the report of a sweep while it runs, in a browser on this machine.",

@@ -13,7 +13,7 @@ from typing import Any
 from longfat.lazy import np
 from longfat.plot.sequence import speed, time_sequence
 from longfat.plot.spec import Axis, Plot, Series, floats
-from longfat.plot.units import Unit, scaled
+from longfat.plot.units import Unit, scaled, with_unit
 from longfat.results.result import Result, cells_of, row_count, thinned
 
 MOST_LINES = 10
@@ -28,6 +28,13 @@ MOST_RATES = 120
 """Intervals that a figure of throughput has at most, about."""
 FEW_BYTES = 75_000
 """Bytes up to which one packet more in an interval is a rate that is seen to be above the link's: it is 2 % of them."""
+LEAST_RATES = 20
+"""Intervals that it has at least, where a round trip allows."""
+MISFIT = 0.02
+"""Part of an interval by which it may miss a whole number of round trips. A sender sends a burst per round trip: intervals that hold two
+bursts or three in turn show a square wave which is none."""
+ABOVE = 1.02
+"""Part of the links' rate above which goodput is marked: it is more than they carry."""
 SPEED_INTERVALS = 2000
 """Into which the time of a run is cut for its speed."""
 
@@ -57,7 +64,7 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
     (flows, of_flows), (links, of_links) = (thinned(result, name, MOST_ROWS) for name in ("flow_series", "link_series"))
     by_flow, of_run = _by(flows, "flow"), cells_of(result, "flows")
     some = list(by_flow)[:MOST_LINES]
-    lines = [(_flow_name(of_run, flow), by_flow[flow]) for flow in some]
+    lines = [(flow_name(of_run, flow), by_flow[flow]) for flow in some]
     probes = {flow for flow, traffic in zip(of_run["flow"], of_run["traffic"], strict=True) if traffic == "ping"}
     tcp = [line for line, flow in zip(lines, some, strict=True) if flow not in probes]
     name = ", ".join(f"{axis} {value}" for axis, value in result.labels.items()) if named else ""
@@ -66,14 +73,14 @@ def time_plots(result: Result, label: str = "", *, named: bool = True) -> Iterat
     prefix = f"{re.sub('[^a-z]+', '-', label)}-" if label else ""
 
     def plot(id: str, title: str, y: str, unit: Unit, series: list[Series], note: str = left_out) -> Plot:
-        made = _scaled(Plot(id, title, Axis("time (s)", start=0), Axis(y, start=0), series), unit)
+        made = in_unit(Plot(id, title, Axis("time (s)", start=0), Axis(y, start=0), series), unit)
         thin = of_links if id in ("queue", "drops", "marks") else of_flows
         parts = (name, note, f"One of {thin} samples" if thin > 1 else "")
         return replace(made, id=prefix + id, title=title + suffix, caption=". ".join(part for part in parts if part))
 
     if tcp:
-        series, note = _goodput(of_run, by_flow, tcp)
-        yield plot("goodput", "Throughput", "goodput (·, payload)", "bit/s", series, note)
+        series, note = _goodput(result, of_run, by_flow, tcp)
+        yield plot("goodput", "Goodput", "goodput (·, payload)", "bit/s", series, note)
     if lines:
         # Before the first sample there is none.
         rtt = [_line((name, Rows(rows.table, rows.numbers[rows["srtt_s"] > 0])), "srtt_s") for name, rows in lines]
@@ -120,7 +127,7 @@ def _packets(result: Result, suffix: str, prefix: str, name: str) -> Iterator[Pl
                 rate = speed(result, flow=int(flow), at=at, over_s=float(f"{over:.1g}"), id=f"{prefix}speed-{flow}")
             except ValueError:
                 continue
-            who = _flow_name(cells_of(result, "flows"), int(flow))
+            who = flow_name(cells_of(result, "flows"), int(flow))
             for plot in (graph, rate):
                 caption = ". ".join(part for part in (name, plot.caption) if part)
                 yield replace(plot, title=f"{plot.title}: {who}{suffix}", caption=caption)
@@ -130,7 +137,7 @@ def _packets(result: Result, suffix: str, prefix: str, name: str) -> Iterator[Pl
             return
 
 
-def _scaled(plot: Plot, unit: Unit) -> Plot:
+def in_unit(plot: Plot, unit: Unit) -> Plot:
     """With the unit that fits the values, in the place of the dot in the title of `y`."""
     largest = max((float(np.nanmax(values)) for one in plot.series if len(values := _finite(one.y))), default=0.0)
     word, size = scaled(unit, largest)
@@ -157,12 +164,12 @@ def _line(line: Line, column: str) -> Series:
     return Series(name, floats(rows["time_s"]), floats(rows[column]), step=True)
 
 
-def _goodput(flows: Columns, by_flow: Mapping[int, Rows], tcp: list[Line]) -> tuple[list[Series], str]:
+def _goodput(result: Result, flows: Columns, by_flow: Mapping[int, Rows], tcp: list[Line]) -> tuple[list[Series], str]:
     """Bits delivered in each interval over its length: of each flow, or of each group where they are many; and of all. A note on them."""
     times, total = _total(list(by_flow.values()))
-    # Intervals shorter than a round trip show bursts and gaps, and no throughput.
-    every = max(1, round(len(total) / MOST_RATES))
-    note = f"Means over {float(times[min(every, len(times) - 1)] - times[0]):.3g} s" if every > 1 else ""
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    every = intervals(step, len(times), np.asarray(flows["rtt_min_s"], np.float64))
+    note = f"Means over {every * step:.3g} s" if every > 1 else ""
     if len(by_flow) <= MOST_LINES:
         series = [_rate(name, rows["time_s"], rows["bytes_arrived"], every) for name, rows in tcp]
     else:
@@ -175,15 +182,61 @@ def _goodput(flows: Columns, by_flow: Mapping[int, Rows], tcp: list[Line]) -> tu
     seconds = float(times[min(every, len(times) - 1)] - times[0]) if len(times) else 0.0
     if seconds and _finite(all_flows.y).max(initial=0.0) * seconds / 8 < FEW_BYTES:
         note = ". ".join(part for part in (note, "An interval counts whole packets: its rate may lie a packet above the link's") if part)
-    return ([*series, all_flows] if len(series) > 1 else series), note
+        return ([*series, all_flows] if len(series) > 1 else series), note
+    above, why = _above(result, all_flows, list(by_flow.values()))
+    return [*series, *([all_flows] if len(series) > 1 else []), *above], ". ".join(part for part in (note, why) if part)
+
+
+def intervals(step_s: float, samples: int, trips_s: Any) -> int:
+    """Number of samples per interval of a rate: about `MOST_RATES` intervals, each a whole number of every flow's round trips.
+
+    Where no interval fits all of them within `MISFIT`, the one that fits best of those that leave `LEAST_RATES`.
+    """
+    trips = np.unique(np.round(trips_s[np.isfinite(trips_s) & (trips_s > 0)], 4)) if step_s > 0 else np.empty(0)
+    least = max(1, round(samples / MOST_RATES))
+    # Bursts of round trips that are much shorter than an interval are lost in it.
+    trips = trips[trips > MISFIT * least * step_s]
+    if not len(trips):
+        return least
+    candidates = np.arange(least, max(least, samples // LEAST_RATES) + 1)
+    rounds = np.maximum(1, np.round(candidates[:, None] * step_s / trips))
+    misfits = (np.abs(candidates[:, None] * step_s - rounds * trips) / (candidates[:, None] * step_s)).max(axis=1)
+    fits = np.flatnonzero(misfits <= MISFIT)
+    return int(candidates[fits[0] if len(fits) else int(misfits.argmin())])
+
+
+def _above(result: Result, total: Series, flows: Sequence[Rows]) -> tuple[list[Series], str]:
+    """Marks where all flows together get more than the bottlenecks carry, and words on it."""
+    links = cells_of(result, "links")
+    carried = float(np.asarray(links["rate_bps"], np.float64)[np.asarray(links["bottleneck"]) > 0].sum())
+    x, y = np.asarray(total.x), np.asarray(total.y)
+    over = y > ABOVE * carried
+    if not carried > 0 or not over.any():
+        return [], ""
+    times, again = _summed(flows, "bytes_retransmitted")
+    ends = np.append(x[1:], x[-1])
+    # A repair reaches back by an interval: what it fills had been sent before.
+    repaired = np.interp(ends, times, again) > np.interp(x - (ends - x), times, again)
+    marks = [
+        Series(name, floats(x[some]), floats(y[some]), line=False, colour=colour, marker=marker)
+        for name, some, colour, marker in (("a repair delivers at once", over & repaired, 1, 4), ("above the link", over & ~repaired, 3, 5))
+        if some.any()
+    ]
+    said = with_unit(carried, "bit/s")
+    return marks, f"Marks: more than the {said} of the bottleneck arrived in an interval, since what had waited arrived together"
 
 
 def _total(some: Sequence[Rows]) -> tuple[Any, Any]:
     """Times of these rows, each once, and how many bytes had arrived by then."""
+    return _summed(some, "bytes_arrived")
+
+
+def _summed(some: Sequence[Rows], column: str) -> tuple[Any, Any]:
+    """Times of these rows, each once, and the sum of a column then."""
     times = np.concatenate([np.empty(0), *(rows["time_s"] for rows in some)])
-    arrived = np.concatenate([np.empty(0), *(rows["bytes_arrived"] for rows in some)])
+    values = np.concatenate([np.empty(0), *(rows[column] for rows in some)])
     each, place = np.unique(times, return_inverse=True)
-    return each, np.bincount(place, weights=np.nan_to_num(arrived), minlength=len(each))
+    return each, np.bincount(place, weights=np.nan_to_num(values), minlength=len(each))
 
 
 def _rate(name: str, times: Any, arrived: Any, every: int) -> Series:
@@ -218,7 +271,7 @@ def _counted(result: Result, by_link: Mapping[int, Rows], column: str) -> list[S
     return [Series(name, floats(rows["time_s"]), floats(np.append(np.diff(rows[column]), 0.0)), step=True) for name, rows in found]
 
 
-def _flow_name(flows: Columns, flow: int) -> str:
+def flow_name(flows: Columns, flow: int) -> str:
     """The name of its group, with its number where the group has several."""
     whose = dict(zip(map(int, flows["flow"]), flows["group"], strict=True))
     members = [one for one, group in whose.items() if group == whose[flow]]

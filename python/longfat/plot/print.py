@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ SETTINGS: Any = {
     "svg.hashsalt": "longfat",
 }
 
+
+PAPER, LIGHT, LINES = "#0d1117", "#e6edf3", "#30363d"
+DARK: Any = {
+    **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), PAPER),
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), LIGHT),
+    "grid.color": LINES,
+}
+"""Settings of a figure for a dark page."""
 
 SIZE = (6.4, 3.6)
 """Width and height of a figure, in inches, before the space around it is cut off."""
@@ -85,6 +94,7 @@ def write(
     height: float | None = None,
     font_size: float | None = None,
     style: str | None = None,
+    dark: bool = False,
 ) -> Path:
     """Writes a plot as its name ends; the same plot and settings give the same bytes. `Plot.save` describes the parameters."""
     if file.suffix.lower() not in METADATA:
@@ -97,7 +107,7 @@ def write(
     if style is not None and style not in mpl_style.available:
         raise LongfatError(f"style={style!r}: expected one of matplotlib's, {', '.join(mpl_style.available)}")
     own = {name: value for name, value in mpl.rcParams.items() if name not in NOT_OWN and value != mpl.rcParamsDefault[name]}
-    with mpl.rc_context(SETTINGS | own):
+    with mpl.rc_context(SETTINGS | own | (DARK if dark else {})):
         if style is not None:
             mpl_style.use(style)
         if font_size is not None:
@@ -105,8 +115,32 @@ def write(
         # A figure of a given size is that size: nothing is cut off.
         cut = "tight" if width is None and height is None else None
         try:
-            figure = draw(plot, (width or SIZE[0], height or SIZE[1]))
+            figure = draw(plot, None if cut else (width or SIZE[0], height or SIZE[1]))
             figure.savefig(file, metadata=METADATA[file.suffix.lower()], bbox_inches=cut)
+        except OSError as error:
+            raise LongfatError(f"cannot write {file}: {error.strerror or error}") from error
+    return file
+
+
+LINE = 0.19
+"""Height of a name on the y axis, in inches."""
+PANEL = 1.9
+"""Height of one panel of several, in inches."""
+
+
+def write_panels(plots: Sequence[Plot], file: Path) -> Path:
+    """Writes plots of one x axis below each other, as the file's name ends; the same plots give the same bytes. LongfatError."""
+    if file.suffix.lower() not in METADATA:
+        raise LongfatError(f"cannot write {file}: a figure's name ends in {', '.join(METADATA)}")
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(SIZE[0] * 1.25, PANEL * len(plots) + 0.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        every = np.atleast_1d(figure.subplots(len(plots), sharex=True))
+        for axes, plot in zip(every, plots, strict=True):
+            _draw_into(figure, axes, replace(plot, x=replace(plot.x, title=plot.x.title if axes is every[-1] else "")))
+        figure.align_ylabels(every)
+        try:
+            figure.savefig(file, metadata=METADATA[file.suffix.lower()], bbox_inches="tight")
         except OSError as error:
             raise LongfatError(f"cannot write {file}: {error.strerror or error}") from error
     return file
@@ -120,26 +154,39 @@ def to_svg(plot: Plot) -> str:
     return file.getvalue()
 
 
-def draw(plot: Plot, inches: tuple[float, float] = SIZE) -> Figure:
-    """The figure, with the legend to the right of the axes."""
-    figure = Figure(figsize=inches, layout="constrained")
+def draw(plot: Plot, inches: tuple[float, float] | None = None) -> Figure:
+    """The figure, with the legend to the right of the axes. By default it is as high as its names on y need, so that they do not touch."""
+    wide, high = SIZE
+    names = [line for name in plot.y.names for line in str(name).split("\n")]
+    figure = Figure(figsize=inches or (wide, max(high, LINE * len(names) + 1)), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    _draw_into(figure, figure.add_subplot(), plot)
+    return figure
+
+
+def _draw_into(figure: Figure, axes: Any, plot: Plot) -> None:
     if plot.heat:
         _map(figure, axes, plot.heat)
     below: dict[float, float] = {}
     for series, style in zip(plot.series, styles(plot.series), strict=True):
         dense = len(series.x) > (MANY_MARKS if not series.line else DENSE)
-        colour = "black" if style.colour == INK else style.colour
+        colour = mpl.rcParams["text.color"] if style.colour == INK else style.colour
         if series.low is not None:
             _bars(axes, plot, series, colour)
             continue
         if series.bar:
             bottom = [below.get(x, 0.0) for x in series.x]
             axes.bar(
-                series.x, series.y, bottom=bottom, label=_plain(series.name), color=colour, width=0.85, edgecolor="white", linewidth=0.4
+                series.x,
+                series.y,
+                bottom=bottom,
+                label=_plain(series.name),
+                color=colour,
+                width=0.85,
+                edgecolor=mpl.rcParams["axes.facecolor"],
+                linewidth=0.4,
             )
-            _errors(axes, series, "black", bottom)
+            _errors(axes, series, mpl.rcParams["text.color"], bottom)
             below |= {x: b + y for x, y, b in zip(series.x, series.y, bottom, strict=True)}
             continue
         x, y = thin(series.x, series.y, PIXELS * 4) if series.line else (np.asarray(series.x), np.asarray(series.y))
@@ -169,7 +216,6 @@ def draw(plot: Plot, inches: tuple[float, float] = SIZE) -> Figure:
     if len(plot.series) > 1:
         # Beside the axes and not beside the title, which may be longer than they are wide.
         axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), borderaxespad=0, frameon=False)
-    return figure
 
 
 def _mark(series: Series, colour: str, *, many: bool) -> dict[str, Any]:

@@ -134,19 +134,20 @@ class Plot:
         height: float | None = None,
         font_size: float | None = None,
         style: str | None = None,
+        dark: bool = False,
     ) -> Path:
         """Writes it as SVG, PDF or PNG, by the ending of the name.
 
         `width` and `height` are inches: a figure of a given size is exactly that, such as a column of 3.5 inches. `font_size` is points.
         `style` is one of matplotlib's styles. Whatever you set in `matplotlib.rcParams` holds; lines keep longfat's colours. PDF has
-        TrueType fonts.
+        TrueType fonts. With `dark` it is for a dark page.
 
         Raises LongfatError for another ending, size or style.
         """
         need_to_draw()
         from longfat.plot.print import write
 
-        return write(self, Path(file), width, height, font_size, style)
+        return write(self, Path(file), width, height, font_size, style, dark)
 
     def _repr_svg_(self) -> str:
         need_to_draw()

@@ -10,10 +10,12 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from longfat._longfat import quantity, registries
 from longfat.errors import LongfatError
 from longfat.lazy import np, pd
 from longfat.plot.over_time import MOST_LINES
 from longfat.plot.spec import Axis, Heat, Plot, Rule, Series, floats
+from longfat.plot.style import COLOURS, DASHES
 from longfat.plot.units import Unit, scaled, with_unit
 from longfat.results.frames import check_metric
 from longfat.results.repeats import goodput_by_group, half_width
@@ -36,6 +38,7 @@ WIDE = 10.0
 """Ratio of the ends of an axis from which on it may be logarithmic."""
 
 
+ONE_SEED = "One seed: no intervals."
 INTERVALS = "Points are means over the repeats; the bars at them are 95 % confidence intervals (Student's t)."
 
 UNITS: dict[str, Unit] = {"bytes": "iB", "s": "s", "bps": "bit/s", "number": "1"}
@@ -79,7 +82,7 @@ SLOWDOWN = Metric(
     least_is_best=True,
 )
 TTCP = Metric("ttcp_utilization_bps", "throughput", "Throughput", "slowest flow × flows (·, payload)", "bit/s", word="throughput")
-GOODPUT = Metric("goodput_total_bps", "throughput", "Throughput", "total goodput (·, payload)", "bit/s", word="throughput")
+GOODPUT = Metric("goodput_total_bps", "throughput", "Goodput", "total goodput (·, payload)", "bit/s", word="throughput")
 
 
 def headline(results: Results) -> Metric:
@@ -206,7 +209,7 @@ def _along(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metr
     else:
         axis, across = quantities(runs, results.axes)[column][0], column
     others = [other for other in varied if other != axis]
-    lines = _lines_of(runs, others)
+    lines = by_control_first(results, _lines_of(runs, others))
     multiples = [other for other in others if other not in lines]
     if across is None and not others:
         yield _bars(runs, axis, metric)
@@ -236,6 +239,7 @@ def _plots(
 ) -> Iterator[Plot]:
     x, place = _axis_of(results, runs, axis, column)
     made: list[Series] = []
+    looks = _looks(results, lines)
     for number, (key, group) in enumerate(_groups(runs, lines)):
         # Repeats of a point are averaged.
         repeats = group.assign(place=place[group.index]).groupby("place")[metric.column]
@@ -243,27 +247,28 @@ def _plots(
         scale = 100.0 if metric.percent else 1.0
         values, error = mean.to_numpy() * scale, _error(repeats, scale)
         if np.isfinite(values).any():
-            style = number % MOST_LINES
+            colour, other = looks[key] if key in looks else (number % MOST_LINES, None)
             by_name = column is None
             made.append(
                 Series(
-                    ", ".join(key) or metric.title,
+                    _name(lines, key) or metric.title,
                     floats(mean.index),
                     floats(values),
                     error=error,
                     line=not by_name,
-                    colour=style,
-                    marker=style,
+                    colour=colour,
+                    dash=other,
+                    marker=colour if other is None else other,
                 )
             )
     parts = [made[start : start + MOST_LINES] for start in range(0, len(made), MOST_LINES)]
     for number, part in enumerate(parts, 1):
         suffix = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
-        told = [f"Lines: {', '.join(lines)}." if column else f"Colours: {', '.join(lines)}."] if lines else []
-        told += [INTERVALS] if any(one.error is not None for one in part) else []
+        told = [_legend(lines, "Lines" if column else "Marks", has_looks=bool(looks))] if lines else []
+        told.append(INTERVALS if any(one.error is not None for one in part) else ONE_SEED)
         plot = Plot(
             metric.id,
-            f"{metric.title} against {axis}{where}{suffix}",
+            f"{metric.title} by {words(axis)}{where}{suffix}",
             x,
             metric.axis,
             part,
@@ -273,21 +278,70 @@ def _plots(
         yield _in_unit(plot, metric.unit)
 
 
+PLAIN = ("true", "false", "on", "off", "none", "auto")
+"""Values that say nothing without their axis."""
+
+
+def words(axis: str) -> str:
+    """The name of an axis as words: `buffer size` of `buffer_size`."""
+    return axis.replace("_", " ")
+
+
+def _name(axes: Sequence[str], key: Sequence[str]) -> str:
+    """Values of axes in a legend, each with its axis where it does not speak for itself: a plain number, yes and no."""
+    found = [(axis, value, quantity(value)) for axis, value in zip(axes, key, strict=True)]
+    bare = [value in PLAIN or (size is not None and size[1] == "number") for _, value, size in found]
+    return ", ".join(f"{words(axis)} {value}" if is_bare else value for (axis, value, _), is_bare in zip(found, bare, strict=True))
+
+
+def by_control_first(results: Results, axes: Sequence[str]) -> list[str]:
+    """These axes, that of the congestion control first: it has the colours."""
+    return sorted(axes, key=lambda axis: axis != control_axis(results))
+
+
+def control_axis(results: Results) -> str | None:
+    """The axis whose values are congestion controls; None without one."""
+    known = {entry["name"] for entry in registries()["congestion_controls"]}
+    return next((axis for axis in results.axes if set(results.runs[axis].astype(str)) <= known), None)
+
+
+def _looks(results: Results, lines: Sequence[str]) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Colour and dash of each combination: one colour per value of the first axis, one dash and marker per value of the second.
+
+    Empty where there are other than two axes, or more values than colours or dashes: then the order decides.
+    """
+    if len(lines) != 2:
+        return {}
+    first, second = (list(dict.fromkeys(results.runs[axis].astype(str))) for axis in lines)
+    if len(first) > len(COLOURS) or len(second) > len(DASHES):
+        return {}
+    return {(one, other): (colour, dash) for colour, one in enumerate(first) for dash, other in enumerate(second)}
+
+
+def _legend(lines: Sequence[str], drawn: str, *, has_looks: bool) -> str:
+    """The axes that a legend names, and what tells each."""
+    if has_looks:
+        return f"Colours: {words(lines[0])}. {'Dashes and markers' if drawn == 'Lines' else 'Markers'}: {words(lines[1])}."
+    return f"{drawn}: {', '.join(map(words, lines))}."
+
+
 def _axis_of(results: Results, runs: pd.DataFrame, axis: str, column: str | None) -> tuple[Axis, pd.Series]:
     """The x axis, and where each run stands on it."""
     if column is None:
         names = list(dict.fromkeys(results.runs[axis]))
-        return Axis(axis, names=[str(name) for name in names]), runs[axis].map({name: i for i, name in enumerate(names)}).astype(float)
+        return Axis(words(axis), names=[str(name) for name in names]), runs[axis].map({name: i for i, name in enumerate(names)}).astype(
+            float
+        )
     every = results.runs[column]
     said = quantities(runs, results.axes)[column][1]
     unit: Unit | None = UNITS.get(said)
     if unit is None:
-        return Axis(f"{axis} ({said})", log=spaced(list(every))), runs[column]
+        return Axis(f"{words(axis)} ({said})", log=spaced(list(every))), runs[column]
     # The unit of the middle one: of 8 KiB to 64 MiB neither.
     word, size = scaled(unit, float(np.median(every[every > 0])) if (every > 0).any() else 0.0)
     if unit == "iB" and any(value % 1024 for value in every):
         word, size = scaled("B", float(every.median()))
-    return Axis(f"{axis} ({word})" if word else axis, log=spaced(list(every))), runs[column] / size
+    return Axis(f"{words(axis)} ({word})" if word else words(axis), log=spaced(list(every))), runs[column] / size
 
 
 def _in_unit(plot: Plot, unit: Unit) -> Plot:
@@ -330,9 +384,9 @@ def _bars(runs: pd.DataFrame, axis: str, metric: Metric) -> Plot:
     repeats = runs.groupby(axis, sort=False)[metric.column]
     mean, error = repeats.mean() * scale, _error(repeats, scale)
     bars = [Series(metric.title, [float(i) for i in range(len(mean))], floats(mean), error=error, bar=True, colour=0)]
-    names = Axis(axis, names=[str(name) for name in mean.index])
-    caption = INTERVALS if error is not None else ""
-    plot = Plot(metric.id, f"{metric.title} by {axis}", names, metric.axis, bars, caption=caption, rules=metric.rules)
+    names = Axis(words(axis), names=[str(name) for name in mean.index])
+    caption = INTERVALS if error is not None else ONE_SEED
+    plot = Plot(metric.id, f"{metric.title} by {words(axis)}", names, metric.axis, bars, caption=caption, rules=metric.rules)
     return _in_unit(plot, metric.unit)
 
 
@@ -351,7 +405,7 @@ def _groups(runs: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[tuple[str, 
 
 
 def _key(axes: Sequence[str], key: Sequence[str]) -> str:
-    return "".join(f", {axis} {value}" for axis, value in zip(axes, key, strict=True))
+    return "".join(f", {words(axis)} {value}" for axis, value in zip(axes, key, strict=True))
 
 
 def _maps(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metric) -> Iterator[Plot]:
@@ -375,9 +429,9 @@ def _maps(results: Results, runs: pd.DataFrame, varied: list[str], metric: Metri
         heat = Heat(cells, float(values.min()) / size, float(values.max()) / size, metric.y.replace("·", word), sequential=True)
         yield Plot(
             f"map-{number}" if len(parts) > 1 else "map",
-            f"{metric.title} by {across} and {down}{_key(rest, key)}",
-            Axis(across, names=columns),
-            Axis(down, names=rows),
+            f"{metric.title} by {words(across)} and {words(down)}{_key(rest, key)}",
+            Axis(words(across), names=columns),
+            Axis(words(down), names=rows),
             heat=heat,
             caption=f"Colour and number: {heat.title}.",
         )
@@ -389,19 +443,25 @@ def _against_delay(results: Results, runs: pd.DataFrame, varied: list[str], metr
     few = [axis for axis in varied if 2 <= runs[axis].nunique() <= MOST_LINES]
     if len(real) < 3:
         return
-    by = max(few, key=lambda axis: runs[axis].nunique()) if few else None
+    control = control_axis(results)
+    # Colours tell controls apart, markers the axis of most values besides.
+    lines = [axis for axis in few if axis == control]
+    lines += sorted((axis for axis in few if axis != control), key=lambda axis: -int(runs[axis].nunique()))[: 2 - len(lines)]
+    looks = _looks(results, lines)
+    lines = lines if looks else lines[:1]
     word, size = scaled("s", float(real["rtt_mean_s"].max()))
-    series = [
-        Series(key[0] if key else "run", floats(group["rtt_mean_s"] / size), floats(group[metric.column]), line=False)
-        for key, group in _groups(real, [by] if by else [])
-    ]
+    series: list[Series] = []
+    for number, (key, group) in enumerate(_groups(real, lines)):
+        colour, marker = looks.get(key, (number, number))
+        x, y = floats(group["rtt_mean_s"] / size), floats(group[metric.column])
+        series.append(Series(_name(lines, key) or "run", x, y, line=False, colour=colour, marker=marker))
     plot = Plot(
         "throughput-delay",
-        "Throughput against delay",
+        f"{metric.title} by delay",
         Axis(f"mean RTT ({word})"),
         Axis(metric.y, start=0),
         series,
-        caption=f"A point a run; colours: {by}." if by else "A point a run.",
+        caption=f"One point per run. {_legend(lines, 'Marks', has_looks=bool(looks))}" if lines else "One point per run.",
     )
     yield from _heights([_in_unit(plot, metric.unit)])
 
@@ -419,7 +479,7 @@ def _distribution(results: Results, varied: list[str]) -> Iterator[Plot]:
     for key, group in _groups(flows, [by] if by else []):
         values = np.sort(group["goodput_bps"].to_numpy()) / size
         share = np.arange(1, len(values) + 1) / len(values) * 100
-        series.append(Series(key[0] if key else "flows", floats(values), floats(share), step=True, markers=False))
+        series.append(Series(_name([by], key) if by else "flows", floats(values), floats(share), step=True, markers=False))
     note = f"Lines: {by}, with the flows of all of its runs." if by else ""
     x = Axis(f"goodput of a flow ({word}, payload)", start=0)
     yield Plot("flows", "How the flows share", x, Axis("flows with at most so much (%)", start=0, end=100), series, caption=note)
@@ -440,7 +500,9 @@ def _by_size(results: Results, varied: list[str]) -> Iterator[Plot]:
             series: list[Series] = []
             for key, rows in _groups(part, [by] if by else []):
                 rows = rows.sort_values("above_bytes")
-                series.append(Series(key[0] if key else "flows", [places[low] for low in rows["above_bytes"]], floats(rows[column])))
+                series.append(
+                    Series(_name([by], key) if by else "flows", [places[low] for low in rows["above_bytes"]], floats(rows[column]))
+                )
             note = "Slowdown is the completion time over the least on an empty path; of flows that began after the warmup, of all repeats."
             yield Plot(
                 "-".join([column.replace("_", "-"), *map(str, setting)]).replace(" ", "-"),

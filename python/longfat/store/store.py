@@ -52,6 +52,10 @@ class Store(Runs):
         note = self._top.note()
         return str(note["text"]) if note else self.text()
 
+    def document(self) -> Document:
+        """The experiment of the last sweep, with the changes that `--set` and `--quick` made. ExperimentError, DamagedError."""
+        return _document(self.text_so_far(), self.changes_so_far())
+
     def changes_so_far(self) -> dict[str, str]:
         """Changes that `--set` made to the file of the sweep that is under way or was stopped; else of the last one."""
         return (self._top.note() or self.provenance()).get("changes", {})

@@ -125,7 +125,10 @@ class Chart {
 
   draw() {
     this.plot?.destroy();
-    const { figure } = this, dark = css("--line"), ink = css("--ink"), wide = this.box.clientWidth || 600;
+    const { figure } = this;
+    // Names on y do not touch: the box grows with them.
+    if (figure.y.names.length * 17 + 80 > 360) this.box.style.height = `${figure.y.names.length * 17 + 80}px`;
+    const dark = css("--line"), ink = css("--ink"), wide = this.box.clientWidth || 600;
     const scale = (axis, extent, extra) => ({ time: false, auto: false, distr: axis.log ? 3 : 1, min: extent[0], max: extent[1], range: (u, low, high) => [low, high], ...extra });
     const names = axis => axis.names.length ? { splits: (u, i, low, high) => axis.names.map((_, k) => k).filter(k => k >= low && k <= high), values: (u, splits) => splits.map(k => axis.names[k]) } : {
       ...(axis.log ? { splits: (u, i, low, high) => decades(low, high), filter: (u, splits) => splits } : {}),
