@@ -23,7 +23,8 @@ LAYERS = (
     ("plot",),
     ("paper",),
     ("report",),
-    ("advice", "capture"),
+    ("capture",),
+    ("advice",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -18,6 +18,10 @@ ENOUGH = 0.5
 """Fraction of an equal share: a candidate that leaves rivals less is compared with those that leave more."""
 WASTE = 0.05
 """Share of segments sent that are retransmissions, above which a candidate wastes the path: it is set only if all that are level do."""
+UNFAIR = 0.8
+"""Jain's index below which streams or sites are unequal enough to say so."""
+PRECISE = 0.05
+"""Half of an interval as a share of its mean, from which on more seeds would tell little."""
 STEP = 0.1
 """Differences of fairness and delay that count where throughput does not decide."""
 
@@ -33,10 +37,42 @@ def judged(plan: Plan) -> list[str]:
     return names or [case.name for case in plan.cases]
 
 
+def worst_of_all(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
+    """The cell with the least throughput, of all that are known."""
+    known = [cells[candidate.name, case.name] for case in plan.cases if (candidate.name, case.name) in cells]
+    return min(known, key=lambda cell: cell.goodput)
+
+
 def worst_case(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
     """The judged cell with the least throughput, of those that are known."""
     known = [cells[candidate.name, case] for case in judged(plan) if (candidate.name, case) in cells]
     return min(known, key=lambda cell: cell.goodput)
+
+
+def unsure(plan: Plan, cells: Cells) -> list[Key]:
+    """Cells in which more seeds may change who is level: the worst cases of the candidates whose intervals reach the most.
+
+    One seed of several has no interval. It is then taken to be as wide as the zone of indifference.
+    """
+    worst = [worst_case(plan, cells, one) for one in plan.candidates]
+    top = max(worst, key=lambda cell: cell.goodput)
+    return [
+        (one.name, cell.case)
+        for one, cell in zip(plan.candidates, worst, strict=True)
+        if cell.seeds < _most(plan, cell)
+        and not cell.half <= PRECISE * cell.goodput
+        and cell.goodput + _width(cell) >= top.goodput - _width(top)
+    ]
+
+
+def _most(plan: Plan, cell: Cell) -> int:
+    """Most seeds of a cell."""
+    candidate = next(one for one in plan.candidates if one.name == cell.candidate)
+    return plan.seeds(candidate, next(case for case in plan.cases if case.name == cell.case))[1]
+
+
+def _width(cell: Cell) -> float:
+    return INDIFFERENT * cell.goodput if math.isnan(cell.half) else cell.half
 
 
 def is_whole(plan: Plan, cells: Cells, candidate: Candidate) -> bool:
@@ -51,8 +87,8 @@ def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
     if cell is None:
         return math.nan
     rivals = next(one.rivals for one in plan.cases if one.name == case)
-    # All of its streams are one sender: an equal share is by senders.
-    return cell.rival / (plan.question.payload * rivals / (rivals + 1))
+    # All streams of a site are one sender: an equal share is by senders.
+    return cell.rival / (plan.question.payload * rivals / (rivals + len(plan.question.rtts)))
 
 
 def retransmits(plan: Plan, cells: Cells, candidate: Candidate) -> Cell | None:
