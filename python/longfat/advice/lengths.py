@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 from longfat.advice.question import HEADERS, Question
 
-PACKETS = 6e6
+PACKETS = 4e6
 """Most packets of a run that is longer than the shortest. Packets and not seconds, so that the same question is the same experiment on any
 machine."""
 THOROUGH = 8.0
 """Times as many, where one asks for it."""
-PERIODS = (4, 2)
-"""Periods that count, after a first one that does not: as many, or if the packets do not allow that, as few."""
+PERIODS = (4, 2, 1)
+"""Periods that count, after a first one that does not: as many as the packets allow. With random losses there is one, and several seeds."""
 START, ROUNDS_OF_START = 2.0, 20
 """Seconds and round trips that never count: slow start."""
 SHORTEST, ROUNDS = 10.0, 60
 """Seconds and round trips that count, at least: BBR drains its queue every ten seconds, and looks for a new rate every 62 round trips."""
-LONGEST = 600.0
+LONGEST = 60.0
 """Seconds of a run where the packets would allow more."""
 CUBIC_C, CUBIC_BETA = 0.4, 0.7
 """RFC 9438 sections 4.6 and 5."""
@@ -73,8 +73,7 @@ def clean(question: Question, buffer: float) -> Length:
             missing = "" if reno <= period else ", which is longer than a run may be"
             return Length("without loss", *made, f"{told}{missing}")
     start = _start(question)
-    seconds = max(start + _least(question), min(LONGEST, _most(question) / _packets(question)))
-    return Length("without loss", _whole(seconds), start, f"{told}: both are longer than a run may be")
+    return Length("without loss", _whole(start + _least(question)), start, f"{told}: both are longer than a run may be")
 
 
 def lossy(question: Question, losses: Sequence[float], buffer: float) -> Length:
@@ -89,16 +88,16 @@ def lossy(question: Question, losses: Sequence[float], buffer: float) -> Length:
         period = min(lost, full)
         told = f"with loss {loss:g} a CUBIC flow meets one in {_time(lost)}".replace("e-0", "e-")
         told += f", and fills the buffer in {_time(full)}" if full < lost else ""
-        if (made := _of(question, period, min(_packets(question), 1 / (loss * lost)))) is None:
+        if (made := _of(question, period, min(_packets(question), 1 / (loss * lost)), PERIODS[-1:])) is None:
             return Length("with loss", *best, f"{told}, which is longer than a run may be")
         best = max(best, made)
     return Length("with loss", *best, told)
 
 
-def _of(question: Question, period: float, packets: float) -> tuple[float, float] | None:
+def _of(question: Question, period: float, packets: float, periods: Sequence[int] = PERIODS) -> tuple[float, float] | None:
     """Duration and warmup for whole periods at so many packets a second; None where that is too long."""
     warmup = max(_start(question), period)
-    for count in PERIODS:
+    for count in periods:
         seconds = warmup + max(count * period, _least(question))
         if seconds <= LONGEST and seconds * packets <= _most(question):
             return _whole(seconds), round(warmup, 3)

@@ -18,7 +18,7 @@ from longfat.advice.question import Question
 SEEDS = (1, 6)
 """Least and most seeds of a cell in which something is random. More than the least are run where they decide (`rounds`)."""
 SEEDS_OF_LOSS = 3
-"""Least seeds of a control that goes by losses where the path loses packets: there it varies most, and sends least."""
+"""Least seeds of what people ask about where it goes by losses and the path loses packets: there it varies most, and sends least."""
 SEEDS_THOROUGH = (5, 12)
 STAGGER = "20 ms"
 """Most time from one stream's start to the next one's, which is random: a program opens them one after the other."""
@@ -51,7 +51,7 @@ class Plan:
         if not (candidate.by_rate or case.loss or case.rivals or question.load or streams > 1):
             return 1, 1
         least, most = SEEDS_THOROUGH if question.thorough else SEEDS
-        return (max(least, SEEDS_OF_LOSS) if case.loss and not candidate.by_rate else least), most
+        return (max(least, SEEDS_OF_LOSS) if candidate.usual and case.loss and not candidate.by_rate else least), most
 
     @property
     def repeats(self) -> int:

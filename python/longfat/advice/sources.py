@@ -87,7 +87,7 @@ def _path(run: Mapping[str, Any], given: Collection[str], name: str) -> dict[str
         made["loss"] = f"{kinds[loss['kind']]:g}"
     if "competing" not in given and "load" not in given:
         made["competing"] = _competing(run["flow"], name)
-    if flow["streams"] > 1:
+    if flow.get("streams", 1) > 1:
         made["streams"] = flow["streams"]
     return made
 
@@ -103,7 +103,7 @@ def _competing(flows: Sequence[Mapping[str, Any]], name: str) -> str:
     controls = {flow["congestion_control"]["kind"] for flow in others}
     if len(controls) > 1:
         raise LongfatError(f"{name}: has competing flows of several controls ({', '.join(sorted(controls))}): choose with --competing")
-    count = sum(flow["count"] * flow["streams"] for flow in others)
+    count = sum(flow["count"] * flow.get("streams", 1) for flow in others)
     return f"{count} {controls.pop()}" if controls else "none"
 
 

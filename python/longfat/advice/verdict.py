@@ -13,8 +13,7 @@ from longfat.advice.question import spoken
 from longfat.advice.ranking import (
     INDIFFERENT,
     NEAR,
-    UNFAIR,
-    WASTE,
+    SAME,
     Cells,
     best_of,
     is_whole,
@@ -30,6 +29,7 @@ from longfat.advice.ranking import (
 )
 from longfat.errors import LongfatError
 from longfat.plot.units import with_interval, with_unit
+from longfat.report.answer import UNFAIR, WASTE
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,10 @@ def _level(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequen
     others = sorted((one for one in plan.candidates if one not in alike), key=lambda one: -worst[one.name].goodput)
     if len(alike) > 1:
         names = [f"{one.name} ({rate(worst[one.name])})" for one in alike if one is not best]
-        made.append(f"Throughput does not decide between it and {_list(names)}: the 95 % intervals overlap, or differ by less than 1 %.")
+        made.append(
+            f"Throughput does not decide between it and {_list(names)}: the 95 % intervals overlap, or the rates differ by less than "
+            f"{100 * SAME:.0f} %."
+        )
     if others:
         first = worst[others[0].name]
         own_worst = " in its worst case" if len(cases) > 1 else ""
@@ -216,7 +219,8 @@ def _today(plan: Plan, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
     if untouched is None or untouched is best or not worst[untouched.name].goodput:
         return []
     times = worst[best.name].goodput / worst[untouched.name].goodput
-    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {_times(times)} times less."] if times > 1 + NEAR else []
+    less = f"{_times(times)} times less" if times >= 1.5 else f"{100 * (1 - 1 / times):.0f} % less"
+    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {less}."] if times > 1 + NEAR else []
 
 
 def _times(value: float) -> str:
