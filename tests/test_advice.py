@@ -12,7 +12,7 @@ import longfat
 import pytest
 from conftest import command
 from longfat import LongfatError
-from longfat.advice import candidates, cases, linux, page, plan, question, ranking, rounds, show, verdict
+from longfat.advice import candidates, cases, lengths, linux, page, plan, question, ranking, rounds, show, sources, verdict
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
 from longfat.advice.show import traps
@@ -42,6 +42,25 @@ def ask(rate: str = "10Gbit/s", rtt: str = "150ms", **words: object) -> Plan:
         ({"buffer": "lots"}, "buffer lots: expected a size"),
         ({"buffer": "16M"}, r"write 16MiB \(of 1024\) or 16MB \(of 1000\)"),
         ({"loss": "2"}, "loss 2: expected a probability"),
+        ({"loss": "0,0"}, "loss 0,0: expected each probability once"),
+        ({"loss": "0,at night"}, "loss at night: expected a probability"),
+        ({"rtt": "20ms,fast"}, "rtt fast: expected a time"),
+        ({"rtt": ",".join(["20ms"] * 9)}, "expected at most 8 sites"),
+        ({"buffer": "1 bdp,lots"}, "buffer lots: expected a size"),
+        ({"policer": "2Gbit/s"}, "policer 2Gbit/s: expected with its burst: --policer 2Gbit/s --burst 50MB"),
+        ({"burst": "50MB"}, "burst 50MB: expected with a policer's rate"),
+        ({"policer": "20Gbit/s", "burst": "50MB"}, "policer 20Gbit/s: expected .* less than the rate of the link"),
+        ({"policer": "2Gbit/s", "burst": "50M"}, "burst 50M: expected a size .* write 50MiB"),
+        ({"policer": "2Gbit/s", "burst": "100 bytes"}, "at least 1500 bytes"),
+        ({"load": "1.5"}, "load 1.5: expected a share of the bottleneck between 0 and 1"),
+        ({"load": "half"}, "load half: expected a share"),
+        ({"transfer": "5TB"}, "a target is a size and a time: --transfer 5TB --within 4h"),
+        ({"transfer": "5T", "within": "4h"}, "transfer 5T: expected a size such as 5TB; write 5TiB"),
+        ({"transfer": "5TB", "within": "4"}, "within 4: expected a time such as 4h"),
+        (
+            {"transfer": "5TB", "within": "1h"},
+            "that takes 11.1 Gbit/s of payload, and the path carries 9.65 Gbit/s: expected at least 69.1 min",
+        ),
         ({"loss": "some"}, "loss some: expected"),
         ({"streams": 0}, "streams 0"),
         ({"competing": "4 cubes"}, "competing 4 cubes"),
@@ -109,15 +128,45 @@ def test_linux_is_told_the_buffers_of_the_window_with_sources() -> None:
     assert f"4096 131072 {2**31 - 1}" in "\n".join(line.text for line in linux.lines(far, far.candidates[1]))
 
 
-def test_the_packets_decide_how_much_is_run() -> None:
-    slow, fast = ask("100Mbit/s", "20ms"), ask("100Gbit/s", "80ms", mtu=9000)
-    assert slow.duration == plan.LONGEST
-    assert fast.candidates == slow.candidates == list(candidates.CANDIDATES)
-    assert fast.duration - fast.warmup >= plan.SHORTEST
-    thorough = ask("100Gbit/s", "80ms", mtu=9000, thorough=True)
-    assert thorough.duration > fast.duration
-    assert thorough.seeds == cases.SEEDS
-    assert longfat.Experiment(plan.to_toml(fast)).run_count == len(fast.candidates) * len(fast.cases)
+def test_lengths_follow_from_the_periods_and_the_losses() -> None:
+    """By hand: 1 Gbit/s x 80 ms and as much of buffer are 20 MB, 13,812 segments. K = cbrt(0.3 x 13812 / 0.4) s, Reno 6,906 x 80 ms."""
+    asked = question.read("1Gbit/s", "80ms")
+    assert lengths.cubic_period(asked, 10e6) == pytest.approx(21.8, rel=1e-3)
+    assert lengths.reno_period(asked, 10e6) == pytest.approx(552, rel=1e-3)
+    # 1.054 (0.08 / 1e-6)^0.75 are 5,014 segments: one of a million is lost in 16 s.
+    assert lengths.loss_period(asked, 1e-6) == pytest.approx(15.96, rel=1e-2)
+    made = plan.plan(asked)
+    by_rate, without, lossy = made.lengths
+    assert (by_rate.duration, by_rate.warmup) == (12, 2)
+    # One period of CUBIC after the first fits into four million packets at 83,333 a second, two do not.
+    assert (without.duration, round(without.warmup, 1)) == (44, 21.8)
+    assert "CUBIC takes 22 s on this path, and Reno 9.2 min, which is longer than a run may be" in without.why
+    assert lossy.duration == 32
+    assert "meets one in 16 s" in lossy.why
+    cubic, bbr = (next(one for one in made.candidates if one.name == name) for name in ("cubic", "bbr"))
+    clean, lost = made.cases[0], next(case for case in made.cases if case.loss)
+    assert [made.length(one, case).name for one in (cubic, bbr) for case in (clean, lost)] == [
+        "without loss",
+        "with loss",
+        "by rate",
+        "by rate",
+    ]
+    assert made.seeds(cubic, clean) == (1, 1)
+    assert made.seeds(cubic, lost) == (plan.SEEDS_OF_LOSS, plan.SEEDS[1])
+    # Where no period fits, it says so; where one asks, that is the length.
+    far = ask("100Gbit/s", "80ms", mtu=9000)
+    assert "both are longer than a run may be" in far.lengths[1].why
+    assert [one.duration for one in ask(duration="20s").lengths] == [20]
+    thorough = ask("1Gbit/s", "80ms", thorough=True)
+    assert thorough.lengths[1].duration > without.duration
+    assert thorough.seeds(cubic, lost) == plan.SEEDS_THOROUGH
+
+
+def test_each_cell_has_one_length_in_the_file() -> None:
+    made = ask("100Mbit/s", "50ms")
+    experiment = longfat.Experiment(plan.to_toml(made))
+    runs = {tuple(dict(run.labels)[name] for name in ("candidate", "case", "length")) for run in experiment.resolve_all() if not run.repeat}
+    assert runs == {(one.name, case.name, made.length(one, case).name) for one in made.candidates for case in made.cases}
 
 
 def made_up(made: Plan, rates: dict[str, float], half: float = 1e6, kept: dict[str, float] | None = None) -> dict[tuple[str, str], Cell]:
@@ -343,7 +392,7 @@ def test_a_small_path_from_question_to_answer(small: longfat.Advice, tmp_path: P
     file = tmp_path / "advice.toml"
     small.save(file)
     again = longfat.load(file)
-    assert {run.hash for run in again.resolve_all()} == set(small.results.runs["run"])
+    assert {run.hash for run in again.resolve_all()} >= set(small.results.runs["run"])
 
 
 def test_a_page_to_forward_says_what_the_terminal_says(small: longfat.Advice, tmp_path: Path) -> None:
@@ -381,12 +430,14 @@ def test_with_few_runs_the_same_is_set_as_with_all(small: longfat.Advice, tmp_pa
     """And each cell is what it is there, also those for which no run was made since a smaller buffer had dropped nothing."""
     few = longfat.advise(**SMALL, folder=None if in_memory else tmp_path)
     assert (few.best, few.found.stock, few.found.decided) == (small.best, small.found.stock, small.found.decided)
-    assert len(small.cells) == len(small.results) == len(small.plan.candidates) * len(small.plan.cases)
-    assert (small.copied, len(few.results)) == (set(), len(few.cells) - len(few.copied))
+    assert len(small.cells) == len(small.plan.candidates) * len(small.plan.cases)
+    assert len(small.results) == sum(cell.seeds for cell in small.cells.values())
+    assert (small.copied, len(few.results)) == (set(), sum(cell.seeds for key, cell in few.cells.items() if key not in few.copied))
     assert few.copied
     assert len(few.results) < 0.85 * len(small.results)
     for key, cell in few.cells.items():
-        assert repr(replace(cell, dropped=0)) == repr(replace(small.cells[key], dropped=0)), key
+        if cell.seeds == small.cells[key].seeds:
+            assert repr(replace(cell, dropped=0)) == repr(replace(small.cells[key], dropped=0)), key
     text, told = str(few), few.as_json()
     assert f"≤: behind in this case already, so it was not run in all others ({len(told['not_run'])} of {len(small.cells)} runs" in text
     assert "≤" not in str(small)
@@ -406,7 +457,8 @@ def test_a_question_asked_otherwise_finds_its_runs(tmp_path: Path) -> None:
     both = [one.name for one in again.plan.candidates if (one.name, middle) in first.cells]
     assert both
     for name in both:
-        assert again.cells[name, "25 kB, no loss"].goodput == first.cells[name, middle].goodput
+        one, other = again.cells[name, "25 kB, no loss"], first.cells[name, middle]
+        assert one.goodput == other.goodput if one.seeds == other.seeds else one.goodput == pytest.approx(other.goodput, rel=0.02)
     assert Store(tmp_path).finished() >= made
 
 
@@ -439,9 +491,9 @@ def test_the_command(tmp_path: Path) -> None:
     done = command(*words, "--out", "advice.toml", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["question"]["loss"] == 0
+    assert told["question"]["losses"] == [["", 0]]
     assert [case["name"] for case in told["cases"]] == ["0.5 bdp, no loss", "0.1 bdp, no loss", "1 bdp, no loss"]
-    assert longfat.load(tmp_path / "advice.toml").run_count == len(told["cells"]) + len(told["not_run"])
+    assert longfat.load(tmp_path / "advice.toml").run_count == plan.SEEDS[1] * (len(told["cells"]) + len(told["not_run"]))
     every = json.loads(command(*words, "--all", "--json", cwd=tmp_path).stdout)
     assert (every["best"], every["not_run"], len(every["cells"])) == (told["best"], [], 30)
     again = command(*words, "--streams", "2", cwd=tmp_path)
@@ -449,3 +501,263 @@ def test_the_command(tmp_path: Path) -> None:
     assert "On Linux" in again.stdout
     wrong = command("advise", "--rate", "fast", "--rtt", "20ms", cwd=tmp_path)
     assert (wrong.returncode, wrong.stderr.startswith("error: rate fast: expected a rate")) == (1, True)
+
+
+COOKBOOK = """
+title = "A path that loses one packet in a thousand"
+repeats = 5
+
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+
+[path.bottleneck]
+rate = "20 Mbit/s"
+queue = { kind = "droptail", limit = "0.5 bdp" }
+loss = { kind = "bernoulli", probability = 1e-3 }
+reverse = { loss = "none" }
+
+[path.edge]
+rate = "100 Mbit/s"
+
+[[flow]]
+stack = "linux"
+congestion_control = { name = "control", sweep = ["cubic", "bbr", "bbr3", "reno"] }
+
+[measure]
+duration = "12 s"
+warmup = "2 s"
+"""
+"""An experiment as those of the cookbook are written."""
+
+
+@pytest.mark.slow
+def test_one_question_has_one_answer_in_three_spellings(tmp_path: Path) -> None:
+    """The command, an experiment file (run, and asked about) and Python: one order of candidates, and numbers within the intervals."""
+    (tmp_path / "path.toml").write_text(COOKBOOK)
+    path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--edge", "100M", "--buffer", "0.5 bdp", "--loss", "1e-3", "--competing", "none"]
+    done = command("advise", *path, "--thorough", "--all", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    by_command = json.loads(done.stdout)
+    by_file = json.loads(command("advise", "path.toml", "--thorough", "--all", "--json", cwd=tmp_path).stdout)
+    by_python = longfat.advise(file=tmp_path / "path.toml", thorough=True, everything=True, folder=tmp_path / "results/advice/path")
+    # Asked in three ways, the experiment is the same to the last byte, and so is all that follows.
+    assert by_command["experiment"] == by_file["experiment"] == by_python.experiment.text
+    assert by_command["cells"] == by_file["cells"] == json.loads(json.dumps(by_python.as_json()))["cells"]
+    assert by_command["verdict"] == by_file["verdict"] == by_python.found.sentences
+    # Run as it is, without what advice adds to it: the same rates, and so the same order of those whose intervals part them.
+    ran = longfat.load(tmp_path / "path.toml").sweep().means().set_index("control")
+    advised = {cell["candidate"]: cell for cell in by_command["cells"]}
+    low, high = {}, {}
+    for control in ran.index:
+        mean, half = ran.loc[control, "goodput_total_bps"], ran.loc[control, "goodput_total_bps_ci"]
+        cell = advised[control]
+        assert cell["seeds"] >= 5
+        assert abs(cell["goodput"] - mean) <= cell["half"] + half + 0.001 * mean, control
+        low[control], high[control] = mean - half, mean + half
+    apart = [(one, other) for one in ran.index for other in ran.index if low[one] > high[other]]
+    assert apart
+    assert all(advised[one]["goodput"] > advised[other]["goodput"] for one, other in apart)
+
+
+def test_a_file_says_what_its_path_is(tmp_path: Path) -> None:
+    file = tmp_path / "path.toml"
+    file.write_text(COOKBOOK)
+    words = sources.read_source(file).words
+    assert words == {
+        "rate": "20000000 bit/s",
+        "rtt": "20000 us",
+        "mtu": 1500,
+        "edge": "100000000 bit/s",
+        "buffer": "0.5 bdp",
+        "loss": "0.001",
+        "competing": "none",
+    }
+    # What varies becomes cases, if it is a loss or a buffer.
+    varied = COOKBOOK.replace("probability = 1e-3", "probability = { sweep = [1e-3, 1e-4] }")
+    file.write_text(varied)
+    assert sources.read_source(file).words["loss"] == "0.001,0.0001"
+    file.write_text(COOKBOOK.replace('rtt = "20 ms"', 'rtt = { sweep = ["20 ms", "80 ms"] }').replace('"0.5 bdp"', '"50 kB"'))
+    with pytest.raises(LongfatError, match=r"has several values of rtt \(20000 us, 80000 us\): choose one with --rtt"):
+        sources.read_source(file)
+    assert sources.read_source(file, {"rtt"}).words["buffer"] == "1 bdp,0.25 bdp"
+    file.write_text(COOKBOOK.replace('kind = "droptail", limit = "0.5 bdp"', 'kind = "policer", rate = "5 Mbit/s", burst = "50 kB"'))
+    policed = sources.read_source(file).words
+    assert (policed["policer"], policed["burst"]) == ("5 Mbit/s", "50000 bytes")
+    assert question.read(**policed).carried == 5e6
+    rival = '\n[[flow]]\nname = "rival"\nstack = "linux"\ncongestion_control = "bbr"\ncount = 2\n[measure]'
+    file.write_text(COOKBOOK.replace("\n[measure]", rival))
+    assert sources.read_source(file).words["competing"] == "2 bbr"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('kind = "droptail", limit = "0.5 bdp"', 'kind = "codel"', "has the queue codel, and advice knows droptail and policer"),
+        ('kind = "bernoulli", probability = 1e-3', 'kind = "periodic", period = "1000 packets"', "has losses of the kind periodic"),
+        (
+            "\n[measure]",
+            '\n[[flow]]\nname = "talk"\nstack = "linux"\ntraffic = { kind = "telnet", interval = "1 s" }\n[measure]',
+            "has the flow talk with traffic telnet, which does not compete all the time",
+        ),
+        (
+            "\n[measure]",
+            '\n[[flow]]\nname = "a"\ncongestion_control = "bbr"\n[[flow]]\nname = "b"\n[measure]',
+            "has competing flows of several controls",
+        ),
+    ],
+)
+def test_a_file_that_advice_cannot_ask_about_is_one_message(old: str, new: str, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "path.toml"
+    assert old in COOKBOOK
+    file.write_text(COOKBOOK.replace(old, new))
+    with pytest.raises(LongfatError, match=expected):
+        sources.read_source(file)
+
+
+IPERF3 = {
+    "start": {"tcp_mss_default": 1448},
+    "intervals": [
+        {"sum": {"bits_per_second": 5e8, "omitted": True}},
+        {"sum": {"bits_per_second": 8e7, "omitted": False}},
+        {"sum": {"bits_per_second": 9e7, "omitted": False}},
+    ],
+    "end": {
+        "streams": [{"sender": {"min_rtt": 41000}}, {"sender": {"min_rtt": 40000}}],
+        "sum_sent": {"retransmits": 7},
+        "sum_received": {"bits_per_second": 8.4e7},
+        "sender_tcp_congestion": "cubic",
+    },
+}
+"""The parts of the output of `iperf3 --json` that are read; the fields are those of iperf3 3.9 and later."""
+
+
+def test_iperf3_says_what_the_path_is(tmp_path: Path) -> None:
+    file = tmp_path / "iperf3.json"
+    file.write_text(json.dumps(IPERF3))
+    found = sources.read_source(file)
+    # 90 Mbit/s of payload in segments of 1448 bytes are 90 x 1500 / 1448 Mbit/s of IP.
+    assert found.words == {"rate": "93232044 bit/s", "rtt": "40000 us", "mtu": 1500}
+    assert "2 streams of cubic got 84 Mbit/s, with 7 retransmissions." in found.told[1]
+    for wrong, expected in (
+        ("not json", "expected the output of `iperf3 --json`"),
+        (json.dumps({"error": "unable to connect"}), "iperf3 failed: unable to connect"),
+        (json.dumps(IPERF3 | {"end": IPERF3["end"] | {"streams": [{"sender": {}}]}}), "has no round trips"),
+        ("[]", "expected the output of `iperf3 --json`"),
+    ):
+        file.write_text(wrong)
+        with pytest.raises(LongfatError, match=expected):
+            sources.read_source(file)
+
+
+def test_a_capture_says_what_the_path_is() -> None:
+    captures = Path(__file__).parent / "captures"
+    found = sources.read_source(captures / "congestion-by-loss.pcap.zst")
+    asked = question.read(**found.words)
+    # The path was made with 4 Mbit/s and 60 ms (README.md there).
+    assert asked.rate == pytest.approx(4e6, rel=0.2)
+    assert asked.rtt == pytest.approx(0.06, rel=0.1)
+    assert asked.buffers is not None
+    assert asked.rivals is None
+    assert "congestion, by loss" in " ".join(found.told)
+    policed = question.read(**sources.read_source(captures / "policer.pcap.zst").words)
+    assert policed.policer is not None
+
+
+@pytest.mark.parametrize(("name", "expected"), [("none.pcap", "there is no such file"), ("odd.txt", "expected an experiment")])
+def test_what_is_no_source_is_one_message(name: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "odd.txt").write_text("")
+    with pytest.raises(LongfatError, match=expected):
+        sources.read_source(tmp_path / name)
+
+
+def test_a_question_without_a_path_says_what_is_missing() -> None:
+    with pytest.raises(LongfatError, match="advice needs the path's rate and rtt"):
+        longfat.advise()
+
+
+def test_losses_with_their_times_are_cases() -> None:
+    made = cases.of(question.read("1Gbit/s", "80ms", buffer="1 bdp", loss="0,at night 1e-4", competing="none"))
+    assert [case.name for case in made] == ["1 bdp, no loss", "1 bdp, loss 0.0001 (at night)"]
+    assert question.read("1Gbit/s", "80ms", loss="0.1 %").losses == (("", 0.001),)
+
+
+def test_a_policer_is_what_the_path_carries() -> None:
+    made = ask(policer="2Gbit/s", burst="50MB")
+    assert made.question.payload == pytest.approx(2e9 * 1448 / 1500)
+    # No queue grows in front of a policer: its buffer is no case.
+    assert {case.buffer for case in made.cases} == {"0.5 bdp"}
+    resolved = json.loads(longfat.Experiment(plan.to_toml(made)).resolve(0).resolved)
+    queue = resolved["path"]["link"][0]["queue"]
+    assert (queue["kind"], queue["rate"], queue["burst"]) == ("policer", "2 Gbit/s", "50 MB")
+    text = "\n".join(line.text for line in linux.lines(made, next(one for one in made.candidates if one.name == "cubic maxrate")))
+    assert "maxrate 1800mbit" in text
+
+
+def test_two_sites_share_the_link() -> None:
+    found = longfat.advise(**SMALL | {"rtt": "10ms,40ms"}, buffer="1 bdp", loss=0, competing="none")
+    for cell in found.cells.values():
+        assert len(cell.sites) == 2
+        # The mean of the least is at most the least of the means.
+        assert 0 < cell.goodput <= min(cell.sites) * (1 + 1e-9)
+        assert 0 < cell.jain <= 1
+        assert sum(cell.sites) <= 1.05 * found.plan.question.payload
+    # The buffer is of the longest round trip: 20 Mbit/s x 40 ms.
+    assert 'limit = "100000 bytes"' in found.experiment.text
+    assert found.found.reasons[1].startswith("Rates are those of the site that gets least: the sites get ")
+
+
+def test_short_transfers_of_others_use_their_share() -> None:
+    found = longfat.advise(**SMALL, buffer="1 bdp", loss=0, load=0.5)
+    assert [case.rivals for case in found.plan.cases] == [0]
+    cubic = found.cells["cubic", found.plan.cases[0].name]
+    assert 0.2 * found.plan.question.payload < cubic.goodput < 0.9 * found.plan.question.payload
+    assert "use 50 % of the path" in str(found)
+
+
+def test_a_target_says_what_must_be_true() -> None:
+    made = ask(transfer="5TB", within="4h")
+    cells = made_up(made, {"bbr": 9e9, "cubic": 4e9, "bbr3": 8e9})
+    lossy = "0.5 bdp, loss 1e-5"
+    cells["cubic", lossy] = replace(cells["cubic", lossy], goodput=1e9)
+    told = verdict.verdict(made, cells, "mean RTT").reasons
+    # 5e12 bytes in 14,400 s are 2.78 Gbit/s; over 150 ms 49.7 MiB.
+    assert "5 TB within 4 h need 2.78 Gbit/s of payload all the time, 29 % of what the path carries, and 49.7 MiB in flight." in told
+    assert "bbr has that in every case that was run." in told
+    assert "bbr3 has it in every case, too." in told
+    assert f"For cubic it must not be that the path has `{lossy}`." in told
+    cells["bbr", lossy] = replace(cells["bbr", lossy], goodput=2e9)
+    cells["bbr3", lossy] = replace(cells["bbr3", lossy], goodput=1e9)
+    told = verdict.verdict(made, cells, "mean RTT").reasons
+    assert f"Not even bbr has that where the path has `{lossy}` (2 Gbit/s)." in told
+    assert "With 2 Gbit/s it takes 5.6 h." in told
+
+
+def test_the_headline_says_the_worst_of_all_and_flags_what_is_wrong() -> None:
+    made = ask()
+    cells = made_up(made, {"cubic": 9e9, "bbr": 8e9, "8 x cubic": 5e9}, half=1e7)
+    beside = made.cases[-1].name
+    cells["cubic", beside] = replace(cells["cubic", beside], goodput=4e9)
+    cells["bbr", beside] = replace(cells["bbr", beside], retransmitted=0.267)
+    cells["8 x cubic", beside] = replace(cells["8 x cubic", beside], jain=0.61)
+    told = verdict.verdict(made, cells, "mean RTT").reasons
+    assert told[0].endswith(
+        f"it gets 9 Gbit/s alone in its worst case (0.5 bdp, no loss), and 4 Gbit/s in the worst of all that was run ({beside})."
+    )
+    assert f"More than 5 % of the segments are retransmissions with bbr (27 %, {beside})." in told
+    assert f"Jain's index is under 0.8 (1: streams are equal) with 8 x cubic (0.61, {beside})." in told
+    clean = verdict.verdict(made, made_up(made, {"cubic": 9e9}), "mean RTT").reasons
+    assert not any("Jain" in one or "retransmissions" in one for one in clean)
+
+
+def test_more_seeds_are_run_where_they_decide() -> None:
+    """A top of one seed and one within a tenth of it are repeated; who is far behind, and who is known well, is not."""
+    made = ask(buffer="1 bdp", loss="1e-5", competing="none")
+    name = made.cases[0].name
+    cells = {key: replace(cell, half=math.nan) for key, cell in made_up(made, {"bbr": 9e9, "bbr3": 8.5e9, "htcp": 8.4e9}).items()}
+    cells["htcp", name] = replace(cells["htcp", name], half=1e7, seeds=3)
+    assert ranking.unsure(made, cells) == [("bbr", name), ("bbr3", name)]
+    known = {key: replace(cell, half=1e7, seeds=3) for key, cell in cells.items()}
+    assert ranking.unsure(made, known) == []
+    wide = {key: replace(cell, half=2e9, seeds=plan.SEEDS[1]) for key, cell in cells.items()}
+    assert ranking.unsure(made, wide) == []

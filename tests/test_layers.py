@@ -23,8 +23,8 @@ LAYERS = (
     ("plot",),
     ("paper",),
     ("report",),
-    ("advice", "capture", "evaluate"),
-    ("explain",),
+    ("capture", "evaluate"),
+    ("advice", "explain"),
     ("cli",),
     ("__init__", "__main__"),
 )

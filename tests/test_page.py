@@ -81,8 +81,51 @@ def test_the_answer_of_a_sweep(results: Results) -> None:
     assert [row[0] for row in made.rows] == ["16 KiB", "64 KiB", "8 KiB"]
     assert made.left_out == 0
     assert made.sentences[0].startswith("The highest throughput is 9.27 Mbit/s, with window 16 KiB: 2.17 times the lowest")
-    assert made.sentences[-1] == "In the best run the link bottleneck> limits: it is busy 96 % of the time."
-    assert len(made.sentences) <= 3
+    assert made.sentences[-2] == "In the best run the link bottleneck> limits: it is busy 96 % of the time."
+    assert made.sentences[-1].startswith("More than 5 % of the segments are retransmissions in 1 of 3 settings: 6.94 % with window 64 KiB")
+    assert len(made.sentences) <= 4
+
+
+PATHS = """
+[path]
+preset = "dumbbell"
+rtt = { sweep = ["20 ms", "200 ms"] }
+bottleneck = { rate = "5 Mbit/s" }
+[[flow]]
+stack = "linux"
+congestion_control = { name = "control", sweep = ["reno", "cubic"] }
+[measure]
+duration = "3 s"
+"""
+
+
+def test_what_nobody_can_choose_is_not_ranked() -> None:
+    """The shorter of two round trips was once called the best setting."""
+    both = answer(Experiment(PATHS).sweep())
+    assert re.match(r"(control cubic|control reno) has the highest throughput on [12] of 2 paths \(rtt\)\.", both.sentences[0])
+    assert [sentence[:14] for sentence in both.sentences[1:3]] == ["With rtt 20 ms", "With rtt 200 m"]
+    # Paths stand in the order of the file, and each begins with its best.
+    assert [row[0] for row in both.rows] == ["20 ms", "20 ms", "200 ms", "200 ms"]
+    alone = Experiment(PATHS.replace('{ name = "control", sweep = ["reno", "cubic"] }', '"cubic"'))
+    (told, *_) = answer(alone.sweep()).sentences
+    assert re.fullmatch(r"The throughput is [0-9.]+ Mbit/s with rtt 20 ms, [0-9.]+ Mbit/s with rtt 200 ms\.", told)
+    # A buffer can be chosen, although it is of the path.
+    queue = 'bottleneck = { rate = "5 Mbit/s", queue = { kind = "droptail", limit = { sweep = ["5 packets", "50 packets"] } } }'
+    chosen = PATHS.replace('bottleneck = { rate = "5 Mbit/s" }', queue).replace('{ sweep = ["20 ms", "200 ms"] }', '"20 ms"')
+    assert not any("paths" in sentence for sentence in answer(Experiment(chosen).sweep()).sentences)
+
+
+def test_waste_and_unfairness_are_flagged_in_the_first_screen(results: Results) -> None:
+    flows = pd.concat([results.flows, results.flows])
+    runs = results.runs.assign(retransmission_rate=[0.01, 0.267, 0.06], jain_index=[0.99, 0.9, 0.61])
+    said = answer(dataclasses.replace(results, runs=runs, flows=flows)).sentences
+    windows = list(results.runs["window"])
+    assert f"More than 5 % of the segments are retransmissions in 2 of 3 settings: 26.7 % with window {windows[1]}." in said
+    assert f"Jain's index is under 0.8 (1: flows are equal) in 1 of 3 settings: 0.61 with window {windows[2]}." in said
+    calm = results.runs.assign(retransmission_rate=0.04, jain_index=0.81)
+    assert not any(
+        "retransmissions" in one or "Jain" in one for one in answer(dataclasses.replace(results, runs=calm, flows=flows)).sentences
+    )
 
 
 def test_what_makes_no_difference_is_said(results: Results) -> None:

@@ -11,9 +11,11 @@ from longfat.advice import linux, show
 from longfat.advice.cells import Cell, delay_of
 from longfat.advice.linux import Line
 from longfat.advice.plan import Plan, plan, to_toml
-from longfat.advice.question import UNKNOWN, read
+from longfat.advice.question import read
 from longfat.advice.rounds import Rounds
+from longfat.advice.sources import Source, read_source
 from longfat.advice.verdict import Verdict, verdict
+from longfat.errors import LongfatError
 from longfat.experiment import Experiment
 from longfat.results.results import Results
 
@@ -78,14 +80,20 @@ class Advice:
 
 
 def advise(
-    rate: str,
-    rtt: str,
+    rate: str | None = None,
+    rtt: str | None = None,
     *,
-    mtu: int | str = 1500,
-    buffer: str = UNKNOWN,
-    loss: float | str = UNKNOWN,
+    file: str | Path | None = None,
+    mtu: int | str | None = None,
+    buffer: str | None = None,
+    loss: float | str | None = None,
     streams: int | None = None,
-    competing: str = UNKNOWN,
+    competing: str | None = None,
+    load: float | str | None = None,
+    policer: str | None = None,
+    burst: str | None = None,
+    transfer: str | None = None,
+    within: str | None = None,
     edge: str | None = None,
     duration: str | None = None,
     thorough: bool = False,
@@ -96,16 +104,40 @@ def advise(
 ) -> Advice:
     """Which control, window, streams and pacing for a path: runs candidates in the cases of what is not known.
 
-    `rate` is of IP packets. `buffer` is the bottleneck's (`64MiB`, `0.5 bdp`), `loss` the probability that the path loses a packet of
-    itself, `competing` what else crosses it (`none`, `cubic`, `4 cubic`); `unknown` varies them. `edge` is the rate of the hosts'
-    interfaces: by default the next Ethernet above the path's. A candidate that is behind in one case is not run in the others, since it
-    cannot win; with `everything` it is. With `folder`, runs are kept there and not run twice. `tick` is called ten times a second with the
-    share of all runs that is done. Raises LongfatError.
+    `rate` is of IP packets. `rtt` may be several, with commas: sites that share the bottleneck. `file` is an experiment, a capture or the
+    output of `iperf3 --json`, and knows what is not given otherwise. `mtu` is 1500 unless a file says more.
+
+    `buffer` is the bottleneck's (`64MiB`, `0.5 bdp`), `loss` the probability that the path loses a packet of itself (several with commas,
+    with words before them that say when: `0,at night 1e-4`), `competing` what else crosses it (`none`, `cubic`, `4 cubic`); `unknown`,
+    their default, varies them. `load` is the share of the bottleneck that short transfers of others use. `policer` and `burst` are rate
+    and bucket of a token bucket on the path. `transfer` and `within` are a target: a size and the time in which it must arrive.
+
+    `edge` is the rate of the hosts' interfaces: by default the next Ethernet above the path's. A candidate that is behind in one case is
+    not run in the others, since it cannot win; with `everything` it is. With `folder`, runs are kept there and not run twice. `tick` is
+    called ten times a second with the share of all runs that is done. Raises LongfatError.
     """
-    question = read(
-        rate, rtt, mtu=mtu, buffer=buffer, loss=loss, streams=streams, competing=competing, edge=edge, duration=duration, thorough=thorough
-    )
-    made = plan(question)
+    given = {
+        "rate": rate,
+        "rtt": rtt,
+        "mtu": mtu,
+        "buffer": buffer,
+        "loss": loss,
+        "streams": streams,
+        "competing": competing,
+        "load": load,
+        "policer": policer,
+        "burst": burst,
+        "transfer": transfer,
+        "within": within,
+        "edge": edge,
+        "duration": duration,
+    }
+    words: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    source = read_source(file, words) if file is not None else Source()
+    words = source.words | words
+    if missing := [key for key in ("rate", "rtt") if key not in words]:
+        raise LongfatError(f"advice needs the path's {' and '.join(missing)}: longfat advise --rate 10Gbit/s --rtt 150ms, or a file")
+    made = plan(read(**words, thorough=thorough, told=source.told))
     experiment = Experiment(to_toml(made), name="advice")
     rounds = Rounds(made, experiment, everything=everything)
     most = max(1.0, experiment.plans.whole().items.cost)

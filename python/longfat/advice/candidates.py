@@ -11,6 +11,8 @@ from longfat.advice.question import Question
 
 STREAMS = 8
 """Parallel streams of a candidate that has several; transfer tools have four to eight (ESnet, packet pacing)."""
+BY_RATE = frozenset({"bbr", "bbr3"})
+"""Controls that go by rates and not by losses."""
 SHARE = 0.9
 """Fraction of the path's rate that all streams together get where `fq maxrate` paces them."""
 
@@ -34,6 +36,11 @@ class Candidate:
     """Kernel that it needs; empty if a released kernel will do."""
     usual: bool = False
     """True if people ask about it: it is run in every case, also where it is behind."""
+
+    @property
+    def by_rate(self) -> bool:
+        """True if its control goes by rates and not by losses."""
+        return self.control in BY_RATE
 
 
 CANDIDATES = (

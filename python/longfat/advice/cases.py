@@ -11,8 +11,6 @@ BUFFERS = ("0.5 bdp", "0.1 bdp", "1 bdp")
 """Bottleneck buffers to try where the question gives none; the first is the middle."""
 LOSSES = (0.0, 1e-6, 1e-5)
 """Probabilities of loss on the path to try where the question gives none."""
-SEEDS = 3
-"""Runs of a case in which packets are lost at random, where the question is to be answered thoroughly."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +23,14 @@ class Case:
     """Number of flows from another host."""
     control: str = "cubic"
     """Congestion control of the rivals."""
+    when: str = ""
+    """When the path is in this state, in the words of the question."""
 
     @property
     def name(self) -> str:
         """Name of the case in tables."""
         lost = f"loss {self.loss:g}".replace("e-0", "e-") if self.loss else "no loss"
+        lost += f" ({self.when})" if self.when else ""
         beside = f", beside {f'{self.rivals} ' if self.rivals > 1 else ''}{self.control}" if self.rivals else ""
         return f"{self.buffer}, {lost}{beside}"
 
@@ -48,12 +49,13 @@ def smaller(among: Sequence[Case], case: Case) -> Case | None:
 def of(question: Question) -> list[Case]:
     """The middle first."""
     count, control = question.rivals or (0, "cubic")
-    middle = Case(question.buffer or BUFFERS[0], LOSSES[0] if question.loss is None else question.loss, count, control)
-    made = [middle]
-    if question.buffer is None:
-        made += [Case(buffer, middle.loss, count, control) for buffer in BUFFERS[1:]]
-    if question.loss is None:
-        made += [Case(middle.buffer, loss, count, control) for loss in LOSSES[1:]]
+    # A policer drops before a queue grows behind it: the buffer does not matter.
+    buffers = question.buffers or (BUFFERS[:1] if question.policer else BUFFERS)
+    losses = question.losses or tuple(("", loss) for loss in LOSSES)
+    (when, loss), *others = losses
+    middle = Case(buffers[0], loss, count, control, when)
+    made = [middle, *(replace(middle, buffer=buffer) for buffer in buffers[1:])]
+    made += [replace(middle, loss=loss, when=when) for when, loss in others]
     if question.rivals is None:
-        made.append(Case(middle.buffer, middle.loss, 1))
+        made.append(replace(middle, rivals=1))
     return made

@@ -8,11 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from longfat.advice.plan import Plan
+from longfat.advice.plan import Plan, group_of
 from longfat.lazy import np
 from longfat.results.repeats import half_width
 from longfat.results.result import Result
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DELAYS = (("rtt_p95_s", "p95 RTT"), ("rtt_mean_s", "mean RTT"))
 """Columns of flows for what a candidate's round trips are, and what to call them: the first that there is."""
@@ -27,9 +31,9 @@ class Cell:
     candidate: str
     case: str
     goodput: float
-    """Payload of all its streams, bit/s, after the warmup."""
+    """Payload of all its streams, bit/s, after the warmup. Where several sites share the path: of the site that gets least."""
     half: float
-    """Half of the goodput's 95 % interval; NaN for fewer than two parts."""
+    """Half of the goodput's 95 % interval over the seeds; NaN for one seed."""
     delay: float
     """Seconds: `delay_of` says of what."""
     retransmitted: float
@@ -42,6 +46,12 @@ class Cell:
     """True if the runs were too short for the control to have shown what it does."""
     dropped: int
     """Packets that the bottleneck's queues had no room for, in the whole run."""
+    seeds: int = 1
+    """Runs that it is the mean of."""
+    jain: float = 1.0
+    """Least of Jain's indices of the streams' goodput, of all runs."""
+    sites: tuple[float, ...] = ()
+    """Payload of each site, bit/s."""
 
     def as_case(self, case: str) -> Cell:
         """Copies the cell to another case, in which the same would happen."""
@@ -65,34 +75,32 @@ def delay_of(result: Result) -> tuple[str, str]:
 
 def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Cell:
     """Returns the cell for these runs, one per seed."""
-    warmup, interval, delay = plan.warmup, plan.interval, delay_of(runs[0])[0]
-    parts = [rate for run in runs for rate in _parts(run, warmup, interval)]
-    own = [run.flows[run.flows["group"] == "candidate"] for run in runs]
+    delay = delay_of(runs[0])[0]
+    groups = [group_of(site) for site in range(len(plan.question.rtts))]
+    own = [run.flows[run.flows["group"].isin(groups)] for run in runs]
     rivals = [run.flows.loc[run.flows["group"] == "rival", "goodput_bps"] for run in runs]
+    sites = [[float(flows.loc[flows["group"] == group, "goodput_bps"].sum()) for group in groups] for flows in own]
+    least = [min(rates) for rates in sites]
     sent = sum(int(flows["segments_sent"].sum()) for flows in own)
     again = sum(int(flows["segments_retransmitted"].sum()) for flows in own)
     return Cell(
         candidate,
         case,
-        goodput=float(np.mean([flows["goodput_bps"].sum() for flows in own])),
-        half=half_width(parts),
+        goodput=float(np.mean(least)),
+        half=half_width(least),
         delay=float(np.mean([flows[delay].mean() for flows in own])),
         retransmitted=again / sent if sent else math.nan,
         rival=float(np.mean([flows.sum() for flows in rivals])) if len(rivals[0]) else math.nan,
         in_flight=max(float(flows["in_flight_max_bytes"].max()) for flows in own),
         is_short=any(warning.name in SHORT for run in runs for warning in run.warnings),
         dropped=sum(int(run.links.loc[run.links["bottleneck"], "drops_overflow"].sum()) for run in runs),
+        seeds=len(runs),
+        jain=min(_jain(flows["goodput_bps"].to_numpy(dtype=float)) for flows in own),
+        sites=tuple(float(rate) for rate in np.mean(sites, axis=0)),
     )
 
 
-def _parts(run: Result, warmup: float, interval: float) -> list[float]:
-    """The rate of the candidate in each whole interval of the series after the warmup, bit/s."""
-    numbers = run.flows.loc[run.flows["group"] == "candidate", "flow"]
-    series = run.flow_series[run.flow_series["flow"].isin(numbers)]
-    if series.empty:
-        return []
-    total = series.groupby("time_s")["bytes_arrived"].sum().sort_index()
-    times, delivered = total.index.to_numpy(dtype=float), total.to_numpy(dtype=float)
-    rates = np.diff(delivered) * 8 / np.diff(times)
-    whole = (times[:-1] >= warmup * (1 - 1e-9)) & (np.diff(times) > 0.99 * interval)
-    return [float(rate) for rate in rates[whole]]
+def _jain(rates: NDArray[np.float64]) -> float:
+    """Jain, Chiu and Hawe 1984: 1 where all are equal, 1/n where one has all."""
+    squares = float((rates**2).sum())
+    return float(rates.sum()) ** 2 / (len(rates) * squares) if squares else 1.0

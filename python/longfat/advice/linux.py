@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from longfat.advice.candidates import Candidate
-from longfat.advice.plan import Plan
+from longfat.advice.plan import Plan, maxrate
 
 IP_SYSCTL = "https://docs.kernel.org/networking/ip-sysctl.html"
 NET_SYSCTL = "https://docs.kernel.org/admin-guide/sysctl/net.html"
@@ -61,7 +61,7 @@ def lines(plan: Plan, candidate: Candidate) -> list[Line]:
     if needs_fq:
         made.append(Line("sysctl -w net.core.default_qdisc=fq", "fq paces each flow; after the next boot on all interfaces", NET_SYSCTL))
     if candidate.maxrate is not None:
-        each_rate = candidate.maxrate * plan.question.rate / candidate.streams / 1e6
+        each_rate = maxrate(plan.question, candidate) / 1e6
         share = f"{100 * candidate.maxrate:.0f} % of the path" + (f", over {candidate.streams} streams" if candidate.streams > 1 else "")
         made.append(
             Line(f"tc qdisc replace dev $ETH root fq maxrate {each_rate:.0f}mbit", f"maxrate is of each flow: {share}", ESNET_PACING)
@@ -77,7 +77,7 @@ def arithmetic(plan: Plan, candidate: Candidate) -> str:
     """Arithmetic from the path to the window."""
     question, window = plan.question, plan.window(candidate)
     bdp = question.bdp / (1 << 20)
-    buffer = f"or one and the buffer ({question.buffer}), where that is more, " if question.buffer else ""
+    buffer = f"or one and the buffer ({question.buffers[0]}), where that is more, " if question.buffers else ""
     shared = f"; each of {candidate.streams} streams may have twice its share" if candidate.streams > 1 else ""
     limit = "; no window is over 1 GiB (RFC 7323)" if window == 1 << 30 else ""
     product = f"the bandwidth-delay product (BDP) is {bdp:.4g} MiB"

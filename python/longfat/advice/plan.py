@@ -8,26 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from longfat.advice import candidates, cases
+from longfat._longfat import quantity
+from longfat.advice import candidates, cases, lengths
 from longfat.advice.candidates import Candidate
 from longfat.advice.cases import Case
+from longfat.advice.lengths import Length
 from longfat.advice.question import Question
 
-PACKETS = 50e6
-"""Packets that all runs together may send up to 10 Gbit/s; above, in proportion to the rate, up to `MOST`. What they do send is less: who
-does not fill the path is cheap, and of who is behind most runs are not made (`rounds`). Packets and not seconds, so that the same question
-is the same experiment on any machine."""
-MOST = 400e6
-THOROUGH = 8.0
-"""Times as many, where one asks for it."""
-START, ROUNDS_OF_START = 2.0, 20
-"""Seconds and round trips that are left out: slow start."""
-SHORTEST, ROUNDS = 10.0, 60
-"""Seconds and round trips that count, at least: BBR drains its queue every ten seconds, and looks for a new rate every 62 round trips."""
-LONGEST = 60.0
-"""Seconds of a run where the packets would allow more."""
-PARTS = 5
-"""Parts into which the rest is cut for an interval of confidence (batch means: Law and Kelton 2000, section 9.5.3)."""
+SEEDS = (1, 6)
+"""Least and most seeds of a cell in which something is random. More than the least are run where they decide (`rounds`)."""
+SEEDS_OF_LOSS = 3
+"""Least seeds of what people ask about where it goes by losses and the path loses packets: there it varies most, and sends least."""
+SEEDS_THOROUGH = (5, 12)
+STAGGER = "20 ms"
+"""Most time from one stream's start to the next one's, which is random: a program opens them one after the other."""
 WINDOW_LIMIT = 1 << 30
 """RFC 7323 section 2.3."""
 MIB = 1 << 20
@@ -40,18 +34,29 @@ class Plan:
     question: Question
     candidates: list[Candidate]
     cases: list[Case]
-    duration: float
-    seeds: int
+    lengths: list[Length]
+    """Lengths of runs, each once."""
+
+    def length(self, candidate: Candidate, case: Case) -> Length:
+        """Length of the runs of a cell."""
+        if len(self.lengths) == 1:
+            return self.lengths[0]
+        name = "by rate" if candidate.by_rate else "with loss" if case.loss else "without loss"
+        return next(one for one in self.lengths if one.name == name)
+
+    def seeds(self, candidate: Candidate, case: Case) -> tuple[int, int]:
+        """Least and most seeds of a cell; one where every seed gives the same run."""
+        question = self.question
+        streams = candidate.streams * len(question.rtts)
+        if not (candidate.by_rate or case.loss or case.rivals or question.load or streams > 1):
+            return 1, 1
+        least, most = SEEDS_THOROUGH if question.thorough else SEEDS
+        return (max(least, SEEDS_OF_LOSS) if candidate.usual and case.loss and not candidate.by_rate else least), most
 
     @property
-    def warmup(self) -> float:
-        """Seconds that do not count."""
-        return min(_start(self.question), self.duration / 2)
-
-    @property
-    def interval(self) -> float:
-        """Seconds of each part."""
-        return math.floor((self.duration - self.warmup) / PARTS * 1e3) / 1e3
+    def repeats(self) -> int:
+        """Most seeds of any cell."""
+        return max(self.seeds(one, case)[1] for one in self.candidates for case in self.cases)
 
     def window(self, candidate: Candidate) -> int:
         """The window of each stream of a candidate, in bytes; see `window_of`."""
@@ -59,20 +64,17 @@ class Plan:
 
 
 def plan(question: Question) -> Plan:
-    """Every candidate in every case, in runs as long as the packets allow."""
+    """Every candidate in every case, in runs as long as controls and losses need and the packets allow."""
     every, states = candidates.asked(question), cases.of(question)
-    seeds = cases.SEEDS if question.thorough else 1
-    runs = sum(seeds if case.loss else 1 for case in states)
-    budget = min(MOST, PACKETS * max(1.0, question.rate / 10e9)) * (THOROUGH if question.thorough else 1.0)
-    each = question.rate / (8 * question.mtu) * runs
-    least = _start(question) + max(SHORTEST, ROUNDS * question.rtt)
-    fitting = min(max(LONGEST, least), budget / (len(every) * each))
-    length = question.duration or float(math.ceil(max(least, fitting)))
-    return Plan(question, every, states, length, seeds)
-
-
-def _start(question: Question) -> float:
-    return round(max(START, ROUNDS_OF_START * question.rtt), 3)
+    if question.duration:
+        warmup = min(lengths.rate_based(question).warmup, question.duration / 2)
+        return Plan(question, every, states, [Length("as asked", question.duration, warmup, "as asked (--duration)")])
+    buffer = max(_bytes(question, case.buffer) for case in states)
+    made = [lengths.rate_based(question)]
+    made += [lengths.clean(question, buffer)] if any(not case.loss for case in states) else []
+    losses = {case.loss for case in states} - {0.0}
+    made += [lengths.lossy(question, list(losses), buffer)] if losses else []
+    return Plan(question, every, states, made)
 
 
 def window_of(question: Question, streams: int) -> int:
@@ -88,17 +90,25 @@ def window_of(question: Question, streams: int) -> int:
 
 
 def _buffer_bytes(question: Question) -> float:
-    from longfat._longfat import quantity
+    return max((_bytes(question, buffer) for buffer in question.buffers), default=0.0) if question.buffers else question.bdp
 
-    found = quantity(question.buffer) if question.buffer else None
-    if found is None:
-        return question.bdp
+
+def _bytes(question: Question, buffer: str) -> float:
+    """A buffer of the experiment file in bytes; a product is of what the path carries and its longest round trip."""
+    found = quantity(buffer)
+    assert found is not None
     value, unit = found
     return value * {"bdp": question.bdp, "packets": question.mtu}.get(unit, 1.0)
 
 
+def _limit(question: Question, buffer: str) -> str:
+    """A buffer as the file has it: in bytes where the file's own product would be another."""
+    same = len(question.rtts) == 1 and not question.policer
+    return buffer if same or not buffer.endswith("bdp") else f"{max(question.mtu, round(_bytes(question, buffer)))} bytes"
+
+
 def to_toml(plan: Plan) -> str:
-    """The experiment as TOML. Its axes are `candidate` and `case`, and `seed` where packets are lost at random."""
+    """The experiment as TOML. Its axes are `candidate` and `case`, and `length` where not all runs have the same."""
     question, named = plan.question, [one.name for one in plan.candidates]
     states = [case.name for case in plan.cases]
 
@@ -108,29 +118,39 @@ def to_toml(plan: Plan) -> str:
     def by_case(value: Callable[[Case], object]) -> str:
         return _axis("case", states, [value(one) for one in plan.cases])
 
-    exact = [case.name for case in plan.cases if not case.loss]
-    seeds = list(range(1, plan.seeds + 1))
-    repeated = plan.seeds > 1 and len(exact) < len(states)
-    most = max((one.streams for one in plan.candidates if one.maxrate is not None), default=1)
-    senders = [f"left{number}" for number in range(1, most + 1)]
+    def by_length(value: Callable[[Length], object]) -> str:
+        return _axis("length", [one.name for one in plan.lengths], [value(one) for one in plan.lengths])
 
-    def of_stream(candidate: Candidate) -> list[str]:
-        return senders[: candidate.streams if candidate.maxrate is not None else 1]
+    def queue(limit: str) -> str:
+        if not question.policer:
+            return f'{{ kind = "droptail", limit = {limit} }}'
+        rate, burst = question.policer
+        return f'{{ kind = "policer", rate = "{_rate(rate)}", burst = "{round(burst)} bytes", limit = {limit} }}'
+
+    most = max((one.streams for one in plan.candidates if one.maxrate is not None), default=1)
+    pairs = most * len(question.rtts) + 1
+    others = f"left{pairs}"
+    trips = [rtt for rtt in question.rtts for _ in range(most)] + [question.rtts[0]]
+    rtt = json.dumps([_time(one) for one in trips]) if len(question.rtts) > 1 else f'"{_time(question.rtt)}"'
+    held = [f"left{number}" for number in range(1, pairs)]
+
+    def of_stream(candidate: Candidate, site: int) -> list[str]:
+        return held[site * most :][: candidate.streams if candidate.maxrate is not None else 1]
 
     lines = [
-        f'title = "What to set for {_rate(question.rate)} over {_time(question.rtt)}"',
+        f'title = "What to set for {_rate(question.rate)} over {" and ".join(_time(one) for one in question.rtts)}"',
         'description = "Settings of a sending host (candidate) by what is not known of its path (case). Written by `longfat advise`."',
-        f"seed = {{ sweep = [{', '.join(map(str, seeds))}] }}" if repeated else "seed = 1",
+        f"repeats = {plan.repeats}",
         "",
         "[path]",
         'preset = "dumbbell"',
-        f'rtt = "{_time(question.rtt)}"',
-        f"pairs = {most + 1}",
+        f"rtt = {rtt}",
+        f"pairs = {pairs}",
         "",
         "[path.bottleneck]",
         f'rate = "{_rate(question.rate)}"',
         f'mtu = "{question.mtu} bytes"',
-        f'queue = {{ kind = "droptail", limit = {by_case(lambda case: case.buffer)} }}',
+        f"queue = {queue(by_case(lambda case: _limit(question, case.buffer)))}",
         f"loss = {by_case(lambda case: {'kind': 'bernoulli', 'probability': case.loss} if case.loss else {'kind': 'none'})}",
         'reverse = { loss = "none" }',
         "",
@@ -138,58 +158,96 @@ def to_toml(plan: Plan) -> str:
         f'rate = "{_rate(question.edge)}"',
         f'mtu = "{question.mtu} bytes"',
         "",
-        "# The transmit queue of a host holds TCP back, as Linux's does. `fq maxrate` is of each flow: so each flow has a host of its own,",
-        "# whose interface has that rate and a queue of about a millisecond.",
-        "[[host]]",
-        f"name = {json.dumps(senders)}",
-        f"txqueuelen = {by_candidate(lambda one: f'{_txqueuelen(question, one)} packets')}",
-        'on_full = "wait"',
-        f"shape_rate = {by_candidate(lambda one: _rate(_maxrate(question, one) or question.edge))}",
-        "",
-        "[[host]]",
-        f'name = "left{most + 1}"',
-        'txqueuelen = "1000 packets"',
-        'on_full = "wait"',
-        "",
-        "[[flow]]",
-        'name = "candidate"',
-        f"from = {by_candidate(of_stream)}",
-        f"to = {by_candidate(lambda one: [host.replace('left', 'right') for host in of_stream(one)])}",
-        'stack = "linux"',
-        f"congestion_control = {by_candidate(lambda one: {'kind': one.control})}",
-        f"count = {by_candidate(lambda one: one.streams if one.maxrate is not None else 1)}",
-        f"streams = {by_candidate(lambda one: 1 if one.maxrate is not None else one.streams)}",
-        f"pacing = {by_candidate(lambda one: 'on' if one.paced else 'auto')}",
-        f"window = {by_candidate(lambda one: '6 MiB' if one.untouched else _size(plan.window(one)))}",
-        f"window_sizing = {by_candidate(lambda one: {'kind': 'linux', 'rmem_max': '6 MiB'} if one.untouched else {'kind': 'static'})}",
-        "",
-        "[[flow]]",
-        'name = "rival"',
-        f'from = "left{most + 1}"',
-        f'to = "right{most + 1}"',
-        'stack = "linux"',
-        f'congestion_control = "{max(plan.cases, key=lambda case: case.rivals).control}"',
-        f'window = "{_size(window_of(question, 1))}"',
-        f"count = {by_case(lambda case: case.rivals)}",
-        "",
-        "[measure]",
-        f'duration = "{_time(plan.duration)}"',
-        f'warmup = "{_time(plan.warmup)}"',
-        f'interval = "{_time(plan.interval)}"',
     ]
-    if repeated and exact:
-        lines += ["", "# Where nothing is random, one seed is enough.", "[[skip]]"]
-        lines += [f"case = {json.dumps(exact)}", f"seed = {json.dumps(seeds[1:])}"]
-    return "\n".join(lines) + "\n"
+    # Interfaces that are faster than the path never have a queue, so their hosts need no transmit queue that holds TCP back.
+    slow = question.edge <= question.rate
+    if most > 1 or slow or any(one.maxrate is not None for one in plan.candidates):
+        lines += [
+            "# `fq maxrate` is of each flow: so each flow has a host of its own, whose interface has that rate and a queue of about a",
+            "# millisecond, which holds TCP back as Linux's does.",
+            "[[host]]",
+            f"name = {json.dumps(held)}",
+            f"txqueuelen = {by_candidate(lambda one: f'{_txqueuelen(question, one)} packets')}",
+            'on_full = "wait"',
+            f"shape_rate = {by_candidate(lambda one: _rate(maxrate(question, one) or question.edge))}",
+            "",
+        ]
+    if slow:
+        lines += ["[[host]]", f'name = "{others}"', 'txqueuelen = "1000 packets"', 'on_full = "wait"', ""]
+    for site in range(len(question.rtts)):
+        lines += [
+            "[[flow]]",
+            f'name = "{group_of(site)}"',
+            f"from = {by_candidate(lambda one, site=site: of_stream(one, site))}",
+            f"to = {by_candidate(lambda one, site=site: [host.replace('left', 'right') for host in of_stream(one, site)])}",
+            *([f'start = {{ random = "uniform 0 s..{STAGGER}" }}'] if site else []),
+            'stack = "linux"',
+            f"congestion_control = {by_candidate(lambda one: {'kind': one.control})}",
+            f"count = {by_candidate(lambda one: one.streams)}",
+            f'stagger = {{ random = "uniform 0 s..{STAGGER}" }}',
+            f"pacing = {by_candidate(lambda one: 'on' if one.paced else 'auto')}",
+            f"window = {by_candidate(lambda one: '6 MiB' if one.untouched else _size(plan.window(one)))}",
+            f"window_sizing = {by_candidate(lambda one: {'kind': 'linux', 'rmem_max': '6 MiB'} if one.untouched else {'kind': 'static'})}",
+            "",
+        ]
+    if any(case.rivals for case in plan.cases):
+        lines += [
+            "[[flow]]",
+            'name = "rival"',
+            f'from = "{others}"',
+            f'to = "{others.replace("left", "right")}"',
+            'start = { random = "uniform 0 s..1 s" }',
+            'stack = "linux"',
+            f'congestion_control = "{max(plan.cases, key=lambda case: case.rivals).control}"',
+            f'window = "{_size(window_of(question, 1))}"',
+            f"count = {by_case(lambda case: case.rivals)}",
+            "",
+        ]
+    if question.load:
+        load = question.load * question.carried / question.rate
+        lines += [
+            "[[flow]]",
+            'name = "others"',
+            f'from = "{others}"',
+            f'to = "{others.replace("left", "right")}"',
+            f"stop = {by_length(lambda one: _time(one.duration - question.rtt))}",
+            'stack = "linux"',
+            f'traffic = {{ kind = "flows", sizes = "web-search", load = {load:g} }}',
+            "",
+        ]
+    lines += [
+        "[measure]",
+        f"duration = {by_length(lambda one: _time(one.duration))}",
+        f"warmup = {by_length(lambda one: _time(one.warmup))}",
+    ]
+    return "\n".join([*lines, *_skips(plan)]) + "\n"
 
 
-def _maxrate(question: Question, candidate: Candidate) -> float:
+def group_of(site: int) -> str:
+    """Name of the group of flows of a site, from 0."""
+    return f"candidate{site + 1}" if site else "candidate"
+
+
+def _skips(plan: Plan) -> list[str]:
+    """Rules that leave each cell with one length."""
+    lines: list[str] = []
+    for length in plan.lengths if len(plan.lengths) > 1 else []:
+        for by_rate in (True, False):
+            some = [one for one in plan.candidates if one.by_rate == by_rate]
+            wrong = [case.name for case in plan.cases if some and plan.length(some[0], case) is not length]
+            if wrong:
+                lines += ["", "[[skip]]", f"length = {json.dumps(length.name)}", f"candidate = {json.dumps([one.name for one in some])}"]
+                lines += [f"case = {json.dumps(wrong, ensure_ascii=False)}"] if len(plan.cases) > 1 else []
+    return lines
+
+
+def maxrate(question: Question, candidate: Candidate) -> float:
     """Rate limit of each stream, bit/s; 0 where it has none."""
-    return (candidate.maxrate or 0.0) * question.rate / candidate.streams
+    return (candidate.maxrate or 0.0) * question.carried / candidate.streams / len(question.rtts)
 
 
 def _txqueuelen(question: Question, candidate: Candidate) -> int:
-    rate = _maxrate(question, candidate)
+    rate = maxrate(question, candidate)
     return max(16, math.ceil(rate * 1e-3 / 8 / question.mtu)) if rate else 1000
 
 

@@ -8,16 +8,22 @@ from collections.abc import Mapping, Sequence
 from longfat.advice.candidates import Candidate
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
+from longfat.report.answer import WASTE
 
 NEAR = 0.01
-"""Rates within this fraction of each other are the same to a user, whatever their intervals."""
+"""Shares and gains below this are not worth a sentence."""
+SAME = 0.05
+"""Rates within this fraction of the most are level with it, whatever their intervals: simulator and kernel differ by as much
+(`docs/agreement.md`)."""
 INDIFFERENT = 0.1
 """Largest lag of a candidate that only its own wide interval brings level with the best: it may have been measured badly.
 (An indifference zone, as in ranking and selection: Bechhofer 1954.)"""
 ENOUGH = 0.5
 """Fraction of an equal share: a candidate that leaves rivals less is compared with those that leave more."""
-WASTE = 0.05
-"""Share of segments sent that are retransmissions, above which a candidate wastes the path: it is set only if all that are level do."""
+PRECISE = 0.05
+"""Half of an interval as a share of its mean, from which on more seeds would tell little."""
+ROUGH = 0.5
+"""Half of the interval, as a share of the mean, that one seed is taken to have where packets are lost at random."""
 STEP = 0.1
 """Differences of fairness and delay that count where throughput does not decide."""
 
@@ -33,10 +39,46 @@ def judged(plan: Plan) -> list[str]:
     return names or [case.name for case in plan.cases]
 
 
+def worst_of_all(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
+    """The cell with the least throughput, of all that are known."""
+    known = [cells[candidate.name, case.name] for case in plan.cases if (candidate.name, case.name) in cells]
+    return min(known, key=lambda cell: cell.goodput)
+
+
 def worst_case(plan: Plan, cells: Cells, candidate: Candidate) -> Cell:
     """The judged cell with the least throughput, of those that are known."""
     known = [cells[candidate.name, case] for case in judged(plan) if (candidate.name, case) in cells]
     return min(known, key=lambda cell: cell.goodput)
+
+
+def unsure(plan: Plan, cells: Cells) -> list[Key]:
+    """Cells in which more seeds may change who is level: the worst cases of the candidates whose intervals reach the most.
+
+    One seed of several has no interval. It is then taken to be `ROUGH` where packets are lost at random, and else the zone of indifference.
+    """
+    worst = [worst_case(plan, cells, one) for one in plan.candidates]
+    top = max(worst, key=lambda cell: cell.goodput)
+    return [
+        (one.name, cell.case)
+        for one, cell in zip(plan.candidates, worst, strict=True)
+        if cell.seeds < _most(plan, cell)
+        and not cell.half <= PRECISE * cell.goodput
+        and cell.goodput + _width(plan, cell) >= top.goodput - _width(plan, top)
+    ]
+
+
+def _most(plan: Plan, cell: Cell) -> int:
+    """Most seeds of a cell."""
+    candidate = next(one for one in plan.candidates if one.name == cell.candidate)
+    return plan.seeds(candidate, next(case for case in plan.cases if case.name == cell.case))[1]
+
+
+def _width(plan: Plan, cell: Cell) -> float:
+    """Half of an interval, or what it is taken to be."""
+    if not math.isnan(cell.half) or _most(plan, cell) == 1:
+        return cell.high - cell.goodput
+    loses = next(case.loss for case in plan.cases if case.name == cell.case) > 0
+    return (ROUGH if loses else INDIFFERENT) * cell.goodput
 
 
 def is_whole(plan: Plan, cells: Cells, candidate: Candidate) -> bool:
@@ -51,8 +93,8 @@ def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
     if cell is None:
         return math.nan
     rivals = next(one.rivals for one in plan.cases if one.name == case)
-    # All of its streams are one sender: an equal share is by senders.
-    return cell.rival / (plan.question.payload * rivals / (rivals + 1))
+    # All streams of a site are one sender: an equal share is by senders.
+    return cell.rival / (plan.question.payload * rivals / (rivals + len(plan.question.rtts)))
 
 
 def retransmits(plan: Plan, cells: Cells, candidate: Candidate) -> Cell | None:
@@ -102,7 +144,7 @@ def kinder_than(plan: Plan, cells: Cells, best: Candidate) -> list[Candidate]:
 
 
 def _is_level(one: Cell, top: Cell) -> bool:
-    near = min(top.low, top.goodput * (1 - NEAR))
+    near = min(top.low, top.goodput * (1 - SAME))
     return one.goodput >= near or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
 
 

@@ -72,6 +72,10 @@ def _hardest_first(plan: Plan) -> list[str]:
     return [case.name for case in sorted(plan.cases, key=lambda case: (-case.loss, cases.size_of(case))) if case.name in judged]
 
 
+SEVERAL = 3
+"""Least seeds of a cell that is repeated."""
+
+
 class Rounds:
     """Decides for `Experiment.sweep` which runs are wanted, by what those before gave."""
 
@@ -81,32 +85,53 @@ class Rounds:
         """Known cells."""
         self.copied: set[Key] = set()
         """Cells without a run of their own: the queue of the same run with a smaller buffer dropped nothing."""
+        self._cases = {case.name: case for case in plan.cases}
+        self._candidates = {one.name: one for one in plan.candidates}
         only = {"candidate": plan.candidates[0].name, "case": plan.cases[0].name}
         self._runs: dict[Key, list[tuple[int, str]]] = {}
         for run in experiment.plans.whole().named:
             labels = only | dict(run.labels)
             self._runs.setdefault((labels["candidate"], labels["case"]), []).append((run.index, run.hash))
-        self._asked = set(self._runs) if everything else set[Key]()
+        self._asked: dict[Key, int] = {}
+        """Seeds that are wanted of each cell."""
+        for key in self._runs if everything else ():
+            self._asked[key] = self._seeds(key)[0]
 
     def wanted(self, finished: Callable[[str], Result | None]) -> list[int]:
         """The numbers of the runs that are wanted by what is finished; when all of them are, there are no more."""
         while True:
-            for key in sorted(self._asked - self.cells.keys()):
-                runs = [finished(run) for _, run in self._runs[key]]
+            for key, seeds in sorted(self._asked.items()):
+                if key in self.cells and self.cells[key].seeds == seeds:
+                    continue
+                runs = [finished(run) for _, run in self._runs[key][:seeds]]
                 some = [run for run in runs if run]
                 if len(some) == len(runs):
                     self.cells[key] = cell_of(self.plan, *key, some)
-            if self._asked - self.cells.keys() or not (more := wanted(self.plan, self.cells)):
-                return sorted(number for key in self._asked for number, _ in self._runs[key])
-            self._ask(more)
+            if all(key in self.cells and self.cells[key].seeds == seeds for key, seeds in self._asked.items()):
+                if more := wanted(self.plan, self.cells):
+                    self._ask(more)
+                    continue
+                if unsure := ranking.unsure(self.plan, self.cells):
+                    self._repeat(unsure)
+                    continue
+            return sorted(number for key, seeds in self._asked.items() for number, _ in self._runs[key][:seeds])
+
+    def _seeds(self, key: Key) -> tuple[int, int]:
+        return self.plan.seeds(self._candidates[key[0]], self._cases[key[1]])
 
     def _ask(self, more: Sequence[Key]) -> None:
         for candidate, name in more:
-            case = next(one for one in self.plan.cases if one.name == name)
-            smaller = cases.smaller(self.plan.cases, case)
+            smaller = cases.smaller(self.plan.cases, self._cases[name])
             before = (candidate, smaller.name) if smaller else None
             if before in self.cells and not self.cells[before].dropped:
                 self.cells[candidate, name] = self.cells[before].as_case(name)
                 self.copied.add((candidate, name))
             elif before not in more:
-                self._asked.add((candidate, name))
+                self._asked[candidate, name] = self._seeds((candidate, name))[0]
+
+    def _repeat(self, unsure: Sequence[Key]) -> None:
+        """Asks for more seeds. A cell that is a copy becomes one of its own."""
+        for key in unsure:
+            self.copied.discard(key)
+            count = self.cells[key].seeds
+            self._asked[key] = min(self._seeds(key)[1], max(SEVERAL, count + 2))

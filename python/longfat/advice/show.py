@@ -14,8 +14,10 @@ from markupsafe import Markup
 
 from longfat.advice import linux
 from longfat.advice.cells import Cell
+from longfat.advice.lengths import Length
 from longfat.advice.plan import WINDOW_LIMIT, Plan
-from longfat.advice.ranking import is_whole, kept, retransmits, wastes, worst_case
+from longfat.advice.question import Question
+from longfat.advice.ranking import is_whole, judged, kept, retransmits, wastes, worst_case
 from longfat.advice.verdict import rate
 from longfat.lazy import pd
 from longfat.plot.units import with_unit
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from longfat.advice.advise import Advice
 
-TOLD = ("queue_elsewhere", "edge_not_faster", "unequal_streams")
+TOLD = ("queue_elsewhere", "edge_not_faster")
 """Warnings of runs that matter to who asks; the others are in the verdict, or are what is asked."""
 UNKNOWN_CELL = "–"
 AT_MOST = "≤ "
@@ -52,7 +54,14 @@ def answers(advice: Advice) -> tuple[list[str], list[list[str]]]:
     """Titles and rows of the table: one row per candidate, the best first."""
     plan, cells = advice.plan, advice.cells
     rival = next((case for case in plan.cases if case.rivals), None)
-    titles = ["candidate", "goodput", "in its worst case", "retransmitted", f"{advice.delay} ({plan.cases[0].name})"]
+    alone = " alone" if rival and len(plan.cases) > len(judged(plan)) else ""
+    titles = [
+        "candidate",
+        "goodput" + (" of the site with least" if len(plan.question.rtts) > 1 else ""),
+        f"in its worst case{alone}",
+        "retransmitted",
+        f"{advice.delay} ({plan.cases[0].name})",
+    ]
     titles += [f"{rival.control} beside it keeps"] if rival else []
     rows: list[list[str]] = []
     for one in sorted(plan.candidates, key=lambda one: (one is not advice.found.best, -worst_case(plan, cells, one).goodput)):
@@ -76,7 +85,8 @@ def by_case(advice: Advice) -> tuple[list[str], list[list[str]]]:
 
 
 def _said(cell: Cell) -> str:
-    return rate(cell) + ("*" if cell.is_short else "")
+    sites = f" ({' + '.join(with_unit(value, 'bit/s') for value in cell.sites)})" if len(cell.sites) > 1 else ""
+    return rate(cell) + ("*" if cell.is_short else "") + sites
 
 
 def supposed(advice: Advice) -> list[str]:
@@ -84,11 +94,18 @@ def supposed(advice: Advice) -> list[str]:
     plan = advice.plan
     question = plan.question
     made = [
-        f"Path: {with_unit(question.rate, 'bit/s')} of IP packets of {question.mtu} bytes, {with_unit(question.rtt, 's')}: "
+        *question.told,
+        f"Path: {with_unit(question.rate, 'bit/s')} of IP packets of {question.mtu} bytes, {_sites(question)}: "
         f"{with_unit(question.bdp, 'iB', 4)} fill it, and it carries {with_unit(question.payload, 'bit/s', 4)} of payload.",
-        f"Hosts have interfaces of {with_unit(question.edge, 'bit/s')} and take no time; rates are payload after the first "
-        f"{plan.warmup:g} s of {plan.duration:g} s, ± half of the 95 % interval.",
+        f"Hosts have interfaces of {with_unit(question.edge, 'bit/s')} and take no time.",
+        "Rates are payload, ± half of the 95 % interval over independent seeds. A rate without ± is of one run.",
+        *(_length(one) for one in plan.lengths),
     ]
+    if question.policer:
+        own, burst = question.policer
+        made.append(f"A policer of {with_unit(own, 'bit/s')} with a bucket of {with_unit(burst, 'B')} drops what exceeds it.")
+    if question.load:
+        made.append(f"Short transfers of others (sizes of web search) use {100 * question.load:g} % of the path in every case.")
     every = len(plan.candidates) * len(plan.cases)
     if missing := every - len(advice.cells):
         behind = f"{AT_MOST.strip()}: behind in this case already, so it was not run in all others"
@@ -98,6 +115,16 @@ def supposed(advice: Advice) -> list[str]:
             f"{len(advice.copied)} cells are those of a smaller buffer: its queue dropped nothing, so a larger one changes nothing."
         )
     return made
+
+
+def _sites(question: Question) -> str:
+    trips = " and ".join(with_unit(trip, "s") for trip in question.rtts)
+    return f"sites at {trips}" if len(question.rtts) > 1 else trips
+
+
+def _length(one: Length) -> str:
+    kind = {"by rate": "of BBR ", "without loss": "of the others without loss ", "with loss": "of the others with loss "}.get(one.name, "")
+    return f"Runs {kind}are {one.duration:g} s long, of which the last {one.duration - one.warmup:g} count: {one.why}."
 
 
 def traps(plan: Plan, results: Results) -> list[str]:
@@ -224,7 +251,7 @@ def as_json(advice: Advice) -> dict[str, Any]:
         "not_run": [[one.name, case.name] for one in plan.candidates for case in plan.cases if (one.name, case.name) not in advice.cells],
         "copied": [list(key) for key in sorted(advice.copied)],
         "warnings": advice.warnings,
-        "duration_s": plan.duration,
+        "lengths": [asdict(one) for one in plan.lengths],
         "experiment": advice.experiment.text,
     }
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from longfat.advice.candidates import Candidate
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
+from longfat.advice.question import spoken
 from longfat.advice.ranking import (
     INDIFFERENT,
     NEAR,
+    SAME,
     Cells,
     best_of,
     is_whole,
@@ -23,9 +25,11 @@ from longfat.advice.ranking import (
     top_of,
     wastes,
     worst_case,
+    worst_of_all,
 )
 from longfat.errors import LongfatError
 from longfat.plot.units import with_interval, with_unit
+from longfat.report.answer import UNFAIR, WASTE
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,14 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
     if best.kernel:
         stock = best_of(plan, cells, level(plan, cells, [one for one in plan.candidates if not one.kernel]))
     reasons = [
-        *_first(plan, worst, best),
+        *_first(plan, cells, worst, best),
+        *_target(plan, cells, best),
         *_today(plan, worst, best),
         *_level(plan, worst, best, alike),
         *_waste(plan, cells, best, alike),
         *_fair(plan, cells, best, alike),
         *_delay(plan, cells, best, delay),
+        *_flags(plan, cells, best),
     ]
     notes = [
         *_kinder(plan, cells, worst, best),
@@ -81,14 +87,73 @@ def rate(cell: Cell) -> str:
     return with_interval(cell.goodput, cell.half, "bit/s")
 
 
-def _list(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _list(names: Sequence[str], last: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
-def _first(plan: Plan, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
-    own = worst[best.name]
+def _first(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
+    own, least = worst[best.name], worst_of_all(plan, cells, best)
     where = f" in its worst case ({own.case})" if len(judged(plan)) > 1 else ""
-    return [f"Set {best.name} ({best.what}): it gets {rate(own)}{where}."]
+    rest = ""
+    if least.case != own.case:
+        where = f" alone in its worst case ({own.case})" if where else f" alone ({own.case})"
+        rest = f", and {rate(least)} in the worst of all that was run ({least.case})"
+    made = [f"Set {best.name} ({best.what}): it gets {rate(own)}{where}{rest}."]
+    if len(own.sites) > 1:
+        named = [f"{with_unit(value, 'bit/s')} ({with_unit(trip, 's')})" for value, trip in zip(own.sites, plan.question.rtts, strict=True)]
+        made.append(f"Rates are those of the site that gets least: the sites get {_list(named)}.")
+    return made
+
+
+def _target(plan: Plan, cells: Cells, best: Candidate) -> list[str]:
+    """Says what must be true for the target: the rate, the window, the candidates and the cases."""
+    question = plan.question
+    if question.target is None:
+        return []
+    size, time = question.target
+    need = question.needed
+    made = [
+        f"{with_unit(size, 'B')} within {spoken(time)} need {with_unit(need, 'bit/s')} of payload all the time, "
+        f"{100 * need / question.payload:.2g} % of what the path carries, and {with_unit(need * question.rtt / 8, 'iB')} in flight."
+    ]
+    lacks = {one.name: _lacking(plan, cells, one, need) for one in plan.candidates}
+    own = lacks[best.name]
+    if own:
+        worst = min(own, key=lambda cell: cell.low)
+        made.append(f"Not even {best.name} has that where the path has {_list([f'`{cell.case}` ({rate(cell)})' for cell in own])}.")
+        made.append(f"With {rate(worst)} it takes {spoken(8 * size / worst.goodput) if worst.goodput else 'for ever'}.")
+    else:
+        made.append(f"{best.name} has that in every case that was run.")
+    enough = [one.name for one in plan.candidates if one is not best and is_whole(plan, cells, one) and not lacks[one.name]]
+    made += [f"{_list(enough)} {'has' if len(enough) == 1 else 'have'} it in every case, too."] if enough else []
+    for one in plan.candidates:
+        if one is not best and one.usual and lacks[one.name]:
+            made.append(f"For {one.name} it must not be that the path has {_list([f'`{cell.case}`' for cell in lacks[one.name]], 'or')}.")
+    return made
+
+
+def _lacking(plan: Plan, cells: Cells, candidate: Candidate, need: float) -> list[Cell]:
+    """The known cells in which a candidate may not reach a rate."""
+    known = [cells[candidate.name, case.name] for case in plan.cases if (candidate.name, case.name) in cells]
+    return [cell for cell in known if cell.low < need]
+
+
+def _flags(plan: Plan, cells: Cells, best: Candidate) -> list[str]:
+    """Names every other candidate that wastes the path, and all whose streams are unequal, in any case."""
+    made: list[str] = []
+    wasteful: list[str] = []
+    unequal: list[str] = []
+    for one in plan.candidates:
+        known = [cells[one.name, case.name] for case in plan.cases if (one.name, case.name) in cells]
+        most = max((cell for cell in known if cell.retransmitted > WASTE), key=lambda cell: cell.retransmitted, default=None)
+        if most and not (one is best and most == retransmits(plan, cells, one)):
+            wasteful.append(f"{one.name} ({_share(most)}, {most.case})")
+        least = min(known, key=lambda cell: cell.jain)
+        if least.jain < UNFAIR:
+            unequal.append(f"{one.name} ({least.jain:.2f}, {least.case})")
+    made += [f"More than {100 * WASTE:.0f} % of the segments are retransmissions with {_list(wasteful)}."] if wasteful else []
+    made += [f"Jain's index is under {UNFAIR:g} (1: streams are equal) with {_list(unequal)}."] if unequal else []
+    return made
 
 
 def _level(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequence[Candidate]) -> list[str]:
@@ -98,7 +163,10 @@ def _level(plan: Plan, worst: Mapping[str, Cell], best: Candidate, alike: Sequen
     others = sorted((one for one in plan.candidates if one not in alike), key=lambda one: -worst[one.name].goodput)
     if len(alike) > 1:
         names = [f"{one.name} ({rate(worst[one.name])})" for one in alike if one is not best]
-        made.append(f"Throughput does not decide between it and {_list(names)}: the 95 % intervals overlap, or differ by less than 1 %.")
+        made.append(
+            f"Throughput does not decide between it and {_list(names)}: the 95 % intervals overlap, or the rates differ by less than "
+            f"{100 * SAME:.0f} %."
+        )
     if others:
         first = worst[others[0].name]
         own_worst = " in its worst case" if len(cases) > 1 else ""
@@ -151,7 +219,8 @@ def _today(plan: Plan, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
     if untouched is None or untouched is best or not worst[untouched.name].goodput:
         return []
     times = worst[best.name].goodput / worst[untouched.name].goodput
-    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {_times(times)} times less."] if times > 1 + NEAR else []
+    less = f"{_times(times)} times less" if times >= 1.5 else f"{100 * (1 - 1 / times):.0f} % less"
+    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {less}."] if times > 1 + NEAR else []
 
 
 def _times(value: float) -> str:
@@ -171,8 +240,8 @@ def _changes(plan: Plan, cells: Cells, best: Candidate) -> list[str]:
             first = max(better, key=lambda one: cells[one.name, case].goodput)
             by_winner.setdefault(first.name, []).append(case)
         most = max(cells[one.name, case].goodput for one in [*better, best])
-        if len(run) < len(plan.candidates) and plan.question.payload > most * (1 + NEAR):
-            open_cases[case] = _gain(plan.question.payload, own.goodput)
+        if len(run) < len(plan.candidates) and plan.question.due > most * (1 + NEAR):
+            open_cases[case] = _gain(plan.question.due, own.goodput)
     for name, places in by_winner.items():
         gain = max(_gain(cells[name, case].goodput, cells[best.name, case].goodput) for case in places)
         up_to = "up to " if len(places) > 1 else ""
@@ -205,7 +274,7 @@ def _delay(plan: Plan, cells: Cells, best: Candidate, delay: str) -> list[str]:
 def _confidence(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate, alike: Sequence[Candidate]) -> list[str]:
     short = [cell for cell in cells.values() if cell.is_short]
     of_worst = [name for name, cell in worst.items() if cell.is_short]
-    made = [f"Runs are {plan.duration:g} s long, of which the last {plan.duration - plan.warmup:g} count."]
+    made: list[str] = []
     if short:
         worse = f", among them the worst of {_list(of_worst)}" if of_worst else ""
         made.append(
@@ -220,4 +289,4 @@ def _confidence(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candi
             "but the 95 % interval reaches it: longer runs would tell (--duration, --thorough)."
         )
     level = "Not decided by throughput" if len(alike) > 1 else "Decided" if best.name not in of_worst else "Decided for runs of this length"
-    return [f"Confidence: {level.lower()}. " + " ".join(made)]
+    return [" ".join([f"Confidence: {level.lower()}.", *made])]

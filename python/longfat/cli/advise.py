@@ -16,24 +16,45 @@ from longfat.report import terminal
 
 
 def advise_command(
-    rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the path, such as 10Gbit/s (IP packets).")],
-    rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Base round trip, such as 150ms.")],
-    mtu: Annotated[str, typer.Option("--mtu", metavar="BYTES", help="Largest packet.")] = "1500",
+    source: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Experiment (.toml), capture (.pcap) or iperf3 --json (.json).", show_default=False),
+    ] = None,
+    rate: Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Rate of the path, such as 10Gbit/s (IP packets).")] = None,
+    rtt: Annotated[
+        str | None, typer.Option("--rtt", metavar="TIME", help="Base round trip, such as 150ms; 20ms,180ms: two sites that share the link.")
+    ] = None,
+    mtu: Annotated[str | None, typer.Option("--mtu", metavar="BYTES", help="Largest packet. [default: 1500]", show_default=False)] = None,
     buffer: Annotated[
-        str, typer.Option("--buffer", metavar="SIZE", help="Of the bottleneck: 64MiB, '0.5 bdp', '1000 packets', or unknown.")
-    ] = "unknown",
-    loss: Annotated[str, typer.Option("--loss", metavar="SHARE", help="What the path loses of itself: 1e-6, 0, or unknown.")] = "unknown",
+        str | None,
+        typer.Option("--buffer", metavar="SIZE", help="Buffer of the bottleneck: 64MiB, '0.5 bdp', '1000 packets', or unknown."),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option("--loss", metavar="SHARE", help="Packets that the path loses of itself: 1e-6, 0, '0,at night 1e-4', or unknown."),
+    ] = None,
     streams: Annotated[int | None, typer.Option("--streams", help="Parallel streams. [default: one, and several]")] = None,
     competing: Annotated[
-        str, typer.Option("--competing", metavar="FLOWS", help="What else crosses the path: none, cubic, '4 cubic', or unknown.")
-    ] = "unknown",
-    edge: Annotated[
-        str | None, typer.Option("--edge", metavar="RATE", help="Of the hosts' interfaces. [default: the next Ethernet above the path's]")
+        str | None, typer.Option("--competing", metavar="FLOWS", help="Flows that share the path: none, cubic, '4 cubic', or unknown.")
     ] = None,
-    duration: Annotated[str | None, typer.Option("--duration", metavar="TIME", help="Of each run. [default: as the time allows]")] = None,
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help="Send eight times as much: longer runs, and three seeds for losses.")
-    ] = False,
+    load: Annotated[
+        str | None, typer.Option("--load", metavar="SHARE", help="Share of the bottleneck that short transfers of others use: 0.5.")
+    ] = None,
+    policer: Annotated[
+        str | None, typer.Option("--policer", metavar="RATE", help="Rate of a policer on the path, such as 2Gbit/s; with --burst.")
+    ] = None,
+    burst: Annotated[str | None, typer.Option("--burst", metavar="SIZE", help="Bucket of the policer, such as 50MB.")] = None,
+    transfer: Annotated[str | None, typer.Option("--transfer", metavar="SIZE", help="Payload to move, such as 5TB; with --within.")] = None,
+    within: Annotated[str | None, typer.Option("--within", metavar="TIME", help="Time in which it must arrive, such as 4h.")] = None,
+    edge: Annotated[
+        str | None,
+        typer.Option("--edge", metavar="RATE", help="Rate of the hosts' interfaces. [default: the next Ethernet above the path's]"),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option("--duration", metavar="TIME", help="Duration of each run. [default: by the controls' periods and the losses]"),
+    ] = None,
+    thorough: Annotated[bool, typer.Option("--thorough", help="Send eight times as much: longer runs, and more seeds.")] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Run every candidate in every case, also those that are behind already.")
     ] = False,
@@ -47,16 +68,23 @@ def advise_command(
     out, err = terminal.console(), terminal.console(stderr=True)
     if page is not None:
         check(page)
-    folder = results / "advice" / re.sub(r"[^\w.]", "", f"{rate}_{rtt}")
+    asked = source.stem if source else f"{rate}_{rtt}"
+    folder = results / "advice" / re.sub(r"[^\w.,-]", "", asked)
     with terminal.share_bar(err, "running") as share:
         advice = advise(
             rate,
             rtt,
+            file=source,
             mtu=mtu,
             buffer=buffer,
             loss=loss,
             streams=streams,
             competing=competing,
+            load=load,
+            policer=policer,
+            burst=burst,
+            transfer=transfer,
+            within=within,
             edge=edge,
             duration=duration,
             thorough=thorough,

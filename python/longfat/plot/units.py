@@ -36,6 +36,8 @@ def with_interval(mean: float, half: float, unit: Unit) -> str:
     number, _, name = word.partition(" ")
     size = scaled(unit, mean)[1]
     digits = min(len(number.partition(".")[2]), max(0, 1 - math.floor(math.log10(half / size))))
+    # `43 ± 0.3` keeps a digit of the interval.
+    digits = max(digits, -math.floor(math.log10(half / size))) if round(half / size, digits) == 0 else digits
     return f"{mean / size:.{digits}f} ± {half / size:.{digits}f} {name}".strip()
 
 

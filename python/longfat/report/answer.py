@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,19 +44,56 @@ def answer(results: Results) -> Answer:
     column = by.column
     table = _settings(results, by)
     varied = [axis for axis in results.axes if results.runs[axis].nunique() > 1]
-    shown = table if len(table) <= 2 * MOST_SETTINGS else pd.concat([table.head(MOST_SETTINGS), table.tail(MOST_SETTINGS)])
+    path = [axis for axis in varied if _is_of_the_path(results, axis)]
+    for axis in reversed(path):
+        places = table[axis].map({value: place for place, value in enumerate(results.runs[axis].unique())})
+        table = table.iloc[places.argsort(kind="stable")].reset_index(drop=True)
+    shown = _shown(table, path)
     metrics = [name for name in METRICS if name == column or (name in table and name not in THROUGHPUTS)]
     metrics = [name for name in metrics if table[name].notna().any()]
     rows = [[*(str(row[axis]) for axis in varied), *(said(name, row[name]) for name in metrics)] for row in shown.to_dict("records")]
     return Answer(
-        sentences=_sentences(results, table, varied, by),
+        sentences=[*_sentences(results, table, varied, path, by), *_flags(table, varied)],
         columns=[*varied, *(METRICS[name][0] for name in metrics)],
         rows=rows,
         left_out=len(table) - len(shown),
-        cut=MOST_SETTINGS if len(table) > len(shown) else len(shown),
+        cut=MOST_SETTINGS if len(table) > len(shown) and not path else len(shown),
     )
 
 
+def _shown(table: pd.DataFrame, path: Sequence[str]) -> pd.DataFrame:
+    """Rows that are listed: both ends of the ranking; where there are several paths, the ends of each."""
+    if len(table) <= 2 * MOST_SETTINGS:
+        return table
+    if not path:
+        return pd.concat([table.head(MOST_SETTINGS), table.tail(MOST_SETTINGS)])
+    groups = table.groupby(list(path), sort=False, dropna=False)
+    ends = pd.concat([groups.head(1), groups.tail(1)]) if groups.ngroups <= MOST_SETTINGS else groups.head(1)
+    return ends[~ends.index.duplicated()].sort_index().head(2 * MOST_SETTINGS)
+
+
+def _is_of_the_path(results: Results, axis: str) -> bool:
+    """Returns true if an axis changes the path itself, such as its round trip, which nobody who sets something can choose.
+
+    It goes by two runs that differ in this axis alone. A queue may differ, too: its size may be in products of the path.
+    """
+    runs = results.runs
+    others = [one for one in results.axes if one != axis]
+    same = (runs[others] == runs[others].iloc[0]).all(axis=1)
+    first = runs.index[same & (runs[axis] == runs[axis].iloc[0])]
+    second = runs.index[same & (runs[axis] != runs[axis].iloc[0])]
+    if first.empty or second.empty:
+        return False
+    one, other = (json.loads(results.open(runs.loc[index[0], "run"]).resolved) for index in (first, second))
+    links = [run.get("path", {}).get("link", []) for run in (one, other)]
+    rest = [{key: value for key, value in run.items() if key not in ("path", "title", "seed")} for run in (one, other)]
+    if len(links[0]) != len(links[1]) or rest[0] != rest[1]:
+        return False
+    return any(before.get(key) != after.get(key) for before, after in zip(*links, strict=True) for key in GIVEN)
+
+
+GIVEN = ("delay", "rate", "loss", "jitter")
+"""Keys of a link that are given with a path."""
 METRICS: Mapping[str, tuple[str, Unit | None]] = {
     "slowdown_p99": ("slowdown, 99th percentile", "1"),
     "slowdown_p50": ("median slowdown", "1"),
@@ -94,11 +132,13 @@ def _settings(results: Results, by: Metric) -> pd.DataFrame:
     return runs.sort_values(by.column, ascending=by.least_is_best, kind="stable", na_position="last").reset_index(drop=True)
 
 
-def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], by: Metric) -> list[str]:
+def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], path: Sequence[str], by: Metric) -> list[str]:
     column, word = by.column, by.word
     real = table[table[column].notna()]
     if not len(real):
         return [f"No run has a {word}."]
+    if path:
+        return [*_by_path(real, varied, path, by), *([who] if (who := _who_won(results, varied)) else [])]
     best, worst = real.iloc[0], real.iloc[-1]
     low, high = sorted((float(best[column]), float(worst[column])))
     made: list[str] = []
@@ -125,6 +165,57 @@ def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], by:
     made[1:1] = [who] if who else []
     made += [] if by.least_is_best else _limit(results, column)
     return made[:3]
+
+
+def _by_path(real: pd.DataFrame, varied: Sequence[str], path: Sequence[str], by: Metric) -> list[str]:
+    """Says within each path which setting is best; nobody can choose between paths."""
+    column, word = by.column, by.word
+    chosen = [axis for axis in varied if axis not in path]
+    groups = [group for _, group in real.groupby(list(path), sort=False, dropna=False)]
+    if not chosen:
+        parts = [f"{said(column, group[column].iloc[0])} with {_setting(group.iloc[0], path)}" for group in groups]
+        more = f", and {len(parts) - 2 * MOST_SETTINGS} more" if len(parts) > 2 * MOST_SETTINGS else ""
+        return [f"The {word} is {', '.join(parts[: 2 * MOST_SETTINGS])}{more}."]
+    first, last = ("lowest", "highest") if by.least_is_best else ("highest", "lowest")
+    winners: dict[str, int] = {}
+    for group in groups:
+        winner = _setting(group.iloc[0], chosen)
+        winners[winner] = winners.get(winner, 0) + 1
+    most = max(winners, key=lambda name: winners[name])
+    made = [f"{most} has the {first} {word} on {winners[most]} of {len(groups)} paths ({', '.join(path)})."]
+    for group in groups[: MOST_SETTINGS - 1]:
+        best, worst = group.iloc[0], group.iloc[-1]
+        made.append(
+            f"With {_setting(best, path)} the {first} {word} is {said(column, best[column])} ({_setting(best, chosen)}), "
+            f"the {last} {said(column, worst[column])} ({_setting(worst, chosen)})."
+        )
+    return made
+
+
+WASTE = 0.05
+"""Share of segments sent that are retransmissions, above which a setting wastes the path."""
+UNFAIR = 0.8
+"""Jain's index below which flows are unequal enough to say so."""
+
+
+def _flags(table: pd.DataFrame, varied: Sequence[str]) -> list[str]:
+    """Names settings that waste the path or starve a flow, whatever their throughput."""
+    made: list[str] = []
+    if "retransmission_rate" in table and len(wasteful := table[table["retransmission_rate"] > WASTE]):
+        most = wasteful.sort_values("retransmission_rate", kind="stable").iloc[-1]
+        share = said("retransmission_rate", most["retransmission_rate"])
+        made.append(_flag(f"More than {100 * WASTE:.0f} % of the segments are retransmissions", share, len(wasteful), table, most, varied))
+    if "jain_index" in table and len(unequal := table[table["jain_index"] < UNFAIR]):
+        least = unequal.sort_values("jain_index", kind="stable").iloc[0]
+        index = said("jain_index", least["jain_index"])
+        made.append(_flag(f"Jain's index is under {UNFAIR:g} (1: flows are equal)", index, len(unequal), table, least, varied))
+    return made
+
+
+def _flag(what: str, value: str, count: int, table: pd.DataFrame, row: Any, varied: Sequence[str]) -> str:
+    if len(table) == 1:
+        return f"{what}: {value}."
+    return f"{what} in {count} of {len(table)} settings: {value} with {_setting(row, varied)}."
 
 
 def _setting(row: Any, varied: Sequence[str]) -> str:
