@@ -321,8 +321,8 @@ fn a_source_keeps_what_its_window_needs() {
     assert_eq!(buffer("drs", &cwnds), [16_000, 24_000, 44_000, 24_000, 12_000]);
     // Twice to four times cwnd: halving leaves it.
     assert_eq!(buffer("auto-psc", &cwnds), [40_000, 40_000, 80_000, 80_000, 36_000]);
-    // Twice cwnd, and nothing given back.
-    assert_eq!(buffer("linux", &cwnds), [20_000, 40_000, 80_000, 80_000, 80_000]);
+    // The memory of two windows, 2304 bytes per segment, and nothing given back.
+    assert_eq!(buffer("linux", &cwnds), [46_080, 92_160, 184_320, 184_320, 184_320]);
     // min(cwnd, awnd).
     let narrow = [SendState { rwnd: 5_000, ..cwnds[0] }];
     assert_eq!((buffer("ideal", &narrow), buffer("drs", &narrow)), (vec![8_000], vec![8_000]));
