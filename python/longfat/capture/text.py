@@ -72,9 +72,10 @@ def print_trace(console: Console, found: Capture, most: int) -> None:
         console.print(ends, soft_wrap=console.width >= ENDLESS)
         for line in details(one):
             _print_line(console, line)
-    hidden = len(connections) - len(shown) + found.left_out
-    if hidden:
+    if hidden := len(connections) - len(shown):
         console.print(f"and {count(hidden, 'connection')} more (--most)")
+    if found.left_out:
+        console.print(f"and {count(found.left_out, 'connection')} with less data, not kept (--keep)")
     if not connections:
         console.print("no TCP connection in it")
 

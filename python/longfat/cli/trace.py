@@ -23,6 +23,7 @@ def trace_command(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="All there is to say, with a series for each connection.")] = False,
     most: Annotated[int, typer.Option("--most", min=1, help="Connections that are shown, those with the most data.")] = 20,
+    keep: Annotated[int, typer.Option("--keep", min=1, help="Connections that are analysed, those with the most data.")] = reader.KEEP,
     experiment: Annotated[
         Path | None,
         typer.Option("--experiment", metavar="FILE", help="Write path and flow as an experiment; the connection with most data."),
@@ -39,7 +40,7 @@ def trace_command(
 ) -> None:
     """Say what captures tell of each TCP connection in them."""
     with terminal.share_bar(err, "reading") as tick:
-        found = reader.read(files, progress=tick)
+        found = reader.read(files, keep=keep, progress=tick)
     rows: list[Row] = []
     if compare:
         with terminal.share_bar(err, "simulating") as tick:

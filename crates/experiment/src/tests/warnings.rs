@@ -381,4 +381,7 @@ fn only_flows_that_are_alike_are_compared() {
     let mut case = two("count = 2", 3_000_000, 900_000);
     std::sync::Arc::make_mut(&mut case.experiment.flows[0].sender).congestion_control = longfat_tcp::congestion::choice("cubic");
     assert_eq!(case.told("phase_locked"), Vec::<String>::new());
+    // Connections that come by a load: of one size, and over one path.
+    let sizes = "traffic = { kind = \"flows\", sizes = \"listed\", points = [{ size = \"10 MB\", share = 1.0 }], load = 0.5 }\ncount = 2";
+    assert_eq!(two(sizes, 3_000_000, 900_000).told("phase_locked"), Vec::<String>::new());
 }
