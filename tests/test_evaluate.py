@@ -12,12 +12,13 @@ import pytest
 from conftest import command
 from evaluate_mutants import MUTANTS, Right
 from longfat.evaluate import page, show
-from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue
+from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue, evaluate_startup
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import EXPERIMENTS, Suite
 from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, at_least, at_most, estimate, less_than_others, more_than_others
+from longfat.evaluate.startups import STARTUPS
 from longfat.results.harm import harm
 
 FEW = ["dead-path", "crowd-loss"]
@@ -98,7 +99,7 @@ def test_results_have_harm() -> None:
         results.harm("peer", axis="who", alone="alone", metric="speed")
 
 
-@pytest.mark.parametrize("suite", [CONTROLS, QUEUES], ids=lambda suite: suite.what)
+@pytest.mark.parametrize("suite", [CONTROLS, QUEUES, STARTUPS], ids=lambda suite: suite.what)
 def test_each_criterion_is_an_experiment_with_a_short_form(suite: Suite) -> None:
     assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
     assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.what).glob("*.toml")}
@@ -284,6 +285,15 @@ def test_a_queue_is_judged_with_its_settings(folder: Path) -> None:
         evaluate_queue("kodel")
     with pytest.raises(longfat.LongfatError, match="targit"):
         evaluate_queue("codel", {"targit": "1 ms"})
+
+
+def test_a_start_is_judged(folder: Path) -> None:
+    # RFC 3742: beyond 100 segments slow start adds no more than half of them in a round trip, so 10 MB over 80 ms take longer.
+    card = evaluate_startup("limited", against=["standard"], criteria=["completion", "overshoot"], quick=True, folder=folder)
+    assert card["completion"].verdict != PASSES
+    assert card["overshoot"].verdict == PASSES
+    with pytest.raises(longfat.LongfatError, match=r"there is no slow start 'histart': did you mean 'hystart'"):
+        evaluate_startup("histart")
 
 
 @pytest.mark.slow

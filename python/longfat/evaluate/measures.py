@@ -71,6 +71,11 @@ def bottleneck_loss(seen: Seen) -> float:
     return float(seen.links.loc[seen.links["name"] == "bottleneck>", "loss_share"].iloc[0])
 
 
+def dropped(seen: Seen) -> float:
+    """Packets that did not fit into the bottleneck's queue, in the whole run."""
+    return float(seen.links.loc[seen.links["name"] == "bottleneck>", "drops_overflow"].iloc[0])
+
+
 def goodput(seen: Seen) -> float:
     """Payload of the judged flows, bit/s."""
     return float(subject(seen)["goodput_bps"].sum())
