@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import tomllib
@@ -10,7 +11,7 @@ from pathlib import Path
 import longfat
 import pytest
 from conftest import command
-from evaluate_mutants import MUTANTS, Right
+from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
 from longfat.evaluate import page, show
 from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue, evaluate_startup
 from longfat.evaluate.controls import CONTROLS
@@ -298,19 +299,17 @@ def test_a_start_is_judged(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_prints_a_card_and_writes_what_is_behind_it(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "import longfat\n\n\n@longfat.congestion_control\nclass Mine:\n    def on_ack(self, ack):\n"
-        "        self.window.slow_start(ack) or self.window.increase(ack, 1.0)\n\n"
-        "    def on_congestion(self, event):\n        self.window.reduce(event, 0.99)\n"
-    )
-    options = ("--criteria", "dead-path,own-loss", "--against", "reno", "--quick")
+    text = inspect.getsource(SendsOnInOutage).replace("(Right)", "(Reno)").replace("SendsOnInOutage", "Mine")
+    reno = inspect.getsource(Right).replace("class Right", "class Reno")
+    (tmp_path / "mine.py").write_text(f"import longfat\n\n\n{reno}\n\n@longfat.congestion_control\n{text}", encoding="utf-8")
+    options = ("--criteria", "dead-path", "--against", "reno", "--quick")
     done = command("evaluate", "control", "mine.py", *options, "--page", "card.md", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "mine by RFC 9743, in short" in done.stdout
-    assert "fails own-loss" in done.stdout
+    assert "fails dead-path" in done.stdout
     cards = tmp_path / "results" / "quick" / "evaluate" / "cards"
-    assert longfat.load(cards / "mine" / "own-loss.toml").run_count == 3
-    assert json.loads((cards / "mine.json").read_text())["criteria"][1]["verdict"] == FAILS
+    assert tomllib.loads((cards / "mine" / "dead-path.toml").read_text())["flow"][0]["congestion_control"] == "mine"
+    assert json.loads((cards / "mine.json").read_text())["criteria"][0]["verdict"] == FAILS
     assert (tmp_path / "card.md").read_text().startswith("# Congestion controls by the criteria of RFC 9743")
     assert command("evaluate", "criteria").stdout.count("\n") > 2 * len(CONTROLS.criteria)
     for words, expected in (
