@@ -18,7 +18,7 @@ from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import EXPERIMENTS, Suite
 from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
-from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, at_least, at_most, estimate, less_than_others, more_than_others
+from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
 from longfat.evaluate.startups import STARTUPS
 from longfat.results.harm import harm
 
@@ -37,7 +37,7 @@ def reno(folder: Path) -> Card:
 
 
 def test_a_bound_is_kept_broken_or_open() -> None:
-    most, least = at_most(1.0, "here"), at_least(1.0, "here")
+    most, least = at_most(1.0, "here"), Rule("more", "here", 1.0)
     assert [most.judge(Estimate(mean, 0.2), {})[0] for mean in (0.8, 0.9, 1.1, 1.3)] == [PASSES, JUDGE, JUDGE, FAILS]
     assert [least.judge(Estimate(mean, 0.2), {})[0] for mean in (0.7, 0.9, 1.1, 1.2)] == [FAILS, JUDGE, JUDGE, PASSES]
     assert most.judge(Estimate(math.nan, 0.0), {})[0] == JUDGE

@@ -1,4 +1,4 @@
-"""`evaluate_control` and `evaluate_queue`: run every criterion, and give a verdict on each."""
+"""`evaluate_control`, `evaluate_queue` and `evaluate_startup`: run every criterion, and give a verdict on each."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -30,14 +30,14 @@ from longfat.store import Location
 from longfat.sweep.work import Work
 
 SUBJECT, PEER = "subject", "peer"
-"""Beginnings of the names of groups of flows: of the control that is judged, and of those of reference."""
+"""Names of groups of flows: those that begin with `subject` have what is judged, `peer` has the references in turn."""
 ALONE = "alone"
 """Value of the axis `control` in which the peers have the path to themselves."""
 
 
 @dataclass(frozen=True)
 class OnPath:
-    """A control or queue on one path of a criterion."""
+    """What is judged, on one path of a criterion."""
 
     labels: dict[str, str]
     """Value of each axis, but that of what is judged."""
@@ -78,7 +78,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Card:
-    """Report card of a congestion control or a queue."""
+    """Report card of a congestion control, a queue or a slow start."""
 
     suite: Suite
     name: str

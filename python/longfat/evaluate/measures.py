@@ -86,11 +86,6 @@ def goodput_of(name: str) -> Measure:
     return lambda seen: float(group(seen, name)["goodput_bps"].sum())
 
 
-def retransmitted(seen: Seen) -> float:
-    """Share of payload that the judged flows retransmitted."""
-    return float(subject(seen)["retransmit_share"].mean())
-
-
 def jain(seen: Seen) -> float:
     """Jain's index of the judged flows' goodput."""
     return float(seen.run["jain_index"])
