@@ -22,7 +22,7 @@ from longfat.report import terminal
 VERBS: dict[str, dict[str, str]] = {
     "Ask": {
         "advise": "Say which control, window, streams and pacing to set for a path, from runs of it.",
-        "evaluate": "Judge a congestion control by RFC 9743 or a queue by RFC 7928: a verdict per criterion, with its evidence.",
+        "evaluate": "Judge a congestion control, a queue or a start-up by RFC 9743 and RFC 7928: a verdict per criterion.",
         "list": "Show everything that has a name, and its source; of a kind or one entry, parameters, too.",
         "schema": "Print the JSON Schema of experiment files, for editors.",
     },
