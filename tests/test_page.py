@@ -222,7 +222,7 @@ def test_names_are_bars_and_two_axes_a_map() -> None:
     assert heat is not None
     assert (len(heat.rows), len(heat.rows[0])) == (3, 3)
     assert list(two["map"].x.names) == ["8 KiB", "16 KiB", "64 KiB"]
-    # A point a run, by what has most values.
+    # One point per run, by control and by window.
     assert sum(len(series.x) for series in two["throughput-delay"].series) == 9
 
 
@@ -329,7 +329,7 @@ def test_ten_settings_have_ten_marks(beside: Results) -> None:
 
 def test_the_deviation_of_two_groups_has_a_sign(beside: Results) -> None:
     plot = next(plot for plot in sweep_plots(beside) if plot.id == "fairness")
-    assert (plot.title, plot.y.start) == ("Lead of a flow of one over one of other against buffer", None)
+    assert (plot.title, plot.y.start) == ("Lead of a flow of one over one of other by buffer", None)
     rates = beside.flows[beside.flows["buffer"] == "9 packets"].set_index("group")["goodput_bps"]
     larger = max(rates["one"], rates["other"])
     assert plot.series[0].y[0] == pytest.approx(100 * (rates["one"] - rates["other"]) / larger)
