@@ -38,6 +38,7 @@ DOCUMENTS = [
 ]
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+PICTURE = re.compile(r'<(?:img|source)\b[^>]*?\b(?:src|srcset)="([^"]+)"')
 SOURCE = re.compile(r"`(?:crates/)?(core|tcp|model|record|experiment|sim|script|capture)/(?:src/)?([\w/]+(?:\.rs|/))`")
 WIDTH = "118"
 
@@ -132,7 +133,7 @@ def headings(path: Path) -> set[str]:
 def links(path: Path) -> Iterator[tuple[str, str]]:
     """Path and anchor of each relative link."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
-    for target in LINK.findall(text):
+    for target in [*LINK.findall(text), *PICTURE.findall(text)]:
         if "://" not in target and not target.startswith("mailto:"):
             file, _, anchor = target.partition("#")
             yield file, anchor

@@ -222,7 +222,7 @@ def test_names_are_bars_and_two_axes_a_map() -> None:
     assert heat is not None
     assert (len(heat.rows), len(heat.rows[0])) == (3, 3)
     assert list(two["map"].x.names) == ["8 KiB", "16 KiB", "64 KiB"]
-    # A point a run, by what has most values.
+    # One point per run, by control and by window.
     assert sum(len(series.x) for series in two["throughput-delay"].series) == 9
 
 
