@@ -678,7 +678,7 @@ def test_a_question_without_a_path_says_what_is_missing() -> None:
 
 def test_losses_with_their_times_are_cases() -> None:
     made = cases.of(question.read("1Gbit/s", "80ms", buffer="1 bdp", loss="0,at night 1e-4", competing="none"))
-    assert [case.name for case in made] == ["1 bdp, no loss", "1 bdp, loss 0.0001 (at night)"]
+    assert [case.name for case in made] == ["1 bdp, no loss", "1 bdp, loss 1e-4 (at night)"]
     assert question.read("1Gbit/s", "80ms", loss="0.1 %").losses == (("", 0.001),)
 
 
