@@ -84,7 +84,7 @@ def _is_of_the_path(results: Results, axis: str) -> bool:
     second = runs.index[same & (runs[axis] != runs[axis].iloc[0])]
     if first.empty or second.empty:
         return False
-    one, other = (json.loads(results.open(runs.loc[index[0], "run"]).resolved) for index in (first, second))
+    one, other = (json.loads(results.open(str(runs.loc[index[0], "run"])).resolved) for index in (first, second))
     links = [run.get("path", {}).get("link", []) for run in (one, other)]
     rest = [{key: value for key, value in run.items() if key not in ("path", "title", "seed")} for run in (one, other)]
     if len(links[0]) != len(links[1]) or rest[0] != rest[1]:
