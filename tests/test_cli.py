@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,9 +18,9 @@ import longfat
 import longfat.cli
 import pytest
 import typer
-from conftest import LONG_SWEEP, SWEEP, command
+from conftest import LONG_SWEEP, ONE, SWEEP, command
 from longfat._longfat import COMMIT
-from longfat.cli.app import VERBS
+from longfat.cli.app import EXAMPLES, FIRST, VERBS
 from longfat.store import Store
 
 pytestmark = pytest.mark.slow
@@ -49,6 +50,25 @@ def test_set_changes_the_experiment(sweep_file: Path, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} >= {"small+flow0.window=4KiB", "small+flow0.window=4KiB+seed=9"}
     shown = command("show", "small+flow0.window=4KiB", "--results", tmp_path)
     assert shown.returncode == 0, shown.stderr
+
+
+def test_what_set_made_stands_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(ONE)
+    for change in ("flow.window=4 KiB", "flow.window=8 KiB", "flow.congestion_control=cubic"):
+        assert command("run", "small.toml", "--set", change, cwd=tmp_path).returncode == 0
+    alone = command("show", "small.toml", cwd=tmp_path, env={"COLUMNS": "120", "PATH": ""})
+    assert alone.returncode == 0, alone.stderr
+    rows = [line.split() for line in alone.stdout.splitlines()]
+    assert ["4", "KiB", "–"] in [row[:3] for row in rows]
+    assert ["64", "KiB", "cubic"] in [row[:3] for row in rows]  # the window of the file, where nothing changed it
+    assert command("run", "small.toml", cwd=tmp_path).returncode == 0
+    beside = command("show", "small.toml", cwd=tmp_path, env={"COLUMNS": "120", "PATH": ""}).stdout.partition("The same file with --set")[2]
+    assert {tuple(line.split()[:3]) for line in beside.splitlines() if "KiB" in line} == {
+        ("64", "KiB", "–"),
+        ("64", "KiB", "cubic"),
+        ("4", "KiB", "–"),
+        ("8", "KiB", "–"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -182,6 +202,34 @@ def test_every_verb_is_in_the_list() -> None:
         below = [found.name] if any(isinstance(member, typer.Typer) for member in vars(module).values()) else verbs
         missing += [f"VERBS in longfat/cli/app.py has no line for {name} of {module.__name__}" for name in below if name not in NAMES]
     assert not missing, "\n".join(missing)
+
+
+def test_longfat_alone_says_what_to_try() -> None:
+    done = command()
+    assert done.returncode == 0
+    assert [line.split("longfat ")[1].split()[0] for line in done.stdout.splitlines() if line.startswith("  I have")] == [
+        "advise",
+        "trace",
+        "run",
+    ]
+    for _, line in FIRST:
+        words = shlex.split(line)[1:]
+        assert words[0] in NAMES
+        offered = command(words[0], "--help", env={"COLUMNS": "200", "PATH": ""}).stdout
+        assert all(word in offered for word in words if word.startswith("--"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_reads_well_in_80_columns(name: str) -> None:
+    shown = command(name, "--help", env={"COLUMNS": "80", "PATH": ""}).stdout
+    assert f"Example: {EXAMPLES[name]}" in " ".join(shown.split())
+    assert "<bool>" not in shown
+    assert "list[" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    offered = command(
+        name, *EXAMPLES[name].split()[2:3] if name in ("cc", "testbed") else [], "--help", env={"COLUMNS": "200", "PATH": ""}
+    ).stdout
+    assert all(word in offered for word in shlex.split(EXAMPLES[name]) if word.startswith("--"))
 
 
 def test_schema_is_json() -> None:
