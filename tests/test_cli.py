@@ -58,17 +58,12 @@ def test_what_set_made_stands_beside_the_file(tmp_path: Path) -> None:
         assert command("run", "small.toml", "--set", change, cwd=tmp_path).returncode == 0
     alone = command("show", "small.toml", cwd=tmp_path, env={"COLUMNS": "120", "PATH": ""})
     assert alone.returncode == 0, alone.stderr
-    rows = [line.split() for line in alone.stdout.splitlines()]
-    assert ["4", "KiB", "–"] in [row[:3] for row in rows]
-    assert ["64", "KiB", "cubic"] in [row[:3] for row in rows]  # the window of the file, where nothing changed it
+    # The window of the file stands where nothing changed it.
+    changed = {"– 4 KiB", "– 8 KiB", "cubic 64 KiB"}
+    assert {" ".join(line.split()[:3]) for line in alone.stdout.splitlines() if "KiB" in line} == changed
     assert command("run", "small.toml", cwd=tmp_path).returncode == 0
     beside = command("show", "small.toml", cwd=tmp_path, env={"COLUMNS": "120", "PATH": ""}).stdout.partition("The same file with --set")[2]
-    assert {tuple(line.split()[:3]) for line in beside.splitlines() if "KiB" in line} == {
-        ("64", "KiB", "–"),
-        ("64", "KiB", "cubic"),
-        ("4", "KiB", "–"),
-        ("8", "KiB", "–"),
-    }
+    assert {" ".join(line.split()[:3]) for line in beside.splitlines() if "KiB" in line} == {*changed, "– 64 KiB"}
 
 
 @pytest.mark.parametrize(
@@ -155,6 +150,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
 def test_list_names_everything() -> None:
     done = command("list")
     assert done.returncode == 0
+    words = " ".join(done.stdout.split())
     for word in ("papers", "experiments", "droptail", "bsd-reno-1994", "ds3", "ttcp_utilization_bps"):
         assert word in done.stdout
     for kind, entries in longfat.registries().items():
@@ -162,16 +158,16 @@ def test_list_names_everything() -> None:
         for entry in entries:
             assert f"\n  {entry['name']} " in done.stdout
             assert entry["source"], entry["name"]
-            assert entry["source"] in done.stdout
+            assert " ".join(entry["source"].split()) in words
     for name in ("slac/sensitivity/seeds", "atm/future/many", "drs/beyond/server", "sinusoid", "hystart++", "txqueuelen", "dumbbell"):
         assert f"\n  {name}" in done.stdout
-    assert "mean rate of IP packets" in command("list", "traffic").stdout
+    assert "mean rate of IP packets" in " ".join(command("list", "traffic").stdout.split())
     one = command("list", "reno")
-    assert "RFC 5681; Jacobson" in one.stdout
+    assert "RFC 5681; Jacobson" in " ".join(one.stdout.split())
     assert "cubic" not in one.stdout
     detailed = command("list", "queues")
     assert "default" in detailed.stdout
-    assert "ACM CCR 24(5), 1994, section 4.2 and Table 1" in detailed.stdout
+    assert "ACM CCR 24(5), 1994, section 4.2 and Table 1" in " ".join(detailed.stdout.split())
 
 
 NAMES = [name for verbs in VERBS.values() for name in verbs]
