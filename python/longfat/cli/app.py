@@ -55,11 +55,13 @@ VERBS: dict[str, dict[str, str]] = {
 """Every verb of `longfat` and the first sentence of its help, by the groups of `--help`, in their order."""
 EXAMPLES = {
     "advise": "longfat advise --rate 10Gbit/s --rtt 80ms --page advice.html",
+    "evaluate": "longfat evaluate control cubic",
     "list": "longfat list queues",
     "schema": "longfat schema > longfat.schema.json",
     "run": "longfat run small.toml --set 'flow.window=8 MiB'",
     "script": "longfat script tests/scripts",
     "show": "longfat show small.toml",
+    "explain": "longfat explain small.toml --figure story.svg",
     "report": "longfat report small.toml --pdf",
     "compare": "longfat compare ansnet --table 3",
     "watch": "longfat watch small.toml",
