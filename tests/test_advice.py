@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
 from longfat.advice.show import traps
 from longfat.cli.app import app
+from longfat.report import pdf
 from longfat.store import Store
 from markupsafe import escape
 from typer.testing import CliRunner
@@ -422,10 +425,60 @@ def test_what_a_released_kernel_has_is_named_with_its_waste(small: longfat.Advic
     assert show.released(told) == "With a released kernel: bbr, which retransmits 15 %"
 
 
-@pytest.mark.parametrize(("name", "expected"), [("advice.pdf", "expected a name that ends in"), ("no/advice.md", "there is no folder")])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("advice.doc", "expected a name that ends in .html, .pdf or .md"), ("no/advice.md", "there is no folder")]
+)
 def test_a_page_that_cannot_be_written_is_said_before_anything_runs(name: str, expected: str, tmp_path: Path) -> None:
     with pytest.raises(LongfatError, match=expected):
         page.check(tmp_path / name)
+
+
+def test_a_pdf_without_a_browser_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pdf, "BROWSERS", ("no-such-browser",))
+    with pytest.raises(LongfatError, match="a PDF needs Chromium or Chrome, not found here: install one of them, or print"):
+        page.check(tmp_path / "advice.pdf")
+
+
+def test_a_browser_that_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pdf, "BROWSERS", ("false",))
+    with pytest.raises(LongfatError, match=r"/false did not print .*advice.pdf: exit code 1"):
+        pdf.write_pdf("<p>", tmp_path / "advice.pdf")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not any(map(shutil.which, pdf.BROWSERS)), reason="no Chromium: `make system-packages` installs it")
+def test_the_page_is_printed(small: longfat.Advice, tmp_path: Path) -> None:
+    page.write_page(small, tmp_path / "advice.pdf")
+    made = (tmp_path / "advice.pdf").read_bytes()
+    assert made.startswith(b"%PDF")
+    assert len(made) > 10_000
+
+
+def test_the_page_begins_with_the_verdict_the_table_the_picture_and_the_lines(small: longfat.Advice) -> None:
+    html = page.html(small)
+    parts = [
+        escape(small.found.reasons[0]),
+        "<h2>Candidates</h2>",
+        "<svg",
+        "<h2>On Linux</h2>",
+        "<h2>What to know</h2>",
+        "<h2>How sure</h2>",
+    ]
+    assert sorted(parts, key=html.index) == parts
+    assert html.index(escape(small.found.reasons[2])) > html.index("<h2>What to know</h2>")
+
+
+@pytest.mark.slow
+def test_the_report_of_an_advice_is_its_page(tmp_path: Path) -> None:
+    words = ["--rate", "20Mbit/s", "--rtt", "20ms", "--duration", "2s", "--loss", "0", "--buffer", "1 bdp", "--competing", "none"]
+    assert command("advise", *words, "--page", "page.html", cwd=tmp_path).returncode == 0
+    done = command("report", "results/advice/20Mbits_20ms", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report, asked = ((tmp_path / name).read_text() for name in ("reports/20Mbits_20ms/report.html", "page.html"))
+    assert re.sub(r"(?s)<svg.*?</svg>", "", report) == re.sub(r"(?s)<svg.*?</svg>", "", asked)
+    (tmp_path / "results/advice/20Mbits_20ms/question.json").write_text("{}")
+    damaged = command("report", "results/advice/20Mbits_20ms", cwd=tmp_path)
+    assert (damaged.returncode, "does not say what was asked" in damaged.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

@@ -178,6 +178,10 @@ class Document:
     text: str
     """Text as one file: as it was given, or the file that one with a `base`, or a changed one, comes to."""
     title: str
+    expected: list[str]
+    """Names of warnings under `expect`."""
+    asked: list[str]
+    """Names of warnings about what an axis varies."""
     axes: list[tuple[str, list[str]]]
     """Name and values of each axis, as in the file; the last turns fastest."""
     run_count: int

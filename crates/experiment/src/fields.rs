@@ -22,6 +22,7 @@ use super::tree::Node;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
 use longfat_record::metric::REGISTRY;
+use longfat_record::warning::NAMES as WARNINGS;
 use std::sync::LazyLock;
 
 /// Returns the faults of a whole file. For an unknown key, a fault also says where it would be right.
@@ -54,6 +55,12 @@ pub(crate) fn root() -> &'static [Field] {
         vec![
             Field::new("title", Shape::Text, "one line that heads the report"),
             Field::new("description", Shape::Text, "what the experiment asks, and where its numbers come from"),
+            Field {
+                name: "expect",
+                shape: Shape::OneOrMany(ParamSpec { name: "expect", kind: Kind::Choice(WARNINGS), default: None, doc: "" }),
+                required: false,
+                doc: "warnings that some of the runs are known to give: they are not printed, and one that no run gives is a warning itself",
+            },
             Field::new(
                 "base",
                 Shape::Text,

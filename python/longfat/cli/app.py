@@ -7,12 +7,13 @@ import inspect
 import os
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from longfat._longfat import COMMIT, __version__
 from longfat.cli import output
@@ -52,6 +53,33 @@ VERBS: dict[str, dict[str, str]] = {
     },
 }
 """Every verb of `longfat` and the first sentence of its help, by the groups of `--help`, in their order."""
+EXAMPLES = {
+    "advise": "longfat advise --rate 10Gbit/s --rtt 80ms --page advice.html",
+    "evaluate": "longfat evaluate control cubic",
+    "list": "longfat list queues",
+    "schema": "longfat schema > longfat.schema.json",
+    "run": "longfat run small.toml --set 'flow.window=8 MiB'",
+    "script": "longfat script tests/scripts",
+    "show": "longfat show small.toml",
+    "explain": "longfat explain small.toml --figure story.svg",
+    "report": "longfat report small.toml --pdf",
+    "compare": "longfat compare ansnet --table 3",
+    "watch": "longfat watch small.toml",
+    "prune": "longfat prune small.toml --gone --yes",
+    "trace": "longfat trace transfer.pcapng",
+    "capture": "longfat capture small.toml --at left1 --out left1.pcapng",
+    "submit": "longfat submit small.toml --slurm --minutes 30",
+    "gather": "longfat gather small.toml",
+    "testbed": "longfat testbed check --quick",
+    "cc": "longfat cc load fast",
+}
+"""An example for each verb, shown at the end of its help."""
+FIRST = (
+    ("I have a path:", "longfat advise --rate 10Gbit/s --rtt 80ms"),
+    ("I have a capture:", "longfat trace transfer.pcapng"),
+    ("I have a question:", "longfat run bufferbloat"),
+)
+"""Commands to try first, by what people come with: what `longfat` alone prints."""
 HOMES = {"gather": "submit"}
 """Modules of `longfat.cli` with the function `NAME_command` of a verb, where it is not that of its name."""
 
@@ -70,6 +98,12 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of the verbs, in the order of `--help`."""
         return [name for verbs in VERBS.values() for name in verbs]
+
+    def get_params(self, ctx: Any) -> Any:
+        """Options of `longfat` alone."""
+        params = super().get_params(ctx)
+        _without_types(params)
+        return params
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The verb of this name; None without one."""
@@ -94,7 +128,26 @@ def load(name: str) -> Any:
         one.command(name)(made)
         made = one
     _restore_texts(made)
-    return typer.main.get_command(made)
+    command = typer.main.get_command(made)
+    command.epilog = f"Example: [bold]{EXAMPLES[name]}[/]"
+    _without_types(_every_param(command))
+    return command
+
+
+def _every_param(command: Any) -> Iterator[Any]:
+    """Yields the parameters of a command and its subcommands, `--help` among them."""
+    yield from (*command.params, command.get_help_option(command.context_class(command)))
+    for one in getattr(command, "commands", {}).values():
+        yield from _every_param(one)
+
+
+def _without_types(params: Iterable[Any]) -> None:
+    """Leaves `<bool>` out of the help of switches, and `<list[str]>` out of that of arguments, whose metavar says it."""
+    for param in params:
+        if isinstance(param, TyperArgument):
+            param.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
+        elif param.is_flag:
+            param.metavar = ""
 
 
 def _is_experiment(what: str) -> bool:
@@ -105,7 +158,7 @@ def _is_experiment(what: str) -> bool:
     return False
 
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 out = terminal.console()
 err = terminal.console(stderr=True)
 
@@ -170,9 +223,15 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def longfat(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Simulate TCP on fast, long-distance paths: throughput, delay, loss, and what to change."""
     del version
+    if context.invoked_subcommand is None:
+        out.print("longfat simulates TCP on fast, long-distance paths: throughput, delay, loss, and what to change. Try:\n")
+        for what, command in FIRST:
+            out.print(f"  {what:18}  [bold]{command}[/]", soft_wrap=True)
+        out.print("\n`longfat --help` lists every command, `longfat COMMAND --help` explains one.")

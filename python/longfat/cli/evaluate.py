@@ -32,12 +32,12 @@ evaluate_command = typer.Typer(
 
 CONTROLS_AGAINST, QUEUES_AGAINST, STARTUPS_AGAINST = (",".join(suite.against) for suite in (CONTROLS, QUEUES, STARTUPS))
 AgainstOption = Annotated[str, typer.Option("--against", metavar="NAMES", help="References on the same paths.")]
-CriteriaOption = Annotated[str, typer.Option("--criteria", metavar="NAMES", help="Some of the criteria. [default: all]")]
+CriteriaOption = Annotated[str, typer.Option("--criteria", metavar="NAMES", help="Some of the criteria. Default: all.")]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Shorter runs, three repeats; results go to DIR/quick.")]
 PageOption = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Where the page goes: .html or .md.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="All of it, with every path.")]
 ResultsOption = Annotated[str, typer.Option("--results", metavar="DIR|URL", help="Where results are kept.")]
-JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one per core]")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. Default: one per core.")]
 ExecutorOption = Annotated[
     str | None,
     typer.Option("--executor", metavar="NAME", help="Who runs them, as for `longfat run`. Controls in Python need this process."),

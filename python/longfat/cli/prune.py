@@ -180,11 +180,11 @@ def _dates(kept: Sequence[Kept]) -> str:
 def prune_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
     versions: Annotated[
-        list[int] | None, typer.Option("--version", metavar="N", help="Runs of this results version; may be said more than once.")
+        list[int] | None, typer.Option("--version", metavar="N", help="Choose runs of this results version; repeatable.")
     ] = None,
-    gone: Annotated[bool, typer.Option("--gone", help="Runs that are no longer in the experiment.")] = False,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Runs that are damaged.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them. Without it they are listed.")] = False,
+    gone: Annotated[bool, typer.Option("--gone", help="Choose runs that are no longer in the experiment.")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Choose runs that are damaged.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove the chosen runs instead of listing them.")] = False,
     results: ResultsOption = RESULTS,
     quick: QuickOption = False,
 ) -> None:

@@ -128,8 +128,8 @@ def _marker(verdict: str, colour: str, shape: str) -> dict[str, Any]:
 
 @testbed_command.command("check")
 def check_command(
-    quick: Annotated[bool, typer.Option("--quick", help="Only look; run nothing.")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw what was reached: .svg, .png or .pdf.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Look only, without a run.")] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="File for a plot of what was reached: .svg, .png or .pdf.")] = None,
 ) -> None:
     """Say what the testbed needs of this machine, and what it can carry."""
     for what, value in testbed_facts():
@@ -159,8 +159,8 @@ def check_command(
 @testbed_command.command("shell", context_settings={"allow_interspersed_args": False})
 def shell_command(
     what: Annotated[str, typer.Argument(metavar="FILE|NAME", help="An experiment of one run; its flows stay away.")],
-    command: Annotated[list[str] | None, typer.Argument(metavar="-- CMD...", help="What to run; by default your shell.")] = None,
-    host: Annotated[str | None, typer.Option(metavar="NAME", help="In which host. [default: the first]")] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="-- CMD...", help="Command to run. Default: your shell.")] = None,
+    host: Annotated[str | None, typer.Option(metavar="NAME", help="Host to run it in. Default: the first.")] = None,
     changes: SetOption = None,
 ) -> None:
     """Run a command inside a host of an experiment's path, as mahimahi does; then say what the links did."""

@@ -8,6 +8,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "a window of less than one segment: no full segment is ever sent",
     advice: "make the flow's `window` (or its smaller buffer) at least one mss, or the mss smaller",
     source: "none: longfat's own",
+    about: &["window", "mss"],
     check: Check::Before(check),
 };
 

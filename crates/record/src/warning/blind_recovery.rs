@@ -9,6 +9,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "BBR with a recovery other than `rack` ran into timeouts: it does not slow down for loss, and only time tells that a retransmission was lost",
     advice: "say `stack = \"linux\"` or `recovery = \"rack\"`, with which BBR was made and measured",
     source: "RFC 8985 section 3.4",
+    about: &["recovery"],
     check: Check::After(check),
 };
 

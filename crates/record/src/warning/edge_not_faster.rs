@@ -9,6 +9,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "the links of the hosts carry no more than the bottleneck, or just as much but for framing",
     advice: "leave the edges out or give them a higher rate, or mark the link that shall limit with `bottleneck = true`",
     source: "none: longfat's own",
+    about: &["edge.rate"],
     check: Check::Before(check),
 };
 

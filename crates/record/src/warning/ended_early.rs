@@ -9,6 +9,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "the run ended before its measured span began",
     advice: "let the warmup be shorter, or the flows send more",
     source: "none: longfat's own",
+    about: &["measure.duration", "measure.warmup"],
     check: Check::After(check),
 };
 

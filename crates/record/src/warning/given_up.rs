@@ -7,6 +7,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "an end gave a connection up, since nothing answered",
     advice: "look for losses on both ways; `user_timeout` and `syn_retries` say how long an end tries",
     source: "RFC 9293 section 3.8.3",
+    about: &[],
     check: Check::After(|asked, trace| {
         let gave_up = trace.flows.iter().enumerate().filter_map(|(i, flow)| Some((i, flow, flow.gave_up?)));
         let told = gave_up.map(|(i, flow, at)| {

@@ -9,6 +9,7 @@ pub(super) const SUSPECT: Warning = Warning {
     summary: "a run in real time may have been spoilt by the machine it ran on",
     advice: "run it again while nothing else runs, or let it be slower",
     source: "docs/testbed.md",
+    about: &[],
     check: Check::After(|asked, trace| of(Verdict::Suspect, asked, trace)),
 };
 
@@ -17,6 +18,7 @@ pub(super) const INVALID: Warning = Warning {
     summary: "a run in real time was spoilt by the machine it ran on: its numbers are not those of the experiment",
     advice: "let it be slower, or run it on a faster machine: `longfat testbed check` says what this one can carry",
     source: "docs/testbed.md",
+    about: &[],
     check: Check::After(|asked, trace| of(Verdict::Invalid, asked, trace)),
 };
 

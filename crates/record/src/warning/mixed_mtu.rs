@@ -8,6 +8,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "the MTUs along a path differ, so the mss is that of the smallest",
     advice: "give all links of the path the same `mtu`, or say the `mss` that you mean",
     source: "RFC 8899 section 1.1",
+    about: &["mtu"],
     check: Check::Before(check),
 };
 

@@ -9,6 +9,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "a window of more than 65535 bytes between ends that do not both scale windows",
     advice: "set `window_scale = true` at both ends, or ask for no more than 65535 bytes",
     source: "RFC 7323 section 2.2",
+    about: &["window", "window_scale"],
     check: Check::Before(check),
 };
 

@@ -10,6 +10,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "flows that only the largest window of TCP bounds cannot fill their path",
     advice: "share the path among so many `streams`, as you would have to on a real one",
     source: "RFC 7323 section 2.3",
+    about: &["window", "streams"],
     check: Check::Before(check),
 };
 

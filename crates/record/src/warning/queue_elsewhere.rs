@@ -10,6 +10,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "a queue that is not the bottleneck's dropped more than it, or held packets for longer",
     advice: "mark the link that shall limit with `bottleneck = true`, give the others a higher rate, or give hosts a transmit queue that holds TCP back: `txqueuelen` with `on_full = \"wait\"`",
     source: "none: longfat's own",
+    about: &[],
     check: Check::After(check),
 };
 

@@ -11,6 +11,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "a flow without end did not leave slow start, or saw fewer than two losses of its control",
     advice: "raise `measure.duration` to several times the longest time between two losses, until the mean rate stays the same",
     source: "RFC 5166 section 2.1",
+    about: &["measure.duration"],
     check: Check::After(check),
 };
 

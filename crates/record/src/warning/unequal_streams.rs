@@ -10,6 +10,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "of the parallel `streams` of a sender, the slowest got less than half of what the fastest did",
     advice: "look at `goodput_bps` in the table `flows`: the sum hides that a transfer waits for its slowest stream",
     source: "none: longfat's own",
+    about: &["streams"],
     check: Check::After(check),
 };
 

@@ -7,6 +7,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "the run ended before a flow had delivered its volume",
     advice: "raise `measure.duration`, or let the volume be smaller; times and rates of such a flow are NaN",
     source: "none: longfat's own",
+    about: &["measure.duration"],
     check: Check::After(|asked, trace| {
         let (flows, end) = (&asked.experiment.flows, trace.end.as_secs_f64());
         let left = trace.flows.iter().enumerate().filter(|(_, flow)| flow.delivered_all.is_none());

@@ -10,6 +10,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "the windows of all flows over a link, each once a round trip, are less than nine tenths of what it carries",
     advice: "raise `window` to the bandwidth-delay product, or leave it to `window = \"auto\"`; ignore this where the window is what you ask about",
     source: "RFC 7323 section 1.1",
+    about: &["window"],
     check: Check::Before(check),
 };
 
