@@ -149,7 +149,7 @@ def test_every_relative_link_leads_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_source_file_that_a_page_names_is_there(path: Path) -> None:
-    if path.name == "CONTRIBUTING.md":
+    if path.name in ("CONTRIBUTING.md", "extending.md"):
         pytest.skip("its walk-throughs name files that are yet to be written")
     named = SOURCE.findall(path.read_text(encoding="utf-8"))
     if path.name == "rfc-coverage.md":

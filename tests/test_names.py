@@ -105,7 +105,7 @@ def test_many_warnings_that_differ_in_numbers_are_one(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines() == [
         "  warning: flow forward 0 did not finish: 0 of 900 bytes, and 15,999 more like it (2 runs)",
         "  warning: another (1 run)",
-        "    raise `measure.duration`, or let the volume be smaller; times and rates of such a flow are NaN (unfinished)",
+        "    raise `measure.duration`, or lower the volume; times and rates of such a flow are NaN (unfinished)",
     ]
 
 

@@ -62,7 +62,7 @@ def advise_command(
     page: Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Write a page to forward: .html, or .md for a mail.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it, with every cell.")] = False,
     results: Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")] = Path("results"),
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one per core]")] = None,
 ) -> None:
     """Say which control, window, streams and pacing to set for a path, from runs of it."""
     out, err = terminal.console(), terminal.console(stderr=True)

@@ -31,12 +31,10 @@ SetOption = Annotated[
         "--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'; results go to DIR/NAME+CHANGE."
     ),
 ]
-ShortOption = Annotated[
-    bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
-]
-QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quick`, which are in DIR/quick.")]
+ShortOption = Annotated[bool, typer.Option("--quick", help="Run each experiment's short form; results go to DIR/quick.")]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Use the results of `run --quick`, in DIR/quick.")]
 BackendOption = Annotated[
-    str | None, typer.Option("--backend", metavar="NAME", help="What runs them, whatever their files say: see `longfat list backends`.")
+    str | None, typer.Option("--backend", metavar="NAME", help="Backend, whatever the files say: see `longfat list backends`.")
 ]
 
 
@@ -50,7 +48,7 @@ class Chosen:
 
 
 def chosen(what: Sequence[str], results: str, changes: Sequence[str] | None, *, quick: bool, backend: str | None) -> list[Chosen]:
-    """What is asked for, each file once. LongfatError where one is not there or not valid, before any is run."""
+    """Experiments asked for, each file once. LongfatError where one is not there or not valid, before any is run."""
     changes = [*(changes or []), *([f"backend={backend}"] if backend else [])]
     found = _distinct([source for name in what for source in sources(name)])
     loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]

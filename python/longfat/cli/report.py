@@ -21,11 +21,11 @@ REPORTS = Path("reports")
 def report_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of a paper or experiment.")],
     results: ResultsOption = RESULTS,
-    reports: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the report goes; of --quick, in DIR/quick.")] = REPORTS,
+    reports: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the report; with --quick, DIR/quick.")] = REPORTS,
     quick: QuickOption = False,
-    figures: Annotated[bool, typer.Option("--figures", help="Write each figure as PNG and SVG, too, in DIR/NAME/figures.")] = False,
+    figures: Annotated[bool, typer.Option("--figures", help="Also write each figure as PNG and SVG, into DIR/NAME/figures.")] = False,
 ) -> None:
-    """Write one HTML page with every figure; with --figures, each figure as PNG and SVG, too."""
+    """Write one HTML page with every figure; with --figures, also PNG and SVG files."""
     with terminal.share_bar(err, "reading") as tick:
         home = reports / "quick" if quick else reports
         report = write_report(what, results_home(location(results), quick=quick), home, tick, figures=figures)

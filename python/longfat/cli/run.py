@@ -37,21 +37,21 @@ SAMPLE = 32
 def run_command(
     what: WhatArgument,
     results: ResultsOption = RESULTS,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one per core]")] = None,
     changes: SetOption = None,
     quick: ShortOption = False,
     backend: BackendOption = None,
     executor: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|ADDRESS", help="Whose workers run them: processes, dask (a cluster of its own), or tcp://SCHEDULER:8786."
-        ),
+        typer.Option(metavar="NAME|ADDRESS", help="Workers: processes, dask (starts a cluster), or tcp://SCHEDULER:8786."),
     ] = None,
-    shard: Annotated[str | None, typer.Option(metavar="N/COUNT", help="Only part N of so many; `longfat gather` makes the tables.")] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="N/COUNT", help="Run only part N of COUNT; `longfat gather` makes the tables.")
+    ] = None,
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
-    """Run experiments; what is already finished is not run again."""
+    """Run experiments; finished runs are kept."""
     if executor is not None and shard is not None:
         raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
     part = shards.read(shard) if shard is not None else None

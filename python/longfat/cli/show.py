@@ -18,7 +18,7 @@ err = terminal.console(stderr=True)
 
 def show_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
-    every: Annotated[bool, typer.Option("--all", help="Every metric, also all of delay and of what limits.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print every metric, with all of delay and of limits.")] = False,
     results: ResultsOption = RESULTS,
     quick: QuickOption = False,
 ) -> None:
@@ -33,4 +33,4 @@ def show_command(
         out.print(f"  [dim]{terminal.escape(hint)}[/]", soft_wrap=True)
     terminal.print_warnings(out, shown.warnings)
     if others := changed_results(str(shown.provenance.get("experiment", "")), home) if shown.provenance.get("changes") == {} else []:
-        out.print(terminal.escape("\n".join(["  The same file with `--set`:", *(f"    {line}" for line in others)])), soft_wrap=True)
+        out.print(terminal.escape("\n".join(["  This file with `--set`:", *(f"    {line}" for line in others)])), soft_wrap=True)

@@ -21,23 +21,28 @@ def trace_command(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Captures, pcap or pcapng, also in gzip or zstd; several are read as one.")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="All there is to say, with a series for each connection.")] = False,
-    most: Annotated[int, typer.Option("--most", min=1, help="Connections that are shown, those with the most data.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, with a series per connection.")] = False,
+    most: Annotated[int, typer.Option("--most", min=1, help="Connections shown, those with the most data first.")] = 20,
     experiment: Annotated[
         Path | None,
-        typer.Option("--experiment", metavar="FILE", help="Write path and flow as an experiment; the connection with most data."),
+        typer.Option(
+            "--experiment", metavar="FILE", help="Write an experiment with the path and flow of the connection with the most data."
+        ),
     ] = None,
-    connection: Annotated[int | None, typer.Option("--connection", min=0, help="Of another one: its number.")] = None,
+    connection: Annotated[int | None, typer.Option("--connection", min=0, help="Number of another connection to use.")] = None,
     compare: Annotated[
         bool,
         typer.Option(
-            "--compare", help="Simulate that experiment, and the path with other windows, pacing and controls; print them beside it."
+            "--compare",
+            help="Simulate that experiment, and the path with other windows, pacing and controls; print all beside the capture.",
         ),
     ] = False,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, max=1000, help="Runs of each simulation that --compare makes.")] = REPEATS,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the graphs of that connection.")] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, max=1000, help="Runs per simulation of --compare.")] = REPEATS,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write an HTML page with the graphs of that connection.")
+    ] = None,
 ) -> None:
-    """Say what captures tell of each TCP connection in them."""
+    """Say what limited each TCP connection of a capture."""
     with terminal.share_bar(err, "reading") as tick:
         found = reader.read(files, progress=tick)
     rows: list[Row] = []

@@ -46,7 +46,7 @@ class Edge:
 
 
 def path_drawing(runs: Sequence[Mapping[str, Any]]) -> Markup:
-    """The path of resolved experiments that are runs of one sweep. What differs between them is shown by its values.
+    """The path of resolved experiments that are runs of one sweep. Values show what differs between them.
 
     Empty where the path has more than 24 places.
     """
