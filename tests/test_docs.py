@@ -165,6 +165,19 @@ def test_the_index_reaches_every_page() -> None:
     assert not missing, f"docs/index.md does not link to {', '.join(missing)}"
 
 
+def test_the_index_counts_what_the_papers_pages_count() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^- .*\(\.\./papers/(\w+)/README\.md\): (.*)$", index, flags=re.MULTILINE)
+    assert len(lines) == len(list(ROOT.glob("papers/*/README.md")))
+    for paper, verdict in lines:
+        page = " ".join((ROOT / "papers" / paper / "README.md").read_text(encoding="utf-8").split("## Figures")[0].split())
+        counts = re.findall(r"(\d+) of (\d+)", verdict)
+        assert counts, f"{paper}: how many numbers hold?"
+        for held, of in counts:
+            in_words = f"{held} of {of} " in page or f"The {of} claims count more: {held} hold" in page
+            assert in_words, f"docs/index.md: {held} of {of} is not what papers/{paper} says"
+
+
 @pytest.mark.parametrize(
     ("kind", "folder"),
     [
