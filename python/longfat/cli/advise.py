@@ -33,7 +33,7 @@ def advise_command(
         str | None,
         typer.Option("--loss", metavar="SHARE", help="Packets that the path loses of itself: 1e-6, 0, '0,at night 1e-4', or unknown."),
     ] = None,
-    streams: Annotated[int | None, typer.Option("--streams", help="Parallel streams. [default: one, and several]")] = None,
+    streams: Annotated[int | None, typer.Option("--streams", help="Parallel streams. [default: 1, and several]")] = None,
     competing: Annotated[
         str | None, typer.Option("--competing", metavar="FLOWS", help="Flows that share the path: none, cubic, '4 cubic', or unknown.")
     ] = None,
@@ -60,7 +60,7 @@ def advise_command(
     ] = False,
     file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the experiment, to change and run again.")] = None,
     page: Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Write a page to forward: .html, or .md for a mail.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it, with every cell.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, with every cell.")] = False,
     results: Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")] = Path("results"),
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one per core]")] = None,
 ) -> None:
