@@ -81,7 +81,7 @@ def window_of(question: Question, streams: int) -> int:
     """Bytes in flight that a stream must be able to have, in whole MiB.
 
     All streams together: two bandwidth-delay products, or one and the buffer where that is more. A control that goes by losses fills path
-    and buffer, BBR has up to two in flight. Of several streams each may have twice its share, since they are never equal. At most 1 GiB.
+    and buffer, BBR has up to two in flight. Each of several streams may have twice its share, since they are never equal. At most 1 GiB.
     """
     buffer = _buffer_bytes(question)
     together = max(2 * question.bdp, question.bdp + buffer)

@@ -24,31 +24,31 @@ VERBS: dict[str, dict[str, str]] = {
     "Ask": {
         "advise": "Say which control, window, streams and pacing to set for a path, from runs of it.",
         "evaluate": "Judge a congestion control, a queue or a start-up by RFC 9743 and RFC 7928: a verdict per criterion.",
-        "list": "Show everything that has a name, and its source; of a kind or one entry, parameters, too.",
+        "list": "List queues, controls, metrics and everything else with a name; for one entry, its parameters.",
         "schema": "Print the JSON Schema of experiment files, for editors.",
     },
     "Run": {
-        "run": "Run experiments; what is already finished is not run again.",
-        "script": "Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none.",
+        "run": "Run experiments; finished runs are kept.",
+        "script": "Run packet scripts against the TCP endpoint; exit code 1 if one fails.",
     },
     "Look at results": {
         "show": "Print the table of runs of an experiment.",
         "explain": "Tell what happened in a run or a captured connection, and why, in a dozen sentences.",
-        "report": "Write one HTML page with every figure; with --figures, each figure as PNG and SVG, too.",
-        "compare": "Set results beside what a paper published, or those of two backends side by side.",
+        "report": "Write one HTML page with every figure; with --figures, also PNG and SVG files.",
+        "compare": "Compare results with a paper's published numbers, or two backends with each other.",
         "watch": "Show the report of a sweep while it runs, in a browser on this machine.",
-        "prune": "List what a results folder keeps; with --yes, remove what is named.",
+        "prune": "List the contents of a results folder; with --yes, remove the runs you name.",
     },
     "Captures": {
-        "trace": "Say what captures tell of each TCP connection in them.",
-        "capture": "Write what a host or a link of a run would have captured, for Wireshark and the like.",
+        "trace": "Say what limited each TCP connection of a capture.",
+        "capture": "Write the capture that a host or a link of a run would have made, for Wireshark.",
     },
     "Many machines": {
-        "submit": "Write the array job that runs an experiment as shards, and say what it is. Submits nothing.",
-        "gather": "Make the tables of a sweep that ran as shards; where runs are missing, say which and how to make them.",
+        "submit": "Write the array job that runs an experiment as shards. Submits nothing.",
+        "gather": "Make the tables of a sweep that ran as shards, or say which runs are missing.",
     },
     "Kernel": {
-        "testbed": "Real kernels across emulated paths: what this machine can carry, and a shell on a path.",
+        "testbed": "Run real kernels across emulated paths: check this machine, or open a shell on a path.",
         "cc": "Load the high-speed controls into this machine's kernel, as BPF programs.",
     },
 }
@@ -85,7 +85,7 @@ HOMES = {"gather": "submit"}
 
 
 class Verb(TyperCommand):
-    """A verb of which the name and one sentence are known. What it is made of is loaded when it is called."""
+    """A verb of which the name and one sentence are known. Its parts are loaded when it is called."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context of the command itself."""

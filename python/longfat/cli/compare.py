@@ -28,7 +28,7 @@ def compare_command(
         str, typer.Argument(metavar="PAPER", help="Name or folder of a paper; with --backends, an experiment or a results folder.")
     ],
     results: ResultsOption = RESULTS,
-    backends: Annotated[bool, typer.Option("--backends", help="Set the runs of two backends side by side instead.")] = False,
+    backends: Annotated[bool, typer.Option("--backends", help="Compare the runs of two backends instead.")] = False,
     figures: Annotated[
         Path | None, typer.Option("--figures", metavar="FOLDER", help="Folder for figures of both backends over time, with --backends.")
     ] = None,
@@ -46,7 +46,7 @@ def compare_command(
     ] = None,
     quick: QuickOption = False,
 ) -> None:
-    """Set results beside what a paper published, or those of two backends side by side."""
+    """Compare results with a paper's published numbers, or two backends with each other."""
     out, err = terminal.console(), terminal.console(stderr=True)
     if backends:
         if strict or differs or table:

@@ -68,7 +68,7 @@ def control_command(
 def queue_command(
     what: Annotated[list[str], typer.Argument(metavar="NAME...", help="Queues, as `longfat list queues` has them.")],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the queue; may be said more than once.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the queue; may be repeated.")
     ] = None,
     against: AgainstOption = QUEUES_AGAINST,
     criteria: CriteriaOption = "",

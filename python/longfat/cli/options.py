@@ -48,7 +48,7 @@ class Chosen:
 
 
 def chosen(what: Sequence[str], results: str, changes: Sequence[str] | None, *, quick: bool, backend: str | None) -> list[Chosen]:
-    """What is asked for, each file once. LongfatError where one is not there or not valid, before any is run."""
+    """Experiments asked for, each file once. LongfatError where one is not there or not valid, before any is run."""
     changes = [*(changes or []), *([f"backend={backend}"] if backend else [])]
     found = _distinct([source for name in what for source in sources(name)])
     loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]

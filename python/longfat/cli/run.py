@@ -53,7 +53,7 @@ def run_command(
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
-    """Run experiments; what is already finished is not run again."""
+    """Run experiments; finished runs are kept."""
     if executor is not None and shard is not None:
         raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
     part = shards.read(shard) if shard is not None else None

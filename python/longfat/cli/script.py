@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 VERSIONS = ("ipv4", "ipv6", "ipv4-mapped-ipv6")
-"""Of IP, as `--ip-version` calls them; `all` is all of them."""
+"""Versions of IP, as `--ip-version` calls them; `all` is all of them."""
 
 
 VERDICTS = ("pass", "fail", "not supported", "error")
-"""What a script can come to."""
+"""Verdicts of a script."""
 
 
 def scripts(paths: Iterable[Path]) -> list[Path]:
@@ -71,7 +71,7 @@ def run(
 
 
 def text(report: ScriptReport, *, say_version: bool = False, each: bool = False) -> str:
-    """What there is to say of one script; nothing where it passes in silence. With `each`, of everything that was not as expected."""
+    """Report on one script; empty where it passes in silence. With `each`, every failed expectation is in it."""
     lines = list(report["printed"])
     lines += [f"{report['file']}:{line}: warning: {warning}" for line, warning in report["warnings"]]
     version = f" ({report['ip_version']})" if say_version else ""
@@ -149,7 +149,7 @@ def script_command(
         ),
     ] = False,
 ) -> None:
-    """Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none."""
+    """Run packet scripts against the TCP endpoint; exit code 1 if one fails."""
     reports: list[ScriptReport] = []
     asked = versions or []
     if unknown := [version for version in asked if version not in (*VERSIONS, "all")]:

@@ -32,7 +32,7 @@ def gather_command(
         int | None, typer.Option("--shards", min=1, max=shards.MOST, help="Number of shards, to name those with missing runs.")
     ] = None,
 ) -> None:
-    """Make the tables of a sweep that ran as shards; where runs are missing, say which and how to make them."""
+    """Make the tables of a sweep that ran as shards, or say which runs are missing."""
     out = terminal.console()
     one = _one(what, results, changes, quick=quick, backend=backend)
     try:
@@ -81,7 +81,7 @@ def submit_command(
     quick: ShortOption = False,
     backend: BackendOption = None,
 ) -> None:
-    """Write the array job that runs an experiment as shards, and say what it is. Submits nothing."""
+    """Write the array job that runs an experiment as shards. Submits nothing."""
     out = terminal.console()
     systems = [name for name, asked in (("slurm", slurm), ("htcondor", htcondor), ("kubernetes", kubernetes)) if asked]
     if len(systems) != 1:
@@ -125,7 +125,7 @@ def _one(what: str, results: str, changes: Sequence[str] | None, *, quick: bool,
 
 
 def _arguments(what: str, results: str, changes: Sequence[str] | None, *, quick: bool, backend: str | None) -> list[str]:
-    """The same choice on another command line."""
+    """Options that make this choice on another command line."""
     said = [what, *(["--results", results] if results != RESULTS else [])]
     said += [word for change in changes or [] for word in ("--set", change)]
     return [*said, *(["--quick"] if quick else []), *(["--backend", backend] if backend else [])]

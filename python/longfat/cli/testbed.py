@@ -18,7 +18,7 @@ from longfat.plot.style import COLOURS
 from longfat.report import terminal
 
 testbed_command = typer.Typer(
-    no_args_is_help=True, help="Real kernels across emulated paths: what this machine can carry, and a shell on a path."
+    no_args_is_help=True, help="Run real kernels across emulated paths: check this machine, or open a shell on a path."
 )
 out = terminal.console()
 err = terminal.console(stderr=True)
@@ -39,7 +39,7 @@ class Measured:
     """Asked for, of IP packets."""
     mtu: int
     share: float
-    """Of that rate, what the bottleneck carried while its queue was busy."""
+    """Share of that rate that the bottleneck carried while its queue was busy."""
     packets_per_s: float
     """Data and acknowledgments, all hops counted once."""
     late_p99_s: float

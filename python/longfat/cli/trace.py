@@ -35,13 +35,14 @@ def trace_command(
     compare: Annotated[
         bool,
         typer.Option(
-            "--compare", help="Simulate that experiment, and the path with other windows, pacing and controls; print them beside it."
+            "--compare",
+            help="Simulate that experiment, and the path with other windows, pacing and controls; print all beside the capture.",
         ),
     ] = False,
     repeats: Annotated[int, typer.Option("--repeats", min=1, max=1000, help="Runs of each simulation that --compare makes.")] = REPEATS,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the graphs of a connection.")] = None,
 ) -> None:
-    """Say what captures tell of each TCP connection in them."""
+    """Say what limited each TCP connection of a capture."""
     with terminal.share_bar(err, "reading") as tick:
         found = reader.read(files, keep=keep, progress=tick)
     rows: list[Row] = []

@@ -44,7 +44,7 @@ SCRIPT = f"""<script>
     asks = true;
     try {{
       if (await (await fetch("/state")).text() !== shown) {{
-        // To make the page of a large sweep takes a while. What is shown stays until it is there.
+        // To make the page of a large sweep takes a while. The old page stays until the new one is there.
         await (await fetch("/")).text();
         sessionStorage.setItem(place, String(scrollY));
         if (location.pathname === "/made") location.reload();

@@ -70,7 +70,7 @@ OF_GROUP = " goodput_bps"
 
 
 def print_results(console: Console, results: Results, *, details: bool = True) -> None:
-    """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list.
+    """The table of runs: axes, then the metrics in which they differ. Equal metrics, and those of a single run, are a list.
 
     Without `details`, `DETAILS` are left out, and a last line says how many.
     """

@@ -155,9 +155,9 @@ class Results(Sequence[Result]):
         """Means over the repeats, with confidence intervals by Student's t (`longfat.results.repeats`).
 
         One row per combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
-        interval. By group, one row a combination and group of flows: `goodput_bps` is then the sum over the group's flows, `share` its part
-        of what all groups have together, and other metrics are means over its flows. Raises LongfatError for another word, and for a level
-        not between 0 and 1.
+        interval. Rows per group: one per combination and group of flows; `goodput_bps` is then the sum over the group's flows, `share`
+        its part of what all groups have together, and other metrics are means over its flows. Raises LongfatError for another word,
+        and for a level not between 0 and 1.
         """
         if by not in ("run", "group"):
             raise LongfatError(f'by={by!r}: choose "run" or "group"')

@@ -22,7 +22,12 @@ pub(super) const KIND: TrafficKind = TrafficKind {
             default: Some(Value::Auto),
             doc: "the mean, of `pareto` and `exponential`",
         },
-        ParamSpec { name: "shape", kind: SHAPE, default: Some(Value::Number(1.2)), doc: "of `pareto`; the variance is infinite below 2" },
+        ParamSpec {
+            name: "shape",
+            kind: SHAPE,
+            default: Some(Value::Number(1.2)),
+            doc: "shape of `pareto`; the variance is infinite below 2",
+        },
         ParamSpec {
             name: "points",
             kind: Kind::Tables(Keys(&POINTS)),
@@ -59,7 +64,7 @@ static POINTS: [ParamSpec; 2] = [
         name: "share",
         kind: Kind::Number { min: 0.0, max: 1.0 },
         default: None,
-        doc: "of connections that have no more; 1 of the last",
+        doc: "share of connections that have no more; 1 for the last point",
     },
 ];
 

@@ -131,7 +131,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "window_below_path",
             // 8 KiB in 20 ms are 3.3 Mbit/s.
             fast("window = \"8 KiB\""),
-            "a window of 8 KiB over 20 ms is 3.3 Mbit/s, and bottleneck> carries 9.7 Mbit/s of payload; that takes 24.1 kB in flight",
+            "a window of 8 KiB per 20 ms allows 3.3 Mbit/s; bottleneck> carries 9.7 Mbit/s of payload, with 24.1 kB in flight",
             // Three of them are enough.
             fast("window = \"8 KiB\"\ncount = 3"),
         ),
@@ -171,7 +171,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         (
             "gave_up",
             plain().with(|trace| trace.flows[0].gave_up = Some(at(3))),
-            "flow1 was given up at 3 s: nothing had answered what it had sent again",
+            "flow1 was given up at 3 s: nothing answered its retransmissions",
             plain(),
         ),
         (
