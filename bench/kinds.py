@@ -149,7 +149,7 @@ def truth(packets: Any, events: Any, point: str) -> Counter[str]:
         if before:
             by_start[int(start)].remove(before[-1])
             found[before[-1][2]] += int(is_seen)
-            # (A first transmission. One that was sent again meanwhile is not told from its retransmission by everyone.)
+            # (A first transmission. Not every tool tells it from its retransmission where there is one.)
             found["overtaken"] += int(before[-1][3] < newest and not before[-1][2])
             newest = max(newest, before[-1][3])
     # All that is sent comes to the queue: nothing is lost before it, and nothing overtaken there.

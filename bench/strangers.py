@@ -158,7 +158,7 @@ FIRST = (
         BOOK,
         "tcp_retransmissions.pcapng",
         "bc433d4a5387a36239c03084da67211993aa8ad09b7ef9a2250d7368c666889d",
-        "chapter 11: a segment is sent again and again, and never answered",
+        "chapter 11: a segment is retransmitted and never answered",
         (),
     ),
     Known(

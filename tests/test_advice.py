@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import longfat
 import pytest
@@ -16,8 +19,11 @@ from longfat.advice import candidates, cases, lengths, linux, page, plan, questi
 from longfat.advice.cells import Cell
 from longfat.advice.plan import Plan
 from longfat.advice.show import traps
+from longfat.cli.app import app
+from longfat.report import pdf
 from longfat.store import Store
 from markupsafe import escape
+from typer.testing import CliRunner
 
 SMALL = {"rate": "20Mbit/s", "rtt": "20ms", "edge": "100Mbit/s", "duration": "4s"}
 
@@ -419,10 +425,60 @@ def test_what_a_released_kernel_has_is_named_with_its_waste(small: longfat.Advic
     assert show.released(told) == "With a released kernel: bbr, which retransmits 15 %"
 
 
-@pytest.mark.parametrize(("name", "expected"), [("advice.pdf", "expected a name that ends in"), ("no/advice.md", "there is no folder")])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("advice.doc", "expected a name that ends in .html, .pdf or .md"), ("no/advice.md", "there is no folder")]
+)
 def test_a_page_that_cannot_be_written_is_said_before_anything_runs(name: str, expected: str, tmp_path: Path) -> None:
     with pytest.raises(LongfatError, match=expected):
         page.check(tmp_path / name)
+
+
+def test_a_pdf_without_a_browser_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pdf, "BROWSERS", ("no-such-browser",))
+    with pytest.raises(LongfatError, match="a PDF needs Chromium or Chrome, not found here: install one of them, or print"):
+        page.check(tmp_path / "advice.pdf")
+
+
+def test_a_browser_that_fails_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pdf, "BROWSERS", ("false",))
+    with pytest.raises(LongfatError, match=r"/false did not print .*advice.pdf: exit code 1"):
+        pdf.write_pdf("<p>", tmp_path / "advice.pdf")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not any(map(shutil.which, pdf.BROWSERS)), reason="no Chromium: `make system-packages` installs it")
+def test_the_page_is_printed(small: longfat.Advice, tmp_path: Path) -> None:
+    page.write_page(small, tmp_path / "advice.pdf")
+    made = (tmp_path / "advice.pdf").read_bytes()
+    assert made.startswith(b"%PDF")
+    assert len(made) > 10_000
+
+
+def test_the_page_begins_with_the_verdict_the_table_the_picture_and_the_lines(small: longfat.Advice) -> None:
+    html = page.html(small)
+    parts = [
+        escape(small.found.reasons[0]),
+        "<h2>Candidates</h2>",
+        "<svg",
+        "<h2>On Linux</h2>",
+        "<h2>What to know</h2>",
+        "<h2>How sure</h2>",
+    ]
+    assert sorted(parts, key=html.index) == parts
+    assert html.index(escape(small.found.reasons[2])) > html.index("<h2>What to know</h2>")
+
+
+@pytest.mark.slow
+def test_the_report_of_an_advice_is_its_page(tmp_path: Path) -> None:
+    words = ["--rate", "20Mbit/s", "--rtt", "20ms", "--duration", "2s", "--loss", "0", "--buffer", "1 bdp", "--competing", "none"]
+    assert command("advise", *words, "--page", "page.html", cwd=tmp_path).returncode == 0
+    done = command("report", "results/advice/20Mbits_20ms", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report, asked = ((tmp_path / name).read_text() for name in ("reports/20Mbits_20ms/report.html", "page.html"))
+    assert re.sub(r"(?s)<svg.*?</svg>", "", report) == re.sub(r"(?s)<svg.*?</svg>", "", asked)
+    (tmp_path / "results/advice/20Mbits_20ms/question.json").write_text("{}")
+    damaged = command("report", "results/advice/20Mbits_20ms", cwd=tmp_path)
+    assert (damaged.returncode, "does not say what was asked" in damaged.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -532,21 +588,27 @@ warmup = "2 s"
 
 
 @pytest.mark.slow
-def test_one_question_has_one_answer_in_three_spellings(tmp_path: Path) -> None:
+def test_one_question_has_one_answer_in_three_spellings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command, an experiment file (run, and asked about) and Python: one order of candidates, and numbers within the intervals."""
-    (tmp_path / "path.toml").write_text(COOKBOOK)
+    monkeypatch.chdir(tmp_path)
+    # Named as the results of the command are, so that runs which are the same are made once.
+    file = tmp_path / "20Mbits_20ms.toml"
+    file.write_text(COOKBOOK)
+
+    def told(*words: str) -> dict[str, Any]:
+        done = CliRunner().invoke(app, ["advise", *words, "--thorough", "--all", "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
     path = ["--rate", "20Mbit/s", "--rtt", "20ms", "--edge", "100M", "--buffer", "0.5 bdp", "--loss", "1e-3", "--competing", "none"]
-    done = command("advise", *path, "--thorough", "--all", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    by_command = json.loads(done.stdout)
-    by_file = json.loads(command("advise", "path.toml", "--thorough", "--all", "--json", cwd=tmp_path).stdout)
-    by_python = longfat.advise(file=tmp_path / "path.toml", thorough=True, everything=True, folder=tmp_path / "results/advice/path")
+    by_command, by_file = told(*path), told(file.name)
+    by_python = longfat.advise(file=file, thorough=True, everything=True, folder="results/advice/20Mbits_20ms")
     # Asked in three ways, the experiment is the same to the last byte, and so is all that follows.
     assert by_command["experiment"] == by_file["experiment"] == by_python.experiment.text
     assert by_command["cells"] == by_file["cells"] == json.loads(json.dumps(by_python.as_json()))["cells"]
     assert by_command["verdict"] == by_file["verdict"] == by_python.found.sentences
     # Run as it is, without what advice adds to it: the same rates, and so the same order of those whose intervals part them.
-    ran = longfat.load(tmp_path / "path.toml").sweep().means().set_index("control")
+    ran = longfat.load(file).sweep().means().set_index("control")
     advised = {cell["candidate"]: cell for cell in by_command["cells"]}
     low, high = {}, {}
     for control in ran.index:
@@ -598,7 +660,7 @@ def test_a_file_says_what_its_path_is(tmp_path: Path) -> None:
         (
             "\n[measure]",
             '\n[[flow]]\nname = "talk"\nstack = "linux"\ntraffic = { kind = "telnet", interval = "1 s" }\n[measure]',
-            "has the flow talk with traffic telnet, which does not compete all the time",
+            "has the flow talk with traffic writes, which does not compete all the time",
         ),
         (
             "\n[measure]",
@@ -678,7 +740,7 @@ def test_a_question_without_a_path_says_what_is_missing() -> None:
 
 def test_losses_with_their_times_are_cases() -> None:
     made = cases.of(question.read("1Gbit/s", "80ms", buffer="1 bdp", loss="0,at night 1e-4", competing="none"))
-    assert [case.name for case in made] == ["1 bdp, no loss", "1 bdp, loss 0.0001 (at night)"]
+    assert [case.name for case in made] == ["1 bdp, no loss", "1 bdp, loss 1e-4 (at night)"]
     assert question.read("1Gbit/s", "80ms", loss="0.1 %").losses == (("", 0.001),)
 
 

@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,9 +18,9 @@ import longfat
 import longfat.cli
 import pytest
 import typer
-from conftest import LONG_SWEEP, SWEEP, command
+from conftest import LONG_SWEEP, ONE, SWEEP, command
 from longfat._longfat import COMMIT
-from longfat.cli.app import VERBS
+from longfat.cli.app import EXAMPLES, FIRST, VERBS
 from longfat.store import Store
 
 pytestmark = pytest.mark.slow
@@ -49,6 +50,20 @@ def test_set_changes_the_experiment(sweep_file: Path, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} >= {"small+flow0.window=4KiB", "small+flow0.window=4KiB+seed=9"}
     shown = command("show", "small+flow0.window=4KiB", "--results", tmp_path)
     assert shown.returncode == 0, shown.stderr
+
+
+def test_what_set_made_stands_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(ONE)
+    for change in ("flow.window=4 KiB", "flow.window=8 KiB", "flow.congestion_control=cubic"):
+        assert command("run", "small.toml", "--set", change, cwd=tmp_path).returncode == 0
+    alone = command("show", "small.toml", cwd=tmp_path, env={"COLUMNS": "120", "PATH": ""})
+    assert alone.returncode == 0, alone.stderr
+    # The window of the file stands where nothing changed it.
+    changed = {"– 4 KiB", "– 8 KiB", "cubic 64 KiB"}
+    assert {" ".join(line.split()[:3]) for line in alone.stdout.splitlines() if "KiB" in line} == changed
+    assert command("run", "small.toml", cwd=tmp_path).returncode == 0
+    beside = command("show", "small.toml", cwd=tmp_path, env={"COLUMNS": "120", "PATH": ""}).stdout.partition("The same file with --set")[2]
+    assert {" ".join(line.split()[:3]) for line in beside.splitlines() if "KiB" in line} == {*changed, "– 64 KiB"}
 
 
 @pytest.mark.parametrize(
@@ -135,6 +150,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path) -> 
 def test_list_names_everything() -> None:
     done = command("list")
     assert done.returncode == 0
+    words = " ".join(done.stdout.split())
     for word in ("papers", "experiments", "droptail", "bsd-reno-1994", "ds3", "ttcp_utilization_bps"):
         assert word in done.stdout
     for kind, entries in longfat.registries().items():
@@ -142,16 +158,16 @@ def test_list_names_everything() -> None:
         for entry in entries:
             assert f"\n  {entry['name']} " in done.stdout
             assert entry["source"], entry["name"]
-            assert entry["source"] in done.stdout
+            assert " ".join(entry["source"].split()) in words
     for name in ("slac/sensitivity/seeds", "atm/future/many", "drs/beyond/server", "sinusoid", "hystart++", "txqueuelen", "dumbbell"):
         assert f"\n  {name}" in done.stdout
-    assert "mean rate of IP packets" in command("list", "traffic").stdout
+    assert "mean rate of IP packets" in " ".join(command("list", "traffic").stdout.split())
     one = command("list", "reno")
-    assert "RFC 5681; Jacobson" in one.stdout
+    assert "RFC 5681; Jacobson" in " ".join(one.stdout.split())
     assert "cubic" not in one.stdout
     detailed = command("list", "queues")
     assert "default" in detailed.stdout
-    assert "ACM CCR 24(5), 1994, section 4.2 and Table 1" in detailed.stdout
+    assert "ACM CCR 24(5), 1994, section 4.2 and Table 1" in " ".join(detailed.stdout.split())
 
 
 NAMES = [name for verbs in VERBS.values() for name in verbs]
@@ -182,6 +198,34 @@ def test_every_verb_is_in_the_list() -> None:
         below = [found.name] if any(isinstance(member, typer.Typer) for member in vars(module).values()) else verbs
         missing += [f"VERBS in longfat/cli/app.py has no line for {name} of {module.__name__}" for name in below if name not in NAMES]
     assert not missing, "\n".join(missing)
+
+
+def test_longfat_alone_says_what_to_try() -> None:
+    done = command()
+    assert done.returncode == 0
+    assert [line.split("longfat ")[1].split()[0] for line in done.stdout.splitlines() if line.startswith("  I have")] == [
+        "advise",
+        "trace",
+        "run",
+    ]
+    for _, line in FIRST:
+        words = shlex.split(line)[1:]
+        assert words[0] in NAMES
+        offered = command(words[0], "--help", env={"COLUMNS": "200", "PATH": ""}).stdout
+        assert all(word in offered for word in words if word.startswith("--"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_reads_well_in_80_columns(name: str) -> None:
+    shown = command(name, "--help", env={"COLUMNS": "80", "PATH": ""}).stdout
+    assert f"Example: {EXAMPLES[name]}" in " ".join(shown.split())
+    assert "<bool>" not in shown
+    assert "list[" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    offered = command(
+        name, *EXAMPLES[name].split()[2:3] if name in ("cc", "evaluate", "testbed") else [], "--help", env={"COLUMNS": "200", "PATH": ""}
+    ).stdout
+    assert all(word in offered for word in shlex.split(EXAMPLES[name]) if word.startswith("--"))
 
 
 def test_schema_is_json() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import tomllib
@@ -10,14 +11,15 @@ from pathlib import Path
 import longfat
 import pytest
 from conftest import command
-from evaluate_mutants import MUTANTS, Right
+from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
 from longfat.evaluate import page, show
-from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue
+from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue, evaluate_startup
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import EXPERIMENTS, Suite
 from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
-from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, at_least, at_most, estimate, less_than_others, more_than_others
+from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
+from longfat.evaluate.startups import STARTUPS
 from longfat.results.harm import harm
 
 FEW = ["dead-path", "crowd-loss"]
@@ -35,7 +37,7 @@ def reno(folder: Path) -> Card:
 
 
 def test_a_bound_is_kept_broken_or_open() -> None:
-    most, least = at_most(1.0, "here"), at_least(1.0, "here")
+    most, least = at_most(1.0, "here"), Rule("more", "here", 1.0)
     assert [most.judge(Estimate(mean, 0.2), {})[0] for mean in (0.8, 0.9, 1.1, 1.3)] == [PASSES, JUDGE, JUDGE, FAILS]
     assert [least.judge(Estimate(mean, 0.2), {})[0] for mean in (0.7, 0.9, 1.1, 1.2)] == [FAILS, JUDGE, JUDGE, PASSES]
     assert most.judge(Estimate(math.nan, 0.0), {})[0] == JUDGE
@@ -98,7 +100,7 @@ def test_results_have_harm() -> None:
         results.harm("peer", axis="who", alone="alone", metric="speed")
 
 
-@pytest.mark.parametrize("suite", [CONTROLS, QUEUES], ids=lambda suite: suite.what)
+@pytest.mark.parametrize("suite", [CONTROLS, QUEUES, STARTUPS], ids=lambda suite: suite.what)
 def test_each_criterion_is_an_experiment_with_a_short_form(suite: Suite) -> None:
     assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
     assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.what).glob("*.toml")}
@@ -286,21 +288,28 @@ def test_a_queue_is_judged_with_its_settings(folder: Path) -> None:
         evaluate_queue("codel", {"targit": "1 ms"})
 
 
+def test_a_start_is_judged(folder: Path) -> None:
+    # RFC 3742: beyond 100 segments slow start adds no more than half of them in a round trip, so 10 MB over 80 ms take longer.
+    card = evaluate_startup("limited", against=["standard"], criteria=["completion", "overshoot"], quick=True, folder=folder)
+    assert card["completion"].verdict != PASSES
+    assert card["overshoot"].verdict == PASSES
+    with pytest.raises(longfat.LongfatError, match=r"there is no slow start 'histart': did you mean 'hystart'"):
+        evaluate_startup("histart")
+
+
 @pytest.mark.slow
 def test_the_command_prints_a_card_and_writes_what_is_behind_it(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "import longfat\n\n\n@longfat.congestion_control\nclass Mine:\n    def on_ack(self, ack):\n"
-        "        self.window.slow_start(ack) or self.window.increase(ack, 1.0)\n\n"
-        "    def on_congestion(self, event):\n        self.window.reduce(event, 0.99)\n"
-    )
-    options = ("--criteria", "dead-path,own-loss", "--against", "reno", "--quick")
+    text = inspect.getsource(SendsOnInOutage).replace("(Right)", "(Reno)").replace("SendsOnInOutage", "Mine")
+    reno = inspect.getsource(Right).replace("class Right", "class Reno")
+    (tmp_path / "mine.py").write_text(f"import longfat\n\n\n{reno}\n\n@longfat.congestion_control\n{text}", encoding="utf-8")
+    options = ("--criteria", "dead-path", "--against", "reno", "--quick")
     done = command("evaluate", "control", "mine.py", *options, "--page", "card.md", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "mine by RFC 9743, in short" in done.stdout
-    assert "fails own-loss" in done.stdout
+    assert "fails dead-path" in done.stdout
     cards = tmp_path / "results" / "quick" / "evaluate" / "cards"
-    assert longfat.load(cards / "mine" / "own-loss.toml").run_count == 3
-    assert json.loads((cards / "mine.json").read_text())["criteria"][1]["verdict"] == FAILS
+    assert tomllib.loads((cards / "mine" / "dead-path.toml").read_text())["flow"][0]["congestion_control"] == "mine"
+    assert json.loads((cards / "mine.json").read_text())["criteria"][0]["verdict"] == FAILS
     assert (tmp_path / "card.md").read_text().startswith("# Congestion controls by the criteria of RFC 9743")
     assert command("evaluate", "criteria").stdout.count("\n") > 2 * len(CONTROLS.criteria)
     for words, expected in (

@@ -56,7 +56,7 @@ def test_a_terminal_obeys_no_title() -> None:
     title = f"x{ESCAPES}y[/bold]"
     console.print(f"[bold]{terminal.escape(title)}[/]", soft_wrap=True)
     terminal.print_names(console, "names", [title])
-    terminal.print_warnings(console, [RunWarning("", title, 1, ("a",))])
+    terminal.print_warnings(console, [RunWarning("", title, 1, ("a",))], 2)
     tables.print_results(console, Experiment(SWEEP.replace("Two flows and two windows", "t\\u001b]0;owned\\u0007")).sweep())
     shown = file.getvalue()
     assert "x[31m]0;owned5my[/bold]" in shown
@@ -101,11 +101,10 @@ def test_names_are_no_mathematics(tmp_path: Path, name: str) -> None:
 def test_many_warnings_that_differ_in_numbers_are_one(capsys: pytest.CaptureFixture[str]) -> None:
     text = "flow forward {} did not finish: {} of 900 bytes"
     warnings = [RunWarning("", text.format(i, i * 7), 16_000, (run,)) for i, run in enumerate("ab")]
-    terminal.print_warnings(terminal.console(), merged([*warnings, RunWarning("unfinished", "another", 1, ("c",))]))
+    terminal.print_warnings(terminal.console(), merged([*warnings, RunWarning("unfinished", "another", 1, ("c",))]), 7)
     assert capsys.readouterr().out.splitlines() == [
-        "  warning: flow forward 0 did not finish: 0 of 900 bytes, and 15,999 more like it (2 runs)",
-        "  warning: another (1 run)",
-        "    raise `measure.duration`, or let the volume be smaller; times and rates of such a flow are NaN (unfinished)",
+        "  warning: flow forward 0 did not finish: 0 of 900 bytes, and 15,999 more like it (2 of 7 runs)",
+        "  warning: another (unfinished, 1 of 7 runs)",
     ]
 
 

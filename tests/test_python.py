@@ -15,8 +15,7 @@ import pyarrow as pa
 import pytest
 from conftest import ONE, SWEEP
 from longfat import Experiment, ExperimentError, LongfatError, Results
-from longfat.plot.latex import number
-from longfat.plot.units import with_interval
+from longfat.plot.units import with_half, with_interval
 from longfat.results.repeats import half_width
 
 ROOT = Path(__file__).parent.parent
@@ -234,7 +233,7 @@ def test_a_table_for_latex(results: Results) -> None:
     ],
 )
 def test_a_mean_has_as_many_digits_as_its_interval_leaves(mean: float, half: float, said: str) -> None:
-    assert number(mean, half) == said
+    assert with_half(mean, half) == said
 
 
 def test_a_notebook_shows_the_path_and_the_answer(results: Results) -> None:

@@ -147,7 +147,7 @@ def run_charts(browser: webdriver.Chrome, side: int) -> list[str]:
 def test_a_reader_picks_runs(browser: webdriver.Chrome, swept: Path, tmp_path: Path) -> None:
     page = write_report(str(swept), tmp_path / "results", tmp_path / "reports").page
     opened(browser, page, 1440)
-    assert {"Throughput", "Congestion window", "Queue"} <= set(run_charts(browser, 0))
+    assert {"Goodput", "Congestion window", "Queue"} <= set(run_charts(browser, 0))
     # The best on the left, the worst on the right.
     selects = [Select(part) for part in browser.find_elements(By.CSS_SELECTOR, "#explorer select")]
     assert [select.first_selected_option.text for select in selects] == ["16 KiB", "8 KiB"]

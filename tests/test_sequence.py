@@ -45,8 +45,8 @@ def named(series: list[Series]) -> dict[str, Series]:
 
 def test_what_is_drawn_of_a_loss() -> None:
     series = named(sequence_series(BY_HAND, window_scale=2))
-    assert list(series) == ["window allows", "segment", "SACK", "sent again", "acknowledged", "dropped at link 3: overflow"]
-    segment, again, sack = series["segment"], series["sent again"], series["SACK"]
+    assert list(series) == ["window allows", "segment", "SACK", "retransmission", "acknowledged", "dropped at link 3: overflow"]
+    segment, again, sack = series["segment"], series["retransmission"], series["SACK"]
     assert segment.low is not None
     assert [*zip(segment.x, segment.low, segment.y, strict=True)] == [(0, 0, 100), (0, 100, 200), (0.1, 200, 300), (0.1, 300, 400)]
     assert again.low is not None
@@ -88,7 +88,7 @@ def test_a_part_of_the_time() -> None:
     assert list(plot["segment"].x) == [0.1, 0.1]
     # A line goes to the next point outside.
     assert list(plot["acknowledged"].x) == [0.2, 0.3]
-    assert "sent again" not in plot
+    assert "retransmission" not in plot
 
 
 def test_speed_is_bits_over_time() -> None:
@@ -109,8 +109,8 @@ def result() -> Result:
 def test_a_run_says_what_its_counters_say(result: Result) -> None:
     series = named(sequence_series(result))
     flow = result.flows.iloc[0]
-    assert len(series["segment"].x) + len(series["sent again"].x) == flow["segments_sent"]
-    assert len(series["sent again"].x) == flow["segments_retransmitted"]
+    assert len(series["segment"].x) + len(series["retransmission"].x) == flow["segments_sent"]
+    assert len(series["retransmission"].x) == flow["segments_retransmitted"]
     assert max(series["acknowledged"].y) >= flow["bytes_delivered"]
     dropped = [one for one in series.values() if one.name.startswith("dropped at bottleneck>")]
     assert sum(len(one.x) for one in dropped) == flow["packets_dropped"]
@@ -134,9 +134,9 @@ def test_the_scale_of_a_window_is_that_of_its_buffer(result: Result) -> None:
 def test_places(result: Result) -> None:
     before = time_sequence(result, at="bottleneck>")
     assert before.title == "Time-sequence graph at the queue of bottleneck>"
-    assert "sent again, or overtaken" in named(list(before.series))
+    assert "retransmission, or overtaken" in named(list(before.series))
     after = named(sequence_series(result, at="receiver"))
-    assert sum(len(after[name].x) for name in ("segment", "sent again, or overtaken")) < result.flows["segments_sent"].iloc[0]
+    assert sum(len(after[name].x) for name in ("segment", "retransmission, or overtaken")) < result.flows["segments_sent"].iloc[0]
 
 
 def test_bars_that_touch_are_one() -> None:

@@ -145,12 +145,42 @@ def test_pages_in_a_browser(browser: webdriver.Chrome, site: Path, width: int) -
         assert {urlsplit(url).scheme for url in requests(browser)} <= {"file", "data", "blob"}, name
 
 
-def test_the_search_finds_a_word(browser: webdriver.Chrome, site: Path) -> None:  # noqa: F811
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("hystart", "slow-start.html"),
+        ("BDP", "which-window.html"),
+        ("bufferbloat", "cookbook/bufferbloat.html"),
+        ("data transfer node", "transfer-node.html"),
+        ("install", "install.html"),
+        ("netem", "from-other-tools.html"),
+        ("rwnd", "glossary.html"),
+        ("limit_output_bytes", "experiment/host.html"),
+    ],
+)
+def test_the_search_finds_the_page_of_a_word(browser: webdriver.Chrome, site: Path, words: str, page: str) -> None:  # noqa: F811
     opened(browser, site / "index.html", 1300)
     browser.find_element(By.CSS_SELECTOR, ".md-search__button").click()
     WebDriverWait(browser, 20).until(lambda driver: driver.switch_to.active_element.tag_name not in ("body", "button"))
-    browser.switch_to.active_element.send_keys("hystart")
-    assert WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(HITS, "slow-start.html"))
+    browser.switch_to.active_element.send_keys(words)
+    assert WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(HITS, page))
+
+
+def test_the_search_has_neither_listings_nor_evidence(site: Path) -> None:
+    found = {urlsplit(item["location"]).path for item in json.loads((site / "search.json").read_text(encoding="utf-8"))["items"]}
+    assert {"index.html", "docs/faq.html", "docs/experiment/queue.html"} <= found
+    assert not [page for page in found if page.startswith(("notebook/", "papers/")) or re.search(r"\.(toml|py|csv|rs|pkt)\.html$", page)]
+
+
+def test_the_landing_page_has_doors_pictures_papers_and_the_version(site: Path, parts: dict[Path, Parts]) -> None:
+    landing = parts[site / "index.html"]
+    doors = {"docs/advise.html", "docs/captures.html", "docs/python-control.html"}
+    papers = {f"papers/{path.parent.name}/index.html" for path in (ROOT / "papers").glob("*/README.md")}
+    assert doors | papers | {"docs/gallery.html"} <= {link.removeprefix("./") for link in landing.links}
+    assert sum("docs/cookbook/" in link for link in landing.loads) == 6
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert f"longfat {longfat.__version__}" in text
+    assert "Edit this page" in text
 
 
 def test_the_notebook_is_the_tutorial() -> None:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import SWEEP
-from longfat import Experiment, Results
+from conftest import ONE, SWEEP
+from longfat import Experiment, Results, registries
 from longfat.cli import prune
 from longfat.experiment import load_results
 from longfat.paper import Comparison, Grid, Layout, Measured, Paper, Row, compare, grids
 from longfat.paper.comparison import Verdict
+from longfat.plot.units import with_half
 from longfat.report import columns, comparison, tables, terminal
 from longfat.results.warning import RunWarning
 from longfat.store import Store
@@ -57,6 +58,7 @@ def test_no_number_of_the_comparison_is_cut(width: int) -> None:
     for one in lines:
         assert terminal.number(one.ours) in text
         assert terminal.number(one.published) in text
+        assert one.id in text
     # The last four of 80 columns were missing, and "not testable" was "not test".
     assert "not testable" in text.replace("numbers: 0 hold, 2 differ, 1 not testable", "")
 
@@ -86,15 +88,58 @@ def test_a_condition_that_says_nothing_new_is_no_part_of_a_row_s_name() -> None:
     assert list(grid.rows) == ["256 KiB", "512 KiB", "average, window 1", "average, window 1 and 2"]
 
 
-def test_of_many_warnings_of_one_name_some_are_printed() -> None:
+def test_many_warnings_of_one_name_are_one_line() -> None:
     many = [RunWarning("short_run", f"run {i} is short", 1, (f"{i}",)) for i in range(9)]
     other = [RunWarning("", f"note {i}", 1, ()) for i in range(5)]
     with (console := Console(width=200)).capture() as printed:
-        terminal.print_warnings(console, [*many, *other])
+        terminal.print_warnings(console, [*many, *other], 24)
     text = printed.get()
-    assert text.count("is short") == terminal.MOST_ALIKE
-    assert "6 more like these (short_run): the report has them all" in text
+    assert text.splitlines()[0] == "  warning: run 0 is short, and 8 more like it (short_run, 9 of 24 runs)"
+    assert text.count("is short") == 1
     assert text.count("note ") == 5
+    with console.capture() as printed:
+        terminal.explain_warnings(console, many, 24, {"short_run": "the sweep is about it"})
+    text = printed.get()
+    assert text.splitlines()[0] == "short_run: 9 of 24 runs, the sweep is about it"
+    assert text.count("is short") == 9
+    assert text.count("help: raise `measure.duration`") == 1
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_lists_keep_to_the_terminal(width: int) -> None:
+    """`list queues` printed 200 columns."""
+    for kind, entries in registries().items():
+        text = printed(width, lambda console, kind=kind, entries=entries: terminal.print_entries(console, kind, entries, details=True))
+        names = max(len(entry["name"]) for entry in entries)
+        assert max(len(line) for line in text.splitlines() if " " in line.strip()) <= max(width, names + 24), kind
+        words = " ".join(text.split())
+        assert all(" ".join(entry["summary"].split()) in words for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("rates", "title", "cells"),
+    [
+        ([1.19e10, 2.5e9, 0.0], "goodput total (Gbit/s)", ["11.9", "2.5", "0"]),
+        ([9.397e8, 4.1e8, 1e8], "goodput total (Mbit/s)", ["939.7", "410", "100"]),
+        ([9.1e9, 4.681e5, 7.5e6], "goodput total (Mbit/s)", ["9100", "0.4681", "7.5"]),
+        ([2.5e13, 2.5e10, 2.5e9], "goodput total (Gbit/s)", ["25000", "25", "2.5"]),
+    ],
+)
+def test_rates_have_the_unit_that_reads_best(rates: list[float], title: str, cells: list[str], results: Results) -> None:
+    titles, rows = tables.run_table(replace(results, runs=results.runs.assign(goodput_total_bps=rates)))
+    assert [row[titles.index(title)] for row in rows] == cells
+
+
+def test_the_index_of_fairness_says_that_streams_are_one_sender() -> None:
+    note = "jain index: of senders, so the 3 streams of one sender count as one"
+    for streams, is_said in (("streams = 3", True), ("count = 3", False)):
+        experiment = Experiment(ONE.replace("count = 2", streams))
+        assert (note in printed(200, tables.print_results, experiment.sweep(jobs=1))) == is_said
+
+
+def test_a_mean_has_one_digit_more_than_its_interval_resolves() -> None:
+    assert with_half(11934.6, 310.0) == "11935 ± 310"
+    assert with_half(9.32111, 0.0213) == "9.321 ± 0.021"
 
 
 @pytest.mark.parametrize("width", [40, 80, 10_000])

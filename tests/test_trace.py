@@ -295,7 +295,7 @@ def test_all_that_is_printed_fits_into_80_columns(name: Path) -> None:
     # Nothing is cut off, and no number is broken in two.
     text = file.getvalue()
     assert "…" not in text
-    assert all(word in text for word in ("payload", "goodput", "retrans", "1.23 Gb/s", "462 Mb/s", "-19 ± 11 %", "next: "))
+    assert all(word in text for word in ("payload", "rtt min", "flight", "bottleneck", "1.23 Gb/s", "462 Mb/s", "-19 ± 11 %", "next: "))
     words = " ".join(text.split())
     for one in found.connections:
         assert all(" ".join(line.split()) in words for line in shown.details(one))

@@ -13,6 +13,7 @@ import pytest
 from conftest import thawed
 from longfat.capture import reader as trace
 from longfat.capture.experiment import experiment
+from longfat.cli.trace import trace_command
 from longfat.errors import CaptureError
 
 SENDER, RECEIVER = b"\x0a\0\0\x01", b"\x0a\0\0\x02"
@@ -141,3 +142,32 @@ def test_any_report_makes_an_experiment_that_loads_or_none(tmp_path: Path, seed:
             setattr(getattr(one, part), name, value)
     with contextlib.suppress(CaptureError):
         longfat.Experiment(experiment(one), name="again")
+
+
+def test_connections_that_are_not_kept_are_named_with_the_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def port(number: int, one: Frame) -> Frame:
+        at = 22 if is_back(one) else 20  # of the sender, behind the header of IPv4
+        return one[0] + number, one[1][:at] + struct.pack(">H", 3000 + number) + one[1][at + 2 :]
+
+    # The later, the more data.
+    frames = [port(number, one) for number in range(5) for one in transfer()[: 11 + 8 * number]]
+    file = pcap(tmp_path / "five.pcap", frames)
+    found = trace.read(file, keep=2)
+    assert ([one.number for one in found.connections], found.left_out) == ([3, 4], 3)
+    assert found.left_out_bytes == sum(one.data.bytes for one in trace.read(file).connections[:3])
+    for number, said in (
+        (1, r"connection 1 is not among the 2 with the most data of 5, which alone were kept: --keep 5 keeps all \(in Python keep=5\)"),
+        (5, "there is no connection 5 in it: it has 5, numbered from 0"),
+    ):
+        with pytest.raises(CaptureError, match=said):
+            trace.chosen(found, number)
+    with pytest.raises(CaptureError, match="there is no connection 5 in it: it has 5, numbered from 0"):
+        trace.packets(file, 5)
+    with pytest.raises(CaptureError, match="keep=0: expected a number of connections, 1 or more"):
+        trace.read(file, keep=0)
+    assert trace.chosen(trace.read(file, keep=5), 1).number == 1
+
+    trace_command([file], most=1, keep=2)
+    said = capsys.readouterr().out
+    assert "and 1 connection more (--most)" in said
+    assert "and 3 connections with less data, not kept (--keep)" in said

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import longfat
 import pytest
 from kept import changed, finished, keep
-from longfat import Experiment
+from longfat import Experiment, ExperimentError
 from longfat.cli.app import app
+from longfat.locate import sources
 from longfat.report import terminal
-from longfat.results.warning import MOST_RUNS, RunWarning, merged, new_ones, of_facts
+from longfat.results.warning import ASKED, MOST_RUNS, RunWarning, merged, new_ones, of_facts, told
 from longfat.sweep.summary import RunSummary, SweepSummary
 from typer.testing import CliRunner
 
@@ -90,10 +91,75 @@ def test_the_terminal_says_each_once(tmp_path: Path) -> None:
     (tmp_path / "edge.toml").write_text(SLOW_EDGE)
     done = CliRunner().invoke(app, ["run", str(tmp_path / "edge.toml"), "--results", str(tmp_path / "results")])
     assert done.exit_code == 0
-    for name in ("edge_not_faster", "window_below_path", "repeats_alike"):
-        assert done.stderr.count(f"({name})") == 1, done.stderr
+    for name in ("window_below_path", "repeats_alike"):
+        assert done.stderr.count(f"({name}, ") == 1, done.stderr
+    assert len([line for line in done.stderr.splitlines() if "warning" in line]) == 2
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "results" / "edge")])
-    assert shown.stdout.count("(window_below_path)") == 1
+    assert shown.stdout.count("window_below_path") == 1
+    assert "a window of" not in shown.stdout
+    explained = CliRunner().invoke(app, ["show", str(tmp_path / "results" / "edge"), "--warnings"]).stdout
+    assert "window_below_path: 4 of 4 runs\n  flow1: a window of 8 KiB" in explained
+    assert "edge_not_faster: 2 of 4 runs, the sweep is about it\n" in explained
+    assert "help: raise `window`" in explained
+
+
+def names(experiment: Experiment) -> set[str]:
+    return {warning.name for warning in told(experiment.warnings, experiment.expected)}
+
+
+def test_no_warning_is_about_what_is_swept() -> None:
+    assert names(Experiment(SLOW_EDGE)) == {"window_below_path", "repeats_alike"}  # the sweep is over the rate of the edge
+    swept = Experiment(SLOW_EDGE.replace('"8 KiB"', '{ sweep = ["8 KiB", "16 KiB"] }'))
+    assert names(swept) == {"repeats_alike"}
+    assert swept.expected.items() >= {"edge_not_faster": ASKED, "window_below_path": ASKED}.items()
+    # Also where the values of the axis are tables, and where another key ends in the same letters.
+    tables = Experiment(SLOW_EDGE.replace('rate = { sweep = ["10 Mbit/s", "100 Mbit/s"], name = "edge" }', 'rate = "10 Mbit/s"'))
+    tables["path.edge"] = [{"label": "slow", "rate": "10 Mbit/s"}, {"label": "fast", "rate": "1 Gbit/s"}]
+    assert "edge_not_faster" in tables.expected
+    other = Experiment(SLOW_EDGE.replace('edge = { rate = { sweep = ["10 Mbit/s", "100 Mbit/s"], name = "edge" } }', ""))
+    other["path.bottleneck.rate"] = ["10 Mbit/s", "20 Mbit/s"]
+    assert other.expected == {}
+
+
+def test_what_is_expected_is_not_printed_and_is_checked(tmp_path: Path) -> None:
+    text = SLOW_EDGE.replace("repeats = 2", 'expect = ["window_below_path", "unfinished"]')
+    (tmp_path / "edge.toml").write_text(text)
+    home = str(tmp_path / "results")
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "edge.toml"), "--results", home])
+    assert "window_below_path" not in done.stderr
+    assert "  warning: no run gave unfinished, which `expect` names (not_as_expected)" in done.stderr.splitlines()
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "edge.toml"), "--results", home])
+    assert "warnings: not_as_expected: --warnings" in shown.stdout
+    explained = CliRunner().invoke(app, ["show", str(tmp_path / "edge.toml"), "--results", home, "--warnings"]).stdout
+    assert "window_below_path: 2 of 2 runs, named by `expect`" in explained
+    # A changed file is another question.
+    changed_too = CliRunner().invoke(app, ["run", str(tmp_path / "edge.toml"), "--results", home, "--set", "measure.duration=2 s"])
+    assert "not_as_expected" not in changed_too.stderr
+
+
+def test_expect_changes_no_run_and_takes_names_of_warnings_alone() -> None:
+    named = Experiment(SLOW_EDGE.replace("repeats = 2", 'repeats = 2\nexpect = "repeats_alike"'))
+    assert [run.hash for run in named.resolve_all()] == [run.hash for run in Experiment(SLOW_EDGE).resolve_all()]
+    with pytest.raises(ExperimentError, match="window_below_path"):
+        Experiment(SLOW_EDGE.replace("repeats = 2", 'expect = ["window_below_pth"]'))
+
+
+def test_a_family_says_each_kind_once(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text(SLOW_EDGE.replace("8 KiB", f"{len(name) + 4} KiB" if name == "one" else "9 KiB"))
+    done = CliRunner().invoke(app, ["run", str(tmp_path), "--results", str(tmp_path / "results")])
+    told_once = [line for line in done.stderr.splitlines() if "window_below_path" in line]
+    assert len(told_once) == 1
+    assert told_once[0].endswith("(window_below_path, 8 of 8 runs)")
+
+
+def test_the_papers_say_nothing_about_what_they_ask() -> None:
+    """`make run` printed eleven warnings of windows below the path, in a paper whose question is the window."""
+    for source in sources("ansnet"):
+        experiment = longfat.load(source.file)
+        assert names(experiment) == set(), source.name
+        experiment.quicken()
+        assert names(experiment) == set(), source.name
 
 
 def test_a_run_of_another_longfat(tmp_path: Path) -> None:
@@ -124,8 +190,8 @@ def test_a_warning_of_many_runs_names_some_and_counts_all(capsys: pytest.Capture
     kept = of_facts(facts)
     assert kept.as_facts() == facts
     for warning in (kept, RunWarning("", "short", 1, runs)):
-        terminal.print_warnings(terminal.console(), [warning])
-        assert "(1,000 runs)" in capsys.readouterr().out
+        terminal.print_warnings(terminal.console(), [warning], 2000)
+        assert "(1,000 of 2,000 runs)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("entry", longfat.registries()["warnings"], ids=lambda entry: entry["name"])

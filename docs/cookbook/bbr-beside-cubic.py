@@ -26,7 +26,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
     yield f"BBR3 is milder there: it takes {got['bbr3'].said(0)}.", third < first
     yield f"With a buffer of {large:g} BDP it is the other way round: BBR gets {got['bbr'].said(-1)}, and CUBIC the rest.", last < 40
     yield f"BBR3 gets {got['bbr3'].said(-1)} there.", deep < 50
-    yield "So the buffer decides: BBR wins where it is small, and CUBIC where it is large.", first > 50 > last
+    yield "The buffer decides: BBR wins where it is small, and CUBIC where it is large.", first > 50 > last
 
 
 class Shares(NamedTuple):
@@ -58,7 +58,7 @@ def picture(results: Results) -> Plot:
     series = [Series(names[version], line.buffers, line.mean, error=line.half) for version, line in shares(results).items()]
     return Plot(
         "bbr-beside-cubic",
-        "What BBR takes beside one CUBIC flow",
+        "BBR's share beside one CUBIC flow",
         Axis("buffer (bandwidth-delay products)", log=True),
         Axis("of the link (%)", start=0, end=100),
         series,

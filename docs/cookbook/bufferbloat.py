@@ -30,7 +30,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
     )
     red = with_interval(wait["RED"], rows["ping_rtt_mean_s_ci"]["RED"], "s")
     yield f"RED aims at a delay: {red}, for {with_unit(rate['RED'], 'bit/s')}.", wait["RED"] < wait["50 packets"]
-    yield "So it is not the line but the queue in front of it: shorten it, or turn queue management on.", wait.max() > 5 * wait.min()
+    yield "The cause is not the line but the queue in front of it: shorten it, or turn queue management on.", wait.max() > 5 * wait.min()
 
 
 def picture(results: Results) -> Plot:

@@ -39,14 +39,14 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         abs(delay.loc["64", "classic"] / delay.loc["64", "off"] - 1) < 0.2,
     )
     yield (
-        "So yes: the same rate and the same delay, without the holes that losses make in a stream.",
+        "Yes: the same rate and the same delay, without the holes that losses make in a stream.",
         (lost["classic"] <= lost["off"]).all(),
     )
 
 
 def picture(results: Results) -> Plot:
-    """What is sent again, with and without."""
+    """Retransmission rate with ECN and without."""
     lost = results.pivot("retransmission_rate", index="flows", columns="ecn") * 100
     x = [float(flows) for flows in lost.index]
     series = [Series({"off": "without ECN", "classic": "with ECN"}[ecn], x, list(lost[ecn])) for ecn in lost.columns]
-    return Plot("ecn", "What is sent again behind RED", Axis("flows", start=0), Axis("retransmissions / segments (%)", start=0), series)
+    return Plot("ecn", "Retransmissions behind RED", Axis("flows", start=0), Axis("retransmissions / segments (%)", start=0), series)

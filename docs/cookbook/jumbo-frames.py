@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. The same share of packets is lost in both. Where a line damages bits, a large packet is six times as likely to be hit, and the gain
-is smaller. What hosts save in work is not in these numbers ([hosts](../hosts.md))."""
+LIMITS = """Means of five seeds, ± half of their 95 % interval. Both lose the same share of packets. Where a line damages bits, a large packet is six times as likely to be hit, and the gain
+is smaller. Work that hosts save is not in these numbers ([hosts](../hosts.md))."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
@@ -33,7 +33,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         "A window that losses allow is counted in packets: six times the packet is about six times the rate.",
         times[["1e-5", "1e-4"]].between(3, 15).all(),
     )
-    yield "So take 9000, if every device on the path can.", (times > 1).all()
+    yield "Take 9000, if every device on the path can.", (times > 1).all()
 
 
 def picture(results: Results) -> Plot:

@@ -30,7 +30,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
     )
     yield f"CUBIC grows by the clock and not by round trips, and gives it {said('cubic')}.", far["cubic"] > far["reno"] + 3
     yield f"BBR3 turns it round: {said('bbr3')}.", far["bbr3"] > 50
-    yield "So it loses by Reno: change the control, at both sites.", far["reno"] == far.min()
+    yield "It loses by Reno: change the control, at both sites.", far["reno"] == far.min()
 
 
 def shares(results: Results) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def picture(results: Results) -> Plot:
     far = shares(results)
     return Plot(
         "long-and-short",
-        "What the far site gets",
+        "Rate of the far site",
         Axis("control", names=list(far.index)),
         Axis("of both (%)", start=0, end=100),
         [Series("far site", [float(i) for i in range(len(far))], list(far["share"]), error=list(far["share_ci"]), bar=True)],

@@ -43,7 +43,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         f"But beside Reno it takes {said(idea, reno, 'idea')} and leaves {said(idea, reno, 'other')}.",
         beside["idea"] > 2 * beside["other"],
     )
-    yield "So it is not better but greedier: who gives up less at a loss wins against who gives up more.", beside["idea"] > alike["idea"]
+    yield "It is not better but greedier: who gives up less at a loss wins against who gives up more.", beside["idea"] > alike["idea"]
 
 
 def picture(results: Results) -> Plot:

@@ -33,7 +33,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         got.loc["1e-4", "cubic"] < 0.3 * got.loc["1e-5", "cubic"],
     )
     yield f"BBR3 does not go by single losses: it still has {said('bbr3', '1e-4')}.", got.loc["1e-4", "bbr3"] > 5 * got.loc["1e-4", "cubic"]
-    yield "So clean the fibre, or take BBR until somebody does.", got.loc["1e-5", "bbr3"] > got.loc["1e-5", "cubic"]
+    yield "Clean the fibre, or take BBR until somebody does.", got.loc["1e-5", "bbr3"] > got.loc["1e-5", "cubic"]
 
 
 def picture(results: Results) -> Plot:

@@ -31,7 +31,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         f"With 6400 packets it makes no difference: {with_unit(large['off'], 'bit/s')} and {with_unit(large['on'], 'bit/s')}.",
         abs(large["on"] / large["off"] - 1) < 0.05,
     )
-    yield "So pace: it costs nothing where there is room, and gains much where there is none.", (got["on"] > 0.97 * got["off"]).all()
+    yield "Pace: it costs nothing where there is room, and gains much where there is none.", (got["on"] > 0.97 * got["off"]).all()
 
 
 def picture(results: Results) -> Plot:

@@ -31,7 +31,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         at_rule > 95,
     )
     yield f"One flow with so little gets {small:.0f} %.", small < at_rule - 10
-    yield "So the new rule holds for many flows that are not in step, and the old one for one.", at_rule > 95 > small
+    yield "The new rule holds for many flows that are not in step, and the old one for one.", at_rule > 95 > small
 
 
 def shares(results: Results) -> dict[str, tuple[list[float], list[float]]]:

@@ -40,7 +40,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         f"Hybla pays for it: for each packet that arrives it sends {1 + again.loc['hybla', '1e-4']:.1f}, and fills every queue.",
         again.loc["hybla", "1e-4"] > 0.5,
     )
-    yield "So change the control of the sender, to BBR if you can: the link is fine.", lossy["bbr"] > 5 * lossy["reno"]
+    yield "Change the control of the sender, to BBR if you can: the link is fine.", lossy["bbr"] > 5 * lossy["reno"]
 
 
 def rates(results: Results, metric: str = "effective_throughput") -> pd.DataFrame:

@@ -27,7 +27,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         f"More queue adds nothing but delay: {with_unit(wait['1 bdp'], 's')} become {with_unit(wait['2 bdp'], 's')}.",
         (wait["2 bdp"] > 1.5 * wait["1 bdp"] and busy["2 bdp"] < busy["1 bdp"] + 1),
     )
-    yield "So it is the sawtooth: one flow needs one product of queue.", small < 95 < busy["1 bdp"]
+    yield "The cause is the sawtooth: one flow needs one product of queue.", small < 95 < busy["1 bdp"]
 
 
 def picture(results: Results) -> Plot:

@@ -34,7 +34,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         rate["100 MB"] > 10 * rate["1 MB"],
     )
     yield (
-        "So for small files shorten the way, or keep connections open: more bandwidth does nothing.",
+        "For small files shorten the path, or keep connections open: more bandwidth does nothing.",
         rate["100 kB"] < rate["1 MB"] < rate["100 MB"],
     )
 

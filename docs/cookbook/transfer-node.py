@@ -13,7 +13,7 @@ from longfat import Results
 from longfat.plot import Plot
 from longfat.plot.units import with_interval
 
-LIMITS = """Runs last 12 s, and after a loss CUBIC climbs for most of a minute. So these are the first seconds of a long transfer, of five seeds each, ± half of the 95 % interval. The hosts take no time here.
+LIMITS = """Runs last 12 s, and after a loss CUBIC climbs for most of a minute. These are the first seconds of a long transfer, of five seeds each, ± half of the 95 % interval. The hosts take no time here.
 At 100 Gbit/s real ones do. [Advice](../advise.md) tries more settings, and prints the lines for Linux."""
 
 
@@ -42,7 +42,7 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         f"BBR gets {said('BBR', '1e-5')} with one stream, and BBR3 {said('BBR3', '1e-5')}.",
         min(dirty["BBR"], dirty["BBR3"]) > dirty["8 x CUBIC"],
     )
-    yield "So set BBR if you do not know what the path loses, and large buffers in any case.", dirty[["BBR", "BBR3"]].max() == dirty.max()
+    yield "Set BBR if you do not know what the path loses, and large buffers in any case.", dirty[["BBR", "BBR3"]].max() == dirty.max()
 
 
 def picture(results: Results) -> Plot:

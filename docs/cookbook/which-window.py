@@ -25,14 +25,14 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
         f"The window over the round trip is your rate: 3 MiB over 50 ms are {with_unit(half, 'bit/s')}.",
         abs(half / (3 * 2**20 * 8 / 0.05) - 1) < 0.05,
     )
-    yield f"The same 3 MiB are enough for 10 ms ({with_unit(got.loc['3 MiB', '10 ms'], 'bit/s')}).", got.loc["3 MiB", "10 ms"] > 0.98 * most
+    yield f"3 MiB are enough for 10 ms ({with_unit(got.loc['3 MiB', '10 ms'], 'bit/s')}).", got.loc["3 MiB", "10 ms"] > 0.98 * most
     yield f"Over 150 ms they give {with_unit(got.loc['3 MiB', '150 ms'], 'bit/s')}.", got.loc["3 MiB", "150 ms"] < 0.2 * most
     yield (
         f"24 MiB are more than 1 Gbit/s times 150 ms, and give {with_unit(got.loc['24 MiB', '150 ms'], 'bit/s')} there.",
         got.loc["24 MiB", "150 ms"] > 0.95 * most,
     )
     yield (
-        "So multiply your rate by the longest round trip, and allow that much: here 18 MiB, or 24 to be sure.",
+        "Multiply your rate by the longest round trip, and allow that much: here 18 MiB, or 24 to be sure.",
         got.loc["24 MiB"].min() > 0.95 * most,
     )
 

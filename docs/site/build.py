@@ -3,13 +3,16 @@
     python docs/site/build.py [FOLDER]
 
 Its pages are the Markdown of the repository, at the paths they have there. Added are the navigation, taken from `docs/index.md`; the
-reference of the Python module, from its docstrings; the gallery; and a page for each other file that a page links to. Zensical renders all
-of it, by `mkdocs.yml`, which Material for MkDocs reads as well. Pictures of the gallery are drawn first, from runs kept in `results/`.
+landing page, in place of the README; the reference of the Python module, from its docstrings; the gallery; words for the search; and a page
+for each other file that a page links to. Zensical renders all of it, by `mkdocs.yml`, which Material for MkDocs reads as well. Pictures of
+the gallery are drawn first, from runs kept in `results/`. With the address of a public repository in the variable REPOSITORY, each page has
+a link to edit it there; without, the path of its file.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +20,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import finding
 import gallery
+import landing
+import longfat
 import navigation
 import reference
 from dialect import for_zensical, targets
@@ -33,7 +39,7 @@ def pages() -> dict[str, str]:
     """Every page, by its path in the repository: as it is written there, or made."""
     files = [file for pattern in PAGES for file in sorted(ROOT.glob(pattern))]
     written = {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
-    return written | reference.pages() | gallery.pages()
+    return written | {"README.md": landing.page(written["README.md"])} | reference.pages() | gallery.pages()
 
 
 def linked(found: Mapping[str, str]) -> Iterator[str]:
@@ -49,22 +55,37 @@ def listing(name: str) -> str:
     return f"# {file.name}\n\n`{name}`\n\n```{LANGUAGES.get(file.suffix, 'text')}\n{file.read_text(encoding='utf-8')}```\n"
 
 
+def edit(name: str) -> str:
+    """The last line of a page: where to edit its file. Nothing under a page that has none."""
+    if not (ROOT / name).is_file():
+        return ""
+    repository = os.environ.get("REPOSITORY", "").rstrip("/")
+    words = f"[Edit this page]({repository}/edit/main/{name})" if repository else f"Edit this page: `{name}`"
+    return f"\n\n{words}\n{{ .edit data-search-exclude }}\n"
+
+
 def stage(folder: Path) -> None:
     """Writes what Zensical reads: pages and pictures in `folder/docs`, and its settings."""
     found = pages()
+    listed = set[str]()
     for name in linked(found):
         if Path(name).suffix in AS_IT_IS:
             _file(folder / "docs" / name).write_bytes((ROOT / name).read_bytes())
         else:
             found[f"{name}.md"] = listing(name)
+            listed.add(f"{name}.md")
+    if missing := finding.ALIASES.keys() - found.keys():
+        raise ValueError(f"ALIASES in finding.py names pages that are not there: {', '.join(sorted(missing))}")
     for name, text in found.items():
-        _file(folder / "docs" / name).write_text(for_zensical(text, name, found), encoding="utf-8")
+        page = finding.told(for_zensical(text, name, found), name, listing=name in listed) + edit(name)
+        _file(folder / "docs" / name).write_text(page, encoding="utf-8")
     for file in (HERE / "style.css", HERE / "vendor" / "iframe-worker.js"):
         shutil.copy(file, folder / "docs")
     (folder / "python").symlink_to(ROOT / "python")
     settings = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
     # JSON is YAML.
-    (folder / "mkdocs.yml").write_text(f"{settings}nav: {json.dumps(navigation.tree())}\n", encoding="utf-8")
+    name = f"longfat {longfat.__version__}"
+    (folder / "mkdocs.yml").write_text(f"site_name: {name}\n{settings}nav: {json.dumps(navigation.tree())}\n", encoding="utf-8")
 
 
 def build(site: Path) -> None:

@@ -10,13 +10,16 @@ from markdown_it import MarkdownIt
 
 FENCE = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+PICTURE = re.compile(r'<(?:img|source)\b[^>]*?\b(?:src|srcset)="([^"]+)"')
 NAMED = re.compile(r"^( *```\w+) (\S.*)$", re.MULTILINE)
 INDENT = 4
 
 
 def targets(text: str) -> Iterator[str]:
     """Yields the targets of the relative links and pictures of a page, without anchors."""
-    yield from (target for _, target, _ in LINK.findall(FENCE.sub("", text)) if not _outside(target))
+    text = FENCE.sub("", text)
+    named = [*(target for _, target, _ in LINK.findall(text)), *PICTURE.findall(text)]
+    yield from (target for target in named if not _outside(target))
 
 
 def for_zensical(text: str, page: str, found: Collection[str]) -> str:

@@ -41,6 +41,9 @@ ANSWERS = {
 }
 """Experiments whose question another figure answers than the first of the report: its title."""
 
+FIRST = ("bbr-beside-cubic", "bufferbloat", "one-in-a-million", "parallel-streams", "router-buffer", "transfer-node")
+"""Questions whose pictures the landing page shows."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -51,12 +54,21 @@ class Entry:
     page: Path | None
     file: Path
 
+    def figure(self, folder: Path) -> str:
+        """The picture, with links as a page in `folder` has them."""
+        picture, file, page = (Path(os.path.relpath(path, folder)).as_posix() for path in (self.picture, self.file, self.page or self.file))
+        words = f"**{self.title}** from [{self.file.name}]({file})"
+        return f"<figure markdown>\n\n[![{self.title}]({picture})]({page})\n\n{words}\n\n</figure>\n\n"
+
 
 def pages() -> dict[str, str]:
     """The page, by its path."""
     groups = {"Questions": cookbook(), "Experiments that come with longfat": ready(), "Papers": papers(), "Theory": validation()}
     head = "# Gallery\n\nWhat experiments look like. Each picture links to its page; below it is the file that made it."
-    parts = [f'## {name}\n\n<div class="gallery" markdown>\n\n{"".join(map(_figure, group))}</div>' for name, group in groups.items()]
+    parts = [
+        f'## {name}\n\n<div class="gallery" markdown>\n\n{"".join(entry.figure(ROOT / "docs") for entry in group)}</div>'
+        for name, group in groups.items()
+    ]
     return {"docs/gallery.md": "\n\n".join([head, *parts, ""])}
 
 
@@ -96,18 +108,6 @@ def validation() -> Iterator[Entry]:
             VALIDATION / f"{name}.toml" for name in (FILES.get(picture.stem, picture.stem), re.sub("-(loss|delay)$", "", picture.stem))
         ]
         yield Entry(picture, title, page, next(file for file in files if file.exists()))
-
-
-def _figure(entry: Entry) -> str:
-    picture, file = _from_docs(entry.picture), _from_docs(entry.file)
-    page = _from_docs(entry.page) if entry.page else file
-    return (
-        f"<figure markdown>\n\n[![{entry.title}]({picture})]({page})\n\n**{entry.title}** from [{entry.file.name}]({file})\n\n</figure>\n\n"
-    )
-
-
-def _from_docs(path: Path) -> str:
-    return Path(os.path.relpath(path, ROOT / "docs")).as_posix()
 
 
 def draw() -> None:

@@ -15,15 +15,30 @@ ITEM = re.compile(r"^- ", re.MULTILINE)
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s#]+)")
 
 
+INSIDE = {"Papers": "Evidence", "Reference of the Python module": "Reference"}
+"""Sections that stand inside another, which has a tab of its own."""
+
+
 def tree() -> list[dict[str, Any]]:
     """Value of `nav` in the settings: titles with pages, or with more of the same."""
-    sections: list[dict[str, Any]] = [{"longfat": "README.md"}, {"All documents": "docs/index.md"}, {"Gallery": "docs/gallery.md"}]
-    for part in re.split(r"\n\n(?=\*\*)", INDEX.read_text(encoding="utf-8")):
-        if name := SECTION.match(part):
-            head, *items = ITEM.split(part)
-            sections.append({name[1]: [*_pages(head), *(entry for item in items for entry in _entries(item))]})
+    sections = {name: [*_pages(head), *(entry for item in items for entry in _entries(item))] for name, (head, items) in _parts().items()}
     modules = [{page.removeprefix("# ").split("\n", 1)[0]: name} for name, page in reference.pages().items()]
-    return [*sections, {"Reference of the Python module": modules}]
+    sections["Start"] = [*sections["Start"], {"Gallery": "docs/gallery.md"}, {"All pages": "docs/index.md"}]
+    for name, outer in INSIDE.items():
+        sections[outer].append({name: sections.pop(name, modules)})
+    return [{"longfat": "README.md"}, *({name: pages} for name, pages in sections.items())]
+
+
+def items(section: str) -> list[str]:
+    """The lines of a section of the index."""
+    return [f"- {' '.join(item.split())}" for item in _parts()[section][1]]
+
+
+def _parts() -> dict[str, tuple[str, list[str]]]:
+    """Sections of the index by name: the line that begins each, and its items."""
+    parts = re.split(r"\n\n(?=\*\*)", INDEX.read_text(encoding="utf-8"))
+    split = {name[1]: ITEM.split(part) for part in parts if (name := SECTION.match(part))}
+    return {name: (head, items) for name, (head, *items) in split.items()}
 
 
 def _entries(item: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ GROUPS = {
     "Experiments": ("load", "Experiment"),
     "Results": ("load_results", "Results", "Result", "RunWarning"),
     "Advice": ("advise", "Advice"),
-    "Report cards": ("evaluate_control", "evaluate_queue", "Card"),
+    "Report cards": ("evaluate_control", "evaluate_queue", "evaluate_startup", "Card"),
     "Stepping a run": ("Simulation", "Observation"),
     "Congestion controls": ("CongestionControl", "congestion_control", "Window", "Ack", "Congestion", "conformance", "Promise", "Promises"),
     "What there is": ("registries", "schema"),

@@ -132,7 +132,7 @@ class Cells(longfat.paper.Cells):
         return goodput, 100 * goodput / CHANNEL_PAYLOAD, float(flow["packets_dropped"]), held
 
     def suspect(self, name: str) -> tuple[float, ...]:
-        """Goodput over a minute, packets dropped, segments sent again and send stalls then; cwnd after 2.5 s, in packets."""
+        """Goodput over a minute, packets dropped, segments retransmitted and send stalls then; cwnd after 2.5 s, in packets."""
         flow = self.rows(f"upgraded-{name}", "flows").iloc[0]
         early = self.run(f"figure6-{name}").flow_series
         cwnd = float(early["cwnd_bytes"].iloc[-1]) / MSS

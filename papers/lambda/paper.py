@@ -177,7 +177,7 @@ def puzzle(measured: Measured) -> Table:
     """What ended slow start without a loss."""
     return Table(
         title="What can end slow start on the upgraded channel",
-        columns=("goodput (Mb/s)", "packets dropped", "sent again", "send stalls", "cwnd after 2.5 s (packets)"),
+        columns=("goodput (Mb/s)", "packets dropped", "retransmitted", "send stalls", "cwnd after 2.5 s (packets)"),
         rows={name: cells(measured).suspect(stem) for name, stem in SUSPECTS.items()},
     )
 

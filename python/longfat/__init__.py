@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from longfat.advice import Advice, advise
     from longfat.control import Promise, Promises, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, StorageError
-    from longfat.evaluate import Card, evaluate_control, evaluate_queue
+    from longfat.evaluate import Card, evaluate_control, evaluate_queue, evaluate_startup
     from longfat.experiment import Experiment, load, load_results
     from longfat.results.result import Result
     from longfat.results.results import Results
@@ -52,6 +52,7 @@ __all__ = [
     "congestion_control",
     "evaluate_control",
     "evaluate_queue",
+    "evaluate_startup",
     "load",
     "load_results",
     "registries",
@@ -62,7 +63,7 @@ __all__ = [
 _HOMES = {
     "longfat._longfat": ("Ack", "Congestion", "CongestionControl", "Window", "__version__", "registries", "schema"),
     "longfat.advice": ("Advice", "advise"),
-    "longfat.evaluate": ("Card", "evaluate_control", "evaluate_queue"),
+    "longfat.evaluate": ("Card", "evaluate_control", "evaluate_queue", "evaluate_startup"),
     "longfat.control": ("Promise", "Promises", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),

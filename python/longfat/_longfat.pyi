@@ -178,6 +178,10 @@ class Document:
     text: str
     """Text as one file: as it was given, or the file that one with a `base`, or a changed one, comes to."""
     title: str
+    expected: list[str]
+    """Names of warnings under `expect`."""
+    asked: list[str]
+    """Names of warnings about what an axis varies."""
     axes: list[tuple[str, list[str]]]
     """Name and values of each axis, as in the file; the last turns fastest."""
     run_count: int
@@ -491,7 +495,7 @@ class Capture:
 
     @property
     def connections(self) -> tuple[Connection, ...]:
-        """Connections by number. Of more than 10,000 only those with the most data are kept."""
+        """Connections that were kept, by number: those with the most data."""
     @property
     def files(self) -> tuple[CaptureFile, ...]:
         """Files, in the order given."""
@@ -926,9 +930,10 @@ class ControlEstimate:
     def why(self) -> str:
         """Evidence."""
 
-def trace(files: list[str], progress: Callable[[float], object] | None = None) -> Capture:
-    """Describes each connection in captures. `progress` hears the share that is read; an exception from it ends the reading.
+def trace(files: list[str], keep: int, progress: Callable[[float], object] | None = None) -> Capture:
+    """Describes the `keep` connections with the most data in captures.
 
+    `progress` hears the share that is read; an exception from it ends the reading.
     Raises longfat.errors.CaptureError where nothing can be read.
     """
 

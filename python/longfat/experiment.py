@@ -19,7 +19,7 @@ from longfat.locate import sources
 from longfat.results.provenance import provenance, spans
 from longfat.results.result import Result, from_trace
 from longfat.results.results import Results
-from longfat.results.warning import RunWarning, merged
+from longfat.results.warning import ASKED, DECLARED, RunWarning, merged
 from longfat.store import Location, Store, finished_in, labelled, location
 from longfat.sweep.adaptive import Wanted
 from longfat.sweep.plan import Items, Plan
@@ -72,6 +72,11 @@ class Experiment:
     def axes(self) -> dict[str, list[str]]:
         """Name and values of each axis of the sweep; the last turns fastest."""
         return dict(self._document.axes)
+
+    @property
+    def expected(self) -> dict[str, str]:
+        """Names of warnings that are not printed, each with the reason: `expect` names them, or an axis varies what they judge."""
+        return dict.fromkeys(self._document.asked, ASKED) | dict.fromkeys(self._document.expected, DECLARED)
 
     def __setitem__(self, path: str, value: Value) -> None:
         """Sets the value at `path`."""
@@ -301,6 +306,7 @@ class Experiment:
             cpu_s=summary.cpu_s,
             cost=summary.cost,
             **self._decision(),
+            expected=self.expected,
             warnings=[warning.as_facts() for warning in summary.warnings],
         )
 

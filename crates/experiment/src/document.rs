@@ -12,6 +12,7 @@ use super::sweep::{Axis, Sweep};
 use super::tree::{Entry, Node, Step, Table, Tree, control_characters, path_text};
 use super::{fields, identity, write};
 use longfat_model::Experiment;
+use longfat_record::warning::{self, Warning};
 use longfat_tcp::congestion::extensions;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -279,6 +280,22 @@ impl Document {
     /// The description, or an empty text.
     pub fn description(&self) -> &str {
         self.text_of("description")
+    }
+
+    /// Returns the names under `expect`: warnings that some run is known to give.
+    pub fn expected(&self) -> Vec<&str> {
+        let names = self.root.as_table().and_then(|table| table.get("expect"));
+        match names.map(|node| &node.value) {
+            Some(Tree::Array(items)) => items.iter().filter_map(Node::as_text).collect(),
+            Some(Tree::Text(name)) => vec![name],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the names of warnings about what the axes vary, which is what the experiment asks.
+    pub fn asked(&self) -> Vec<&'static str> {
+        let is_asked = |warning: &&Warning| warning.about.iter().any(|key| self.sweep.axes.iter().any(|axis| axis.decides(key)));
+        warning::REGISTRY.iter().filter(is_asked).map(|warning| warning.name).collect()
     }
 
     fn text_of(&self, key: &str) -> &str {

@@ -22,6 +22,7 @@ use super::tree::Node;
 use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::time::Duration;
 use longfat_record::metric::REGISTRY;
+use longfat_record::warning::NAMES as WARNINGS;
 use std::sync::LazyLock;
 
 /// Returns the faults of a whole file. For an unknown key, a fault also says where it would be right.
@@ -53,7 +54,13 @@ pub(crate) fn root() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         vec![
             Field::new("title", Shape::Text, "one line that heads the report"),
-            Field::new("description", Shape::Text, "what the experiment asks, and where its numbers come from"),
+            Field::new("description", Shape::Text, "question of the experiment, and sources of its numbers"),
+            Field {
+                name: "expect",
+                shape: Shape::OneOrMany(ParamSpec { name: "expect", kind: Kind::Choice(WARNINGS), default: None, doc: "" }),
+                required: false,
+                doc: "warnings that some of the runs are known to give: they are not printed, and one that no run gives is a warning itself",
+            },
             Field::new(
                 "base",
                 Shape::Text,
@@ -63,7 +70,7 @@ pub(crate) fn root() -> &'static [Field] {
                 "backend",
                 Kind::Choice(backend::NAMES),
                 Value::Choice(backend::DEFAULT),
-                "what runs it; `longfat list backends` says what there is",
+                "backend that runs it; `longfat list backends` names them",
             ),
             Field::or("seed", count(0, MAX_SEED), Value::Count(1), "start of all randomness"),
             Field::or("repeats", count(1, 1_000_000), Value::Count(1), "runs of each combination; repeat n (from 0) runs with seed + n"),
@@ -83,12 +90,12 @@ pub(crate) fn root() -> &'static [Field] {
             Field::new(
                 "host",
                 Shape::List(&Shape::Table(host)),
-                "what is special about hosts; without it they take no time and have room for all",
+                "hosts that are not ideal; by default they take no time and have room for everything",
             ),
             Field::new(
                 "router",
                 Shape::List(&Shape::Table(router)),
-                "what is special about routers; without it each of their links has a queue with a memory of its own",
+                "routers that are not ideal; by default each of their links has a queue with its own memory",
             ),
             Field::required("flow", Shape::List(&Shape::Table(flow)), "the TCP connections, in groups"),
             Field::required("measure", Shape::Table(measure), "how long a run is, and what it records"),
@@ -102,15 +109,11 @@ pub(crate) fn root() -> &'static [Field] {
                 Shape::Table(precision),
                 "repeats of a combination go on until a metric is known this well; `repeats` is the most",
             ),
-            Field::new(
-                "search",
-                Shape::Table(search),
-                "of one axis, run only the values that it takes to find where a metric reaches a bound",
-            ),
+            Field::new("search", Shape::Table(search), "runs only the values of one axis needed to find where a metric reaches a bound"),
             Field::new(
                 "quick",
                 Shape::Changes,
-                "what `longfat run --quick` changes, to show in short what the experiment shows at length: values by their path, such as \"measure.duration\" = \"10 s\"",
+                "changes that `longfat run --quick` makes for a short run of the same question: values by their path, such as \"measure.duration\" = \"10 s\"",
             ),
         ]
     });

@@ -164,50 +164,73 @@ fn variants(variants: &Variants) -> Json {
     json!({ "anyOf": any })
 }
 
-/// Writes every key of an experiment file, as Markdown tables.
-pub fn reference() -> String {
-    let mut out = String::new();
-    section(&mut out, "The file", "", fields::root());
-    for (title, variants) in [
-        ("path", &PATH),
-        ("queue", &QUEUE),
-        ("discard", &DISCARD),
-        ("loss", &LOSS),
-        ("sharing", &SHARING),
-        ("rate_trace", &RATE_TRACE),
-        ("delay_trace", &DELAY_TRACE),
-        ("traffic", &TRAFFIC),
-        ("congestion_control", &CONTROL),
-        ("window_sizing", &SIZING),
+/// Writes every key of an experiment file: the pages of the reference, with their names, as Markdown tables.
+pub fn reference() -> Vec<(&'static str, String)> {
+    let mut pages = vec![tables_of("file", "At the top of the file.", &[("Top level", "", fields::root())])];
+    for (name, doc, variants) in [
+        ("path", "The network: one of the presets, or hosts, routers and links of your own.", &PATH),
+        ("queue", "Queue of a link or a router.", &QUEUE),
+        ("discard", "Discard policy of an ATM switch's output port.", &DISCARD),
+        ("loss", "Random loss on a link.", &LOSS),
+        ("sharing", "Rule by which the links of a router share one memory.", &SHARING),
+        ("rate_trace", "Rate of a link over time.", &RATE_TRACE),
+        ("delay_trace", "Delay of a link over time.", &DELAY_TRACE),
+        ("traffic", "Behaviour of the sending application.", &TRAFFIC),
+        ("congestion_control", "Congestion control of the sender.", &CONTROL),
+        ("window_sizing", "Rule by which the receiver sizes its window.", &SIZING),
     ] {
+        let mut text = begun(name, doc);
         for case in (variants.cases)() {
             let doc = format!("{}. Source: {}", case.doc, case.source);
-            section(&mut out, &format!("{title}: {} = \"{}\"", variants.tag, case.name), &doc, &case.fields);
+            section(&mut text, &format!("{name}: {} = \"{}\"", variants.tag, case.name), &doc, &case.fields);
             for field in &case.fields {
                 if let Shape::Scalar(ParamSpec { name, kind: Kind::Tables(keys), .. }) = field.shape {
-                    section(&mut out, &format!("{name} of {}", case.name), "", &fields_of(keys.0));
+                    section(&mut text, &format!("{name} of {}", case.name), "", &fields_of(keys.0));
                 }
             }
         }
+        pages.push((name, text));
     }
-    words(&mut out, "stack", stack::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
-    words(&mut out, "slow_start", slow_start::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
-    words(&mut out, "type of a link", framing::REGISTRY.iter().map(|e| [e.name, e.summary, e.source]));
-    section(&mut out, "A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
-    section(&mut out, "path.move", "Of an explicit path.", fields::path_change());
-    section(&mut out, "host", "", fields::host());
-    section(&mut out, "router", "", fields::router());
+    pages.push(words("stack", "TCP implementation of a connection's end.", stack::REGISTRY.iter().map(|e| [e.name, e.summary, e.source])));
+    pages.push(words("slow_start", "Slow start of the sender.", slow_start::REGISTRY.iter().map(|e| [e.name, e.summary, e.source])));
+    pages.push(words("type", "Type of a link.", framing::REGISTRY.iter().map(|e| [e.name, e.summary, e.source])));
+    let link = ("A link", "In `bottleneck`, `edge`, `hops` and `path.link`; `reverse` takes the same keys.", fields::link());
+    pages.push(tables_of(
+        "link",
+        "A link, and a route that moves.",
+        &[link, ("path.move", "For an explicit path.", fields::path_change())],
+    ));
+    pages.push(tables_of("host", "A host that is not ideal.", &[("[[host]]", "", fields::host())]));
+    pages.push(tables_of("router", "A router that is not ideal.", &[("[[router]]", "", fields::router())]));
     let endpoint = fields::endpoint();
     let own: Vec<Field> = fields::flow().iter().copied().filter(|f| endpoint.iter().all(|e| e.name != f.name)).collect();
-    section(&mut out, "flow", "", &own);
-    section(
-        &mut out,
-        "flow and receiver",
-        "What can be said of one end of a connection. The default is the stack's; it is shown for `rfc`.",
-        &with_defaults(endpoint),
-    );
-    section(&mut out, "measure", "", fields::measure());
-    out
+    pages.push(tables_of(
+        "flow",
+        "A group of connections. TCP parameters are on a [page of their own](endpoint.md).",
+        &[("[[flow]]", "", &own)],
+    ));
+    let either = "The default is the stack's; the table shows that of `rfc`.";
+    let ends = ("flow and receiver", either, &with_defaults(endpoint)[..]);
+    pages.push(tables_of("endpoint", "TCP parameters, in `[[flow]]` and for the listening end in its `receiver`.", &[ends]));
+    pages.push(tables_of("measure", "Length of a run, and what it records.", &[("[measure]", "", fields::measure())]));
+    pages
+}
+
+/// Begins a page.
+fn begun(name: &str, doc: &str) -> String {
+    format!(
+        "# Keys: {name}\n\n<!-- Generated: see crates/experiment/src/tests/reference.rs -->\n\n{doc} \
+         For anyone who writes an [experiment file](../experiment-file.md).\n"
+    )
+}
+
+/// Makes a page of tables, each with its title and sentence.
+fn tables_of(name: &'static str, doc: &str, sections: &[(&str, &str, &[Field])]) -> (&'static str, String) {
+    let mut text = begun(name, doc);
+    for (title, doc, fields) in sections {
+        section(&mut text, title, doc, fields);
+    }
+    (name, text)
 }
 
 /// Fields of an endpoint with the defaults of the plain stack.
@@ -216,16 +239,17 @@ fn with_defaults(fields: &[Field]) -> Vec<Field> {
     fields.iter().map(|f| param(f.name).map_or(*f, |p| Field::param(*p))).collect()
 }
 
-/// Writes a table of the words of a registry: their meanings and sources.
-fn words(out: &mut String, title: &str, entries: impl Iterator<Item = [&'static str; 3]>) {
-    out.push_str(&format!("\n### {title}\n\n| word | meaning | source |\n|---|---|---|\n"));
+/// Makes a page with the words of a registry: their meanings and sources.
+fn words(name: &'static str, doc: &str, entries: impl Iterator<Item = [&'static str; 3]>) -> (&'static str, String) {
+    let mut text = begun(name, doc) + "\n| word | meaning | source |\n|---|---|---|\n";
     for [name, summary, source] in entries {
-        out.push_str(&format!("| `{name}` | {summary} | {source} |\n"));
+        text.push_str(&format!("| `{name}` | {summary} | {source} |\n"));
     }
+    (name, text)
 }
 
 fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {
-    out.push_str(&format!("\n### {title}\n\n"));
+    out.push_str(&format!("\n## {title}\n\n"));
     if !doc.is_empty() {
         let end = if doc.ends_with('.') { "" } else { "." };
         out.push_str(&format!("{}{}{end}\n\n", doc[..1].to_uppercase(), &doc[1..]));

@@ -346,7 +346,7 @@ pub(crate) fn read(spec: &ParamSpec, node: &Node, path: &[Step]) -> Result<Value
         // The message itself names the expected type if the type is all that is wrong.
         let fault = if mismatch.why == Why::OtherType { fault } else { fault.expected(mismatch.expected) };
         match (spec.kind, &node.value) {
-            (Kind::Choice(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),
+            (Kind::Choice(words) | Kind::ChoiceOrCsv(words), Tree::Text(word)) => called_elsewhere(fault, word, words.iter().copied()),
             (kind, Tree::Array(_)) if spec.name != "repeats" && !matches!(kind, Kind::Tables(_) | Kind::Names(_)) => {
                 fault.help(format!("a run with each of several values is a sweep: {} = {{ sweep = [...] }}", spec.name))
             }

@@ -8,7 +8,7 @@ use super::tree::{Node, Step, Table, Tree, path_text};
 use std::collections::BTreeMap;
 
 /// Keys that hold what all runs share.
-pub(crate) const FIXED: [&str; 6] = ["title", "description", "repeats", "skip", "precision", "search"];
+pub(crate) const FIXED: [&str; 7] = ["title", "description", "expect", "repeats", "skip", "precision", "search"];
 /// Skip rules are a bit each of a set, and the counting tables grow with the sets that occur.
 const MAX_RULES: usize = 16;
 
@@ -94,6 +94,33 @@ fn label(value: &Node, position: usize) -> String {
 /// A scalar as text, without quotes.
 fn plain(node: &Node) -> String {
     node.as_text().map_or_else(|| node.found(), str::to_owned)
+}
+
+impl Axis {
+    /// Returns true if its values decide `key`: `edge.rate`, or a longer path that ends so.
+    pub(crate) fn decides(&self, key: &str) -> bool {
+        let keys = self.path.iter().filter_map(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None });
+        let path: Vec<&str> = keys.collect();
+        ends_with(&path, key) || self.values.iter().any(|value| holds(value, &mut path.clone(), key))
+    }
+}
+
+/// Returns true if a key below `node`, which is at `path`, is `key`.
+fn holds<'a>(node: &'a Node, path: &mut Vec<&'a str>, key: &str) -> bool {
+    match &node.value {
+        Tree::Table(table) => table.0.iter().any(|entry| {
+            path.push(&entry.key);
+            let is_here = ends_with(path, key) || holds(&entry.node, path, key);
+            path.pop();
+            is_here
+        }),
+        Tree::Array(items) => items.iter().any(|item| holds(item, path, key)),
+        _ => false,
+    }
+}
+
+fn ends_with(path: &[&str], key: &str) -> bool {
+    path.ends_with(&key.split('.').collect::<Vec<_>>())
 }
 
 impl Sweep {

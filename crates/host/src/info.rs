@@ -109,7 +109,7 @@ fields! {
     sacked: u32 = 28, "segments", "2.6.12", "Segments of those that SACK reports as received.";
     lost: u32 = 32, "segments", "2.6.12", "Segments of those that are taken for lost.";
     retrans: u32 = 36, "segments", "2.6.12", "Segments of those that are in flight as retransmissions.";
-    fackets: u32 = 40, "segments", "2.6.12", "Zero since Linux 4.15, which has no FACK.";
+    fackets: u32 = 40, "segments", "2.6.12", "Segments up to the most forward SACK, in kernels with FACK.";
     last_data_sent: u32 = 44, "ms", "2.6.12", "Time since data was sent last.";
     last_ack_sent: u32 = 48, "ms", "2.6.12", "Zero: the kernel does not remember it.";
     last_data_recv: u32 = 52, "ms", "2.6.12", "Time since data arrived last.";

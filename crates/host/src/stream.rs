@@ -231,3 +231,17 @@ impl End {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn a_control_that_the_kernel_lacks_is_named() {
+        let options = Options { control: "nosuch", maxseg: 1460, buffers: None, nodelay: true, user_timeout: 0, paced: false };
+        let error = socket(&options, SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap_err();
+        assert!(matches!(&error, Error::NoControl { name, .. } if name == "nosuch"), "{error}");
+        assert!(error.to_string().starts_with("nosuch: this kernel does not have it ("), "{error}");
+    }
+}

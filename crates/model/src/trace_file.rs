@@ -1,4 +1,4 @@
-//! The file that the rate or the delay of a link was read from.
+//! The file that the rate or the delay of a link was read from, and how files of values are read.
 
 use longfat_core::time::Duration;
 
@@ -28,11 +28,13 @@ pub struct How {
     pub interval: Option<Duration>,
 }
 
-/// Quantity of a link that changes.
+/// Quantity that a file has: of a link that changes, or of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// Bits a second.
     Rate,
     /// Picoseconds.
     Delay,
+    /// Bytes of a connection.
+    Size,
 }

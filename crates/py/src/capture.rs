@@ -46,12 +46,12 @@ fn tell<'a>(progress: Option<&'a Py<PyAny>>, failure: &'a mut Option<PyErr>) -> 
     }
 }
 
-/// Reads captures as one, and describes the connections in them.
+/// Reads captures as one, and describes the `keep` connections in them that have the most data.
 #[pyfunction]
-#[pyo3(signature = (files, progress = None))]
-pub(crate) fn trace(py: Python<'_>, files: Vec<PathBuf>, progress: Option<Py<PyAny>>) -> PyResult<Capture> {
+#[pyo3(signature = (files, keep, progress = None))]
+pub(crate) fn trace(py: Python<'_>, files: Vec<PathBuf>, keep: usize, progress: Option<Py<PyAny>>) -> PyResult<Capture> {
     let mut failure = None;
-    let found = py.detach(|| longfat_capture::trace(&files, &mut tell(progress.as_ref(), &mut failure)));
+    let found = py.detach(|| longfat_capture::trace(&files, keep, &mut tell(progress.as_ref(), &mut failure)));
     failure.map_or(Ok(()), Err)?;
     Ok(Capture::new(found.map_err(error)?))
 }

@@ -38,6 +38,14 @@ impl Document {
         self.0.title()
     }
     #[getter]
+    fn expected(&self) -> Vec<&str> {
+        self.0.expected()
+    }
+    #[getter]
+    fn asked(&self) -> Vec<&'static str> {
+        self.0.asked()
+    }
+    #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {
         self.0.axes().map(|axis| (axis.name.clone(), axis.labels.clone())).collect()
     }

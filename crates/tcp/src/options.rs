@@ -156,7 +156,7 @@ parameters! {
         ack_every: u32, Kind::Count { unit: "segments", min: 1, max: 64 }, Value::Count(2),
             "acknowledge at the latest after so many full segments (RFC 9293: 2)";
         quick_acks: u32, Kind::Count { unit: "segments", min: 0, max: 1000 }, Value::Count(0),
-            "so many segments at the start are acknowledged at once";
+            "segments at the start that are acknowledged at once";
     }
     timers: TimerRules, "round trips, timeouts and when a connection is given up" {
         slow_timer: Duration, ANY_TIME, Value::Duration(Duration::ZERO),
@@ -168,25 +168,25 @@ parameters! {
         rtt_of_each_ack: bool, Kind::Bool, Value::Bool(false),
             "every ACK counts for srtt, as in Linux (Sarolahti and Kuznetsov, USENIX 2002), and not one of each round trip (RFC 6298 section 3); on an exact clock (`slow_timer` 0 s)";
         rto_min_of: RtoMinOf, Kind::Choice(RtoMinOf::NAMES), Value::Choice("rto"),
-            "what `rto_min` bounds: the whole rto (RFC 6298), or only what is added to srtt, as Linux does (Sarolahti and Kuznetsov, USENIX 2002)";
+            "quantity that `rto_min` bounds: the whole rto (RFC 6298), or the part added to srtt, as Linux does (Sarolahti and Kuznetsov, USENIX 2002)";
         rto_max: Duration, SOME_TIME, seconds(60),
             "most rto, also after backoff";
         rto_variances: u32, Kind::Count { unit: "", min: 1, max: 16 }, Value::Count(4),
-            "rto is srtt and so many rttvar (RFC 6298: 4; Jacobson 1988: 2)";
+            "multiple of rttvar that rto adds to srtt (RFC 6298: 4; Jacobson 1988: 2)";
         rto_doublings: u32, Kind::Count { unit: "", min: 0, max: 20 }, Value::Count(20),
-            "so many timeouts in a row double rto, as far as `rto_max` (BSD: 6, to 64 times)";
+            "timeouts in a row that double rto, up to `rto_max` (BSD: 6, to 64 times)";
         halve_each_timeout: bool, Kind::Bool, Value::Bool(false),
             "a timeout repeated without progress lowers ssthresh again, to two segments, as before RFC 5681 section 3.1 left it";
         rto_after_syn_loss: Duration, ANY_TIME, seconds(3),
             "least rto with which data begins when the SYN was lost and no RTT has been measured (RFC 6298 section 5.7: 3 s)";
         user_timeout: Option<Duration>, SOME_TIME, Value::Auto,
-            "so long without an answer to what is sent again, or to probes of a closed window, and the connection is given up (RFC 9293 §3.8.3: R2; Linux: tcp_retries2); by default never";
+            "longest time without an answer to retransmissions or window probes; then the connection is given up (RFC 9293 §3.8.3: R2; Linux: tcp_retries2); by default never";
         syn_retries: Option<u32>, RETRIES, Value::Auto,
-            "a SYN is sent again so often, and then the attempt is given up (Linux: tcp_syn_retries); by default without end";
+            "retransmissions of a SYN before the attempt is given up (Linux: tcp_syn_retries); by default without end";
         syn_linear_timeouts: u32, RETRIES, Value::Count(0),
-            "so many timeouts of a SYN do not double the next; `syn_retries` then still bounds the time that doubling would take (Linux since 6.5: tcp_syn_linear_timeouts, 4)";
+            "timeouts of a SYN that do not double the next; `syn_retries` still bounds the time that doubling would take (Linux since 6.5: tcp_syn_linear_timeouts, 4)";
         syn_ack_retries: Option<u32>, RETRIES, Value::Auto,
-            "the same of a SYN-ACK, whose sender then waits for another SYN (Linux: tcp_synack_retries)";
+            "retransmissions of a SYN-ACK before its sender waits for another SYN (Linux: tcp_synack_retries)";
         timestamp_tick: Duration, SOME_TIME, millis(1),
             "one tick of TSval (RFC 7323 §5.4: 1 ms to 1 s)";
     }
@@ -216,7 +216,7 @@ parameters! {
         count_segments: bool, Kind::Bool, Value::Bool(false),
             "growth by ACKs (`abc_limit` 0): congestion avoidance counts a cwnd of them and adds a segment, as Linux does, instead of mss*mss/cwnd bytes for each, which are at least one (RFC 5681 §3.1) and so too many beyond mss*mss";
         cwnd_validation: CwndValidation, Kind::Choice(CwndValidation::NAMES), Value::Choice("rfc5681"),
-            "what becomes of a cwnd that is not used: `rfc5681`: back to the initial window after an rto of idleness (§4.1); `rfc2861`: halved for each rto of idleness, and every rto halfway to what was used; `rfc7661`: kept for five minutes, but at congestion what was used counts; `off`: kept";
+            "rule for a cwnd that is not used: `rfc5681`: back to the initial window after an rto of idleness (§4.1); `rfc2861`: halved for each rto of idleness, and every rto halfway to what was used; `rfc7661`: kept for five minutes, but at congestion what was used counts; `off`: kept";
         window_probe: WindowProbe, Kind::Choice(WindowProbe::NAMES), Value::Choice("byte"),
             "a probe of a closed window: `byte`, one byte of new data (RFC 9293 §3.8.6.1); `empty`, no data and the sequence number before the oldest unacknowledged byte, as Linux has it";
         nagle: bool, Kind::Bool, Value::Bool(true),

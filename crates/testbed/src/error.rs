@@ -93,3 +93,16 @@ impl From<longfat_host::Error> for Error {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_that_the_kernel_lacks_is_the_flows() {
+        let error = Error::from(longfat_host::Error::NoControl { name: "fast".to_owned(), why: "ENOENT".to_owned() });
+        let said = "`flow.congestion_control`: the backend `testbed` cannot do fast: this kernel does not have it (ENOENT; see \
+                    net.ipv4.tcp_available_congestion_control)";
+        assert_eq!(error.to_string(), said);
+    }
+}

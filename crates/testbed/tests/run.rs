@@ -3,7 +3,7 @@
 use longfat_experiment::Document;
 use longfat_model::Experiment;
 use longfat_record::metric::impossible;
-use longfat_testbed::{Error, check, run_with};
+use longfat_testbed::{Error, check, run_with, shell};
 
 fn experiment(text: &str) -> Experiment {
     let document = Document::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
@@ -67,6 +67,10 @@ fn a_volume_crosses_the_emulated_path_in_the_time_it_must() {
     assert_eq!((last.bytes_delivered, last.time), (1 << 20, trace.end));
 
     keeps_its_books(&experiment(BOOKS));
+
+    // A command runs inside a host, and what it ends with comes back.
+    let (code, trace) = shell::run(&asked, Some("right1"), &["sh", "-c", "exit 7"].map(str::to_owned)).unwrap();
+    assert_eq!((code, trace.real_time.expect("it ran in real time").lost_at_socket), (7, 0));
 
     // The caller may have enough of it; and nothing is in the way of the next one.
     assert!(matches!(run_with(&asked, &mut |_| false), Err(Error::Cancelled { .. })));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,11 @@ from longfat.results.results import Results
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ASKED = "question.json"
+"""File beside the results that says what was asked."""
+NOT_ASKED = ("folder", "jobs", "tick")
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,9 @@ def advise(
     not run in the others, since it cannot win; with `everything` it is. With `folder`, runs are kept there and not run twice. `tick` is
     called ten times a second with the share of all runs that is done. Raises LongfatError.
     """
+    asked = {name: value for name, value in locals().items() if name not in NOT_ASKED and value is not None}
+    if file is not None:
+        asked["file"] = str(Path(file).resolve())
     given = {
         "rate": rate,
         "rtt": rtt,
@@ -142,7 +151,18 @@ def advise(
     rounds = Rounds(made, experiment, everything=everything)
     most = max(1.0, experiment.plans.whole().items.cost)
     results = experiment.sweep(folder, jobs=jobs, tick=lambda work: tick(work.current_cost / most), wanted=rounds.wanted)
+    if folder is not None:
+        (Path(folder) / ASKED).write_text(json.dumps(asked, default=str), encoding="utf-8")
     delay = delay_of(results.open(results.runs["run"].iloc[0]))[1]
     return Advice(
         made, experiment, results, rounds.cells, delay, verdict(made, rounds.cells, delay), rounds.copied, show.traps(made, results)
     )
+
+
+def kept(folder: str | Path, tick: Callable[[float], object] = lambda _: None) -> Advice:
+    """The advice whose runs are in `folder`; only runs that are missing are made. Raises LongfatError."""
+    try:
+        asked = json.loads((Path(folder) / ASKED).read_text(encoding="utf-8"))
+        return advise(**asked, folder=folder, tick=tick)
+    except (OSError, ValueError, TypeError) as error:
+        raise LongfatError(f"{folder} does not say what was asked: {error}; ask `longfat advise` once more") from error

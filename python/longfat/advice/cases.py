@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from longfat.advice.question import Question
+from longfat.advice.question import Question, probability
 
 BUFFERS = ("0.5 bdp", "0.1 bdp", "1 bdp")
 """Bottleneck buffers to try where the question gives none; the first is the middle."""
@@ -29,7 +29,7 @@ class Case:
     @property
     def name(self) -> str:
         """Name of the case in tables."""
-        lost = f"loss {self.loss:g}".replace("e-0", "e-") if self.loss else "no loss"
+        lost = f"loss {probability(self.loss)}" if self.loss else "no loss"
         lost += f" ({self.when})" if self.when else ""
         beside = f", beside {f'{self.rivals} ' if self.rivals > 1 else ''}{self.control}" if self.rivals else ""
         return f"{self.buffer}, {lost}{beside}"

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from longfat.advice.question import HEADERS, Question
+from longfat.advice.question import HEADERS, Question, probability
 
 PACKETS = 4e6
 """Most packets of a run that is longer than the shortest. Packets and not seconds, so that the same question is the same experiment on any
 machine."""
 THOROUGH = 8.0
-"""Times as many, where one asks for it."""
+"""Times as many packets and seconds, where one asks for it."""
 PERIODS = (4, 2, 1)
 """Periods that count, after a first one that does not: as many as the packets allow. With random losses there is one, and several seeds."""
 START, ROUNDS_OF_START = 2.0, 20
@@ -81,14 +81,14 @@ def lossy(question: Question, losses: Sequence[float], buffer: float) -> Length:
 
     Where the buffer overflows sooner than the path loses a packet, that is the period.
     """
-    start, full = _start(question), cubic_period(question, buffer)
+    start, full, periods = _start(question), cubic_period(question, buffer), PERIODS if question.thorough else PERIODS[-1:]
     best, told = (_whole(start + _least(question)), start), ""
     for loss in sorted(losses, reverse=True):
         lost = loss_period(question, loss)
         period = min(lost, full)
-        told = f"with loss {loss:g} a CUBIC flow meets one in {_time(lost)}".replace("e-0", "e-")
+        told = f"with loss {probability(loss)} a CUBIC flow meets one in {_time(lost)}"
         told += f", and fills the buffer in {_time(full)}" if full < lost else ""
-        if (made := _of(question, period, min(_packets(question), 1 / (loss * lost)), PERIODS[-1:])) is None:
+        if (made := _of(question, period, min(_packets(question), 1 / (loss * lost)), periods)) is None:
             return Length("with loss", *best, f"{told}, which is longer than a run may be")
         best = max(best, made)
     return Length("with loss", *best, told)
@@ -99,7 +99,7 @@ def _of(question: Question, period: float, packets: float, periods: Sequence[int
     warmup = max(_start(question), period)
     for count in periods:
         seconds = warmup + max(count * period, _least(question))
-        if seconds <= LONGEST and seconds * packets <= _most(question):
+        if seconds <= LONGEST * _times(question) and seconds * packets <= PACKETS * _times(question):
             return _whole(seconds), round(warmup, 3)
     return None
 
@@ -113,8 +113,8 @@ def _packets(question: Question) -> float:
     return question.carried / (8 * question.mtu)
 
 
-def _most(question: Question) -> float:
-    return PACKETS * (THOROUGH if question.thorough else 1.0)
+def _times(question: Question) -> float:
+    return THOROUGH if question.thorough else 1.0
 
 
 def _start(question: Question) -> float:

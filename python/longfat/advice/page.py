@@ -15,24 +15,30 @@ from longfat.advice.ranking import worst_case
 from longfat.errors import LongfatError
 from longfat.plot import Axis, Plot, Rule, Series
 from longfat.report.page import template
+from longfat.report.pdf import browser, write_pdf
 
 if TYPE_CHECKING:
     from longfat.advice.advise import Advice
 
-ENDINGS = (".html", ".md")
+ENDINGS = (".html", ".pdf", ".md")
 
 
 def check(file: Path) -> None:
-    """Raises LongfatError where no page can be written to `file`: another ending, or no such folder."""
+    """Raises LongfatError where no page can be written to `file`: another ending, no such folder, or no browser for a PDF."""
     if file.suffix not in ENDINGS:
-        raise LongfatError(f"--page {file}: expected a name that ends in {' or '.join(ENDINGS)}")
+        raise LongfatError(f"--page {file}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
     if not file.absolute().parent.is_dir():
         raise LongfatError(f"--page {file}: there is no folder {file.parent}")
+    if file.suffix == ".pdf":
+        browser()
 
 
 def write_page(advice: Advice, file: Path) -> None:
-    """Writes the advice as its ending says: `.html` or `.md`. Raises LongfatError for another ending, or where it cannot be written."""
+    """Writes the advice as its ending says: `.html`, `.pdf` or `.md`. Raises LongfatError as `check`, or where it cannot be written."""
     check(file)
+    if file.suffix == ".pdf":
+        write_pdf(html(advice), file)
+        return
     text = html(advice) if file.suffix == ".html" else markdown(advice)
     try:
         file.write_text(text, encoding="utf-8")

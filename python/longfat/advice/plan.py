@@ -21,7 +21,7 @@ SEEDS_OF_LOSS = 3
 """Least seeds of what people ask about where it goes by losses and the path loses packets: there it varies most, and sends least."""
 SEEDS_THOROUGH = (5, 12)
 STAGGER = "20 ms"
-"""Most time from one stream's start to the next one's, which is random: a program opens them one after the other."""
+"""Most time from one start to the next, which is random. It is short: on a long path the first to start keeps its lead for minutes."""
 WINDOW_LIMIT = 1 << 30
 """RFC 7323 section 2.3."""
 MIB = 1 << 20
@@ -81,7 +81,7 @@ def window_of(question: Question, streams: int) -> int:
     """Bytes in flight that a stream must be able to have, in whole MiB.
 
     All streams together: two bandwidth-delay products, or one and the buffer where that is more. A control that goes by losses fills path
-    and buffer, BBR has up to two in flight. Of several streams each may have twice its share, since they are never equal. At most 1 GiB.
+    and buffer, BBR has up to two in flight. Each of several streams may have twice its share, since they are never equal. At most 1 GiB.
     """
     buffer = _buffer_bytes(question)
     together = max(2 * question.bdp, question.bdp + buffer)
@@ -196,7 +196,7 @@ def to_toml(plan: Plan) -> str:
             'name = "rival"',
             f'from = "{others}"',
             f'to = "{others.replace("left", "right")}"',
-            'start = { random = "uniform 0 s..1 s" }',
+            f'start = {{ random = "uniform 0 s..{STAGGER}" }}',
             'stack = "linux"',
             f'congestion_control = "{max(plan.cases, key=lambda case: case.rivals).control}"',
             f'window = "{_size(window_of(question, 1))}"',

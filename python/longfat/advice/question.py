@@ -235,6 +235,14 @@ def spoken(seconds: float) -> str:
     return f"{math.ceil(round(10 * seconds / size, 6)) / 10:g} {word}"
 
 
+def probability(share: float) -> str:
+    """A probability as people write it: `0.01`, `1e-4`."""
+    if not 0 < share < 1e-3:
+        return f"{share:g}"
+    mantissa, exponent = f"{share:e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
 def _interface(rate: float) -> float:
     """The next faster one: a host's interface is seldom as slow as the path, and then there is no bottleneck to ask about."""
     return next((one for one in INTERFACES if one > rate), 4 * rate)

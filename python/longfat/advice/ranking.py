@@ -74,11 +74,12 @@ def _most(plan: Plan, cell: Cell) -> int:
 
 
 def _width(plan: Plan, cell: Cell) -> float:
-    """Half of an interval, or what it is taken to be."""
+    """Half of an interval, or what it is taken to be. Several streams are a mean of as many: it is narrower by the root of their number."""
     if not math.isnan(cell.half) or _most(plan, cell) == 1:
         return cell.high - cell.goodput
+    streams = next(one.streams for one in plan.candidates if one.name == cell.candidate)
     loses = next(case.loss for case in plan.cases if case.name == cell.case) > 0
-    return (ROUGH if loses else INDIFFERENT) * cell.goodput
+    return (ROUGH / math.sqrt(streams) if loses else INDIFFERENT) * cell.goodput
 
 
 def is_whole(plan: Plan, cells: Cells, candidate: Candidate) -> bool:

@@ -3,8 +3,8 @@
 A candidate that is behind in one case cannot win in another: the rest of its cells are not run, unless people ask about it
 (`Candidate.usual`).
 
-The worst case of a candidate is at most as good as the worst of its cells so far. So who is behind the best by that is behind for good, and
-leaving out the rest changes nothing of who is set, and of who is level (`tests/test_advice.py` compares both on random cells).
+The worst case of a candidate is at most as good as the worst of its cells so far. A candidate behind the best by that is behind for
+good. Leaving out its other runs changes neither who is set nor who is level (`tests/test_advice.py` compares both on random cells).
 """
 
 from __future__ import annotations

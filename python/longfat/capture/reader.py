@@ -20,15 +20,19 @@ Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[float], object]
 MOST = 4_000_000
 """Packets of a connection that `packets` gives, unless more is asked for: about 3 GB of memory."""
+KEEP = 10_000
+"""Connections that `read` keeps, unless more is asked for."""
 
 
-def read(files: Files, *, progress: Progress | None = None) -> Capture:
+def read(files: Files, *, keep: int = KEEP, progress: Progress | None = None) -> Capture:
     """Reads captures as one, whatever compresses them.
 
-    Memory does not grow with the files. `progress` hears the share that is read. CaptureError where nothing can be read; what is wrong
-    with a file otherwise is in its `notes`, and what could be read is used.
+    It keeps the `keep` connections with the most data, so memory does not grow with the files. `progress` hears the share that is read.
+    What is wrong with a file is in its `notes`, and what could be read is used. CaptureError where nothing can be read.
     """
-    return trace(_named(files), progress)
+    if keep < 1:
+        raise CaptureError(f"keep={keep}: expected a number of connections, 1 or more")
+    return trace(_named(files), keep, progress)
 
 
 def packets(files: Files, connection: int, *, most: int = MOST, progress: Progress | None = None) -> pd.DataFrame:
@@ -74,8 +78,21 @@ def chosen(found: Capture, connection: int | None) -> Connection:
     """A connection of what `read` found by its number, or the one with most data. CaptureError where it is not there."""
     among = [one for one in found.connections if connection in (None, one.number)]
     if not among:
-        raise CaptureError(f"there is no connection {connection} in it" if connection is not None else "there is no connection in it")
+        raise CaptureError(_missing(found, connection))
     return max(among, key=lambda one: one.data.bytes_acked)
+
+
+def _missing(found: Capture, connection: int | None) -> str:
+    kept = len(found.connections)
+    every = kept + found.left_out
+    if connection is None or not every:
+        return "there is no connection in it"
+    if 0 <= connection < every:
+        return (
+            f"connection {connection} is not among the {kept:,} with the most data of {every:,}, which alone were kept: "
+            f"--keep {every} keeps all (in Python keep={every})"
+        )
+    return f"there is no connection {connection} in it: it has {every:,}, numbered from 0"
 
 
 def _write(file: str | os.PathLike[str], text: str) -> None:

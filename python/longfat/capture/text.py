@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 
 from longfat._longfat import Bottleneck, Capture, Connection
 from longfat.capture.compare import Row
 from longfat.capture.experiment import lost
+from longfat.report.columns import Column, print_columns
 from longfat.report.terminal import ENDLESS, clean, escape, number
 from longfat.text import count
 
@@ -36,8 +35,8 @@ def milliseconds(value: float | None) -> str:
 
 COLUMNS = ["", "from", "to", "at", "payload", "goodput", "rtt min", "mean", "flight", "bottleneck", "retrans", "cause"]
 WIDE = 132
-"""Columns from which the table shows all of a connection; in fewer its ends and its cause stand below alone."""
-BELOW = ("from", "to", "at", "cause")
+"""Columns from which the table shows all of a connection; in fewer its ends, its cause and its retransmissions stand below alone."""
+BELOW = ("from", "to", "at", "cause", "retrans")
 
 
 def connection_row(one: Connection) -> list[str]:
@@ -72,20 +71,18 @@ def print_trace(console: Console, found: Capture, most: int) -> None:
         console.print(ends, soft_wrap=console.width >= ENDLESS)
         for line in details(one):
             _print_line(console, line)
-    hidden = len(connections) - len(shown) + found.left_out
-    if hidden:
+    if hidden := len(connections) - len(shown):
         console.print(f"and {count(hidden, 'connection')} more (--most)")
+    if found.left_out:
+        console.print(f"and {count(found.left_out, 'connection')} with less data, not kept (--keep)")
     if not connections:
         console.print("no TCP connection in it")
 
 
 def _print_table(console: Console, columns: Sequence[str], rows: Sequence[dict[str, str]]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1) if console.width >= WIDE else (0, 1, 0, 0))
-    for name in columns:
-        table.add_column(name, justify="left" if name in ("from", "to", "at", "cause", "simulation") else "right")
-    for row in rows:
-        table.add_row(*(escape(row[name]) for name in columns))
-    console.print(table)
+    left = ("from", "to", "at", "cause", "simulation")
+    made = [Column(name, [escape(row[name]) for row in rows], left=name in left) for name in columns]
+    print_columns(console, made[:1], made[1:])
 
 
 def _print_line(console: Console, line: str) -> None:

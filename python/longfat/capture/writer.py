@@ -19,7 +19,7 @@ SNAP = 128
 def write_capture(folder: str | Location, at: str, file: str | Path, *, run: str | None = None, snap: int = SNAP) -> int:
     """Writes what passed at `at`, a host or a link of a run in the results at `folder`, to `file` as pcapng; how many packets.
 
-    `run` is the hash of the run, or how it begins; it may be left out where there is only one. Of each packet there are the first `snap`
+    `run` is the hash of the run, or how it begins; it may be left out where there is only one. Each packet is cut to its first `snap`
     bytes. The run must have recorded its packets (`measure.packets`).
 
     CaptureError where that place or run is not there, or was not recorded; StorageError.

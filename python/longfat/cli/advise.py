@@ -24,7 +24,7 @@ def advise_command(
     rtt: Annotated[
         str | None, typer.Option("--rtt", metavar="TIME", help="Base round trip, such as 150ms; 20ms,180ms: two sites that share the link.")
     ] = None,
-    mtu: Annotated[str | None, typer.Option("--mtu", metavar="BYTES", help="Largest packet. [default: 1500]", show_default=False)] = None,
+    mtu: Annotated[str | None, typer.Option("--mtu", metavar="BYTES", help="Largest packet. Default: 1500.", show_default=False)] = None,
     buffer: Annotated[
         str | None,
         typer.Option("--buffer", metavar="SIZE", help="Buffer of the bottleneck: 64MiB, '0.5 bdp', '1000 packets', or unknown."),
@@ -33,7 +33,7 @@ def advise_command(
         str | None,
         typer.Option("--loss", metavar="SHARE", help="Packets that the path loses of itself: 1e-6, 0, '0,at night 1e-4', or unknown."),
     ] = None,
-    streams: Annotated[int | None, typer.Option("--streams", help="Parallel streams. [default: one, and several]")] = None,
+    streams: Annotated[int | None, typer.Option("--streams", help="Parallel streams. Default: one, and several.")] = None,
     competing: Annotated[
         str | None, typer.Option("--competing", metavar="FLOWS", help="Flows that share the path: none, cubic, '4 cubic', or unknown.")
     ] = None,
@@ -48,21 +48,23 @@ def advise_command(
     within: Annotated[str | None, typer.Option("--within", metavar="TIME", help="Time in which it must arrive, such as 4h.")] = None,
     edge: Annotated[
         str | None,
-        typer.Option("--edge", metavar="RATE", help="Rate of the hosts' interfaces. [default: the next Ethernet above the path's]"),
+        typer.Option("--edge", metavar="RATE", help="Rate of the hosts' interfaces. Default: the next Ethernet above the path's."),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option("--duration", metavar="TIME", help="Duration of each run. [default: by the controls' periods and the losses]"),
+        typer.Option("--duration", metavar="TIME", help="Duration of each run. Default: by the controls' periods and the losses."),
     ] = None,
     thorough: Annotated[bool, typer.Option("--thorough", help="Send eight times as much: longer runs, and more seeds.")] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Run every candidate in every case, also those that are behind already.")
     ] = False,
     file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the experiment, to change and run again.")] = None,
-    page: Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Write a page to forward: .html, or .md for a mail.")] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="Write a page to forward: .html, .pdf, or .md for a mail.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it, with every cell.")] = False,
     results: Annotated[Path, typer.Option("--results", metavar="DIR", help="Where results are kept.")] = Path("results"),
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. Default: one per core.")] = None,
 ) -> None:
     """Say which control, window, streams and pacing to set for a path, from runs of it."""
     out, err = terminal.console(), terminal.console(stderr=True)

@@ -7,12 +7,13 @@ import inspect
 import os
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from longfat._longfat import COMMIT, __version__
 from longfat.cli import output
@@ -22,42 +23,69 @@ from longfat.report import terminal
 VERBS: dict[str, dict[str, str]] = {
     "Ask": {
         "advise": "Say which control, window, streams and pacing to set for a path, from runs of it.",
-        "evaluate": "Judge a congestion control by RFC 9743 or a queue by RFC 7928: a verdict per criterion, with its evidence.",
-        "list": "Show everything that has a name, and its source; of a kind or one entry, parameters, too.",
+        "evaluate": "Judge a congestion control, a queue or a start-up by RFC 9743 and RFC 7928: a verdict per criterion.",
+        "list": "List queues, controls, metrics and everything else with a name; for one entry, its parameters.",
         "schema": "Print the JSON Schema of experiment files, for editors.",
     },
     "Run": {
-        "run": "Run experiments; what is already finished is not run again.",
-        "script": "Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none.",
+        "run": "Run experiments; finished runs are kept.",
+        "script": "Run packet scripts against the TCP endpoint; exit code 1 if one fails.",
     },
     "Look at results": {
         "show": "Print the table of runs of an experiment.",
         "explain": "Tell what happened in a run or a captured connection, and why, in a dozen sentences.",
-        "report": "Write one HTML page with every figure; with --figures, each figure as PNG and SVG, too.",
-        "compare": "Set results beside what a paper published, or those of two backends side by side.",
+        "report": "Write one HTML page with every figure; with --figures, also PNG and SVG files.",
+        "compare": "Compare results with a paper's published numbers, or two backends with each other.",
         "watch": "Show the report of a sweep while it runs, in a browser on this machine.",
-        "prune": "List what a results folder keeps; with --yes, remove what is named.",
+        "prune": "List the contents of a results folder; with --yes, remove the runs you name.",
     },
     "Captures": {
-        "trace": "Say what captures tell of each TCP connection in them.",
-        "capture": "Write what a host or a link of a run would have captured, for Wireshark and the like.",
+        "trace": "Say what limited each TCP connection of a capture.",
+        "capture": "Write the capture that a host or a link of a run would have made, for Wireshark.",
     },
     "Many machines": {
-        "submit": "Write the array job that runs an experiment as shards, and say what it is. Submits nothing.",
-        "gather": "Make the tables of a sweep that ran as shards; where runs are missing, say which and how to make them.",
+        "submit": "Write the array job that runs an experiment as shards. Submits nothing.",
+        "gather": "Make the tables of a sweep that ran as shards, or say which runs are missing.",
     },
     "Kernel": {
-        "testbed": "Real kernels across emulated paths: what this machine can carry, and a shell on a path.",
+        "testbed": "Run real kernels across emulated paths: check this machine, or open a shell on a path.",
         "cc": "Load the high-speed controls into this machine's kernel, as BPF programs.",
     },
 }
 """Every verb of `longfat` and the first sentence of its help, by the groups of `--help`, in their order."""
+EXAMPLES = {
+    "advise": "longfat advise --rate 10Gbit/s --rtt 80ms --page advice.html",
+    "evaluate": "longfat evaluate control cubic",
+    "list": "longfat list queues",
+    "schema": "longfat schema > longfat.schema.json",
+    "run": "longfat run small.toml --set 'flow.window=8 MiB'",
+    "script": "longfat script tests/scripts",
+    "show": "longfat show small.toml",
+    "explain": "longfat explain small.toml --figure story.svg",
+    "report": "longfat report small.toml --pdf",
+    "compare": "longfat compare ansnet --table 3",
+    "watch": "longfat watch small.toml",
+    "prune": "longfat prune small.toml --gone --yes",
+    "trace": "longfat trace transfer.pcapng",
+    "capture": "longfat capture small.toml --at left1 --out left1.pcapng",
+    "submit": "longfat submit small.toml --slurm --minutes 30",
+    "gather": "longfat gather small.toml",
+    "testbed": "longfat testbed check --quick",
+    "cc": "longfat cc load fast",
+}
+"""An example for each verb, shown at the end of its help."""
+FIRST = (
+    ("I have a path:", "longfat advise --rate 10Gbit/s --rtt 80ms"),
+    ("I have a capture:", "longfat trace transfer.pcapng"),
+    ("I have a question:", "longfat run bufferbloat"),
+)
+"""Commands to try first, by what people come with: what `longfat` alone prints."""
 HOMES = {"gather": "submit"}
 """Modules of `longfat.cli` with the function `NAME_command` of a verb, where it is not that of its name."""
 
 
 class Verb(TyperCommand):
-    """A verb of which the name and one sentence are known. What it is made of is loaded when it is called."""
+    """A verb of which the name and one sentence are known. Its parts are loaded when it is called."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """The context of the command itself."""
@@ -70,6 +98,12 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of the verbs, in the order of `--help`."""
         return [name for verbs in VERBS.values() for name in verbs]
+
+    def get_params(self, ctx: Any) -> Any:
+        """Options of `longfat` alone."""
+        params = super().get_params(ctx)
+        _without_types(params)
+        return params
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The verb of this name; None without one."""
@@ -94,7 +128,26 @@ def load(name: str) -> Any:
         one.command(name)(made)
         made = one
     _restore_texts(made)
-    return typer.main.get_command(made)
+    command = typer.main.get_command(made)
+    command.epilog = f"Example: [bold]{EXAMPLES[name]}[/]"
+    _without_types(_every_param(command))
+    return command
+
+
+def _every_param(command: Any) -> Iterator[Any]:
+    """Yields the parameters of a command and its subcommands, `--help` among them."""
+    yield from (*command.params, command.get_help_option(command.context_class(command)))
+    for one in getattr(command, "commands", {}).values():
+        yield from _every_param(one)
+
+
+def _without_types(params: Iterable[Any]) -> None:
+    """Leaves `<bool>` out of the help of switches, and `<list[str]>` out of that of arguments, whose metavar says it."""
+    for param in params:
+        if isinstance(param, TyperArgument):
+            param.display_type_rich = lambda ctx: None  # type: ignore[method-assign]
+        elif param.is_flag:
+            param.metavar = ""
 
 
 def _is_experiment(what: str) -> bool:
@@ -105,7 +158,7 @@ def _is_experiment(what: str) -> bool:
     return False
 
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 out = terminal.console()
 err = terminal.console(stderr=True)
 
@@ -170,9 +223,15 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def longfat(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Simulate TCP on fast, long-distance paths: throughput, delay, loss, and what to change."""
     del version
+    if context.invoked_subcommand is None:
+        out.print("longfat simulates TCP on fast, long-distance paths: throughput, delay, loss, and what to change. Try:\n")
+        for what, command in FIRST:
+            out.print(f"  {what:18}  [bold]{command}[/]", soft_wrap=True)
+        out.print("\n`longfat --help` lists every command, `longfat COMMAND --help` explains one.")

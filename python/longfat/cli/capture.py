@@ -19,15 +19,20 @@ out = terminal.console()
 
 def capture_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
-    at: Annotated[str, typer.Option("--at", metavar="HOST|LINK", help="Where: a host, a router, a link, or one way of a link (`NAME>`).")],
+    at: Annotated[
+        str,
+        typer.Option(
+            "--at", metavar="HOST|LINK", help="Place of the capture: a host, a router, a link, or one direction of a link (`NAME>`)."
+        ),
+    ],
     file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The capture to write (pcapng).")],
     run: Annotated[
-        str | None, typer.Option("--run", metavar="HASH", help="Which run, where there are several: how its hash begins.")
+        str | None, typer.Option("--run", metavar="HASH", help="Run to capture, by the beginning of its hash, where there are several.")
     ] = None,
-    snap: Annotated[int, typer.Option("--snap", min=20, max=65535, help="Bytes of each packet that are written.")] = SNAP,
+    snap: Annotated[int, typer.Option("--snap", min=20, max=65535, help="Bytes written per packet.")] = SNAP,
     results: ResultsOption = RESULTS,
     quick: QuickOption = False,
 ) -> None:
-    """Write what a host or a link of a run would have captured, for Wireshark and the like."""
+    """Write the capture that a host or a link of a run would have made, for Wireshark."""
     packets = write_capture(results_of(what, results_home(location(results), quick=quick)), at, file, run=run, snap=snap)
     out.print(f"{count(packets, 'packet')} at {terminal.escape(at)} in {terminal.escape(str(file))}", soft_wrap=True)

@@ -12,7 +12,9 @@ from longfat.report import terminal
 
 cc_command = typer.Typer(no_args_is_help=True, help="Load the high-speed controls into this machine's kernel, as BPF programs.")
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As in experiments (fast), or as the kernel has it (lf_fast).")]
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the control, as in experiments (fast) or in the kernel (lf_fast).")
+]
 
 PLACES = {"kernel": "in the kernel", "loaded": "of longfat, loaded", "set": "of longfat, not loaded"}
 
@@ -36,9 +38,7 @@ def load_command(
     name: NameArgument,
     changes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="PARAM=VALUE", help="A parameter of the control, as an experiment has it; may be said more than once."
-        ),
+        typer.Option("--set", metavar="PARAM=VALUE", help="Parameter of the control, as in an experiment; repeatable."),
     ] = None,
 ) -> None:
     """Register a control with the kernel, for every program on this machine, until it is unloaded or the machine starts again."""
@@ -51,7 +51,7 @@ def load_command(
 @cc_command.command("unload")
 def unload_command(
     name: NameArgument,
-    force: Annotated[bool, typer.Option("--force", help="Also while it is in use: who has it keeps it to the end.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Unload it even while connections use it; they keep it to their end.")] = False,
 ) -> None:
     """Take a control from the kernel."""
     terminal.console().print(f"{cc_unload(name, force)} is unloaded.")

@@ -24,24 +24,29 @@ if TYPE_CHECKING:
 
 
 def compare_command(
-    what: Annotated[str, typer.Argument(metavar="PAPER", help="Its name or folder; with --backends, an experiment or a results folder.")],
+    what: Annotated[
+        str, typer.Argument(metavar="PAPER", help="Name or folder of a paper; with --backends, an experiment or a results folder.")
+    ],
     results: ResultsOption = RESULTS,
-    backends: Annotated[bool, typer.Option("--backends", help="Set the runs of two backends side by side instead.")] = False,
+    backends: Annotated[bool, typer.Option("--backends", help="Compare the runs of two backends instead.")] = False,
     figures: Annotated[
-        Path | None, typer.Option("--figures", metavar="FOLDER", help="With --backends: write both over time, over each other, in here.")
+        Path | None, typer.Option("--figures", metavar="FOLDER", help="Folder for figures of both backends over time, with --backends.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="A list of {id, where, published, ours, unit, verdict, note, kind}; with --backends, of pairs.")
+        bool,
+        typer.Option(
+            "--json", help="Print JSON: a list of {id, where, published, ours, unit, verdict, note, kind}; with --backends, of pairs."
+        ),
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a claim differs.")] = False,
-    differs: Annotated[bool, typer.Option("--differs", help="Only what differs.")] = False,
+    differs: Annotated[bool, typer.Option("--differs", help="Print only what differs.")] = False,
     table: Annotated[
         list[str] | None,
-        typer.Option(metavar="PLACE", help="Only what stands there: 3 is Table 3; or 'Figure 2', 'section 5'. May be said more than once."),
+        typer.Option(metavar="PLACE", help="Print only this place of the paper: 3 is Table 3; or 'Figure 2', 'section 5'. Repeatable."),
     ] = None,
     quick: QuickOption = False,
 ) -> None:
-    """Set results beside what a paper published, or those of two backends side by side."""
+    """Compare results with a paper's published numbers, or two backends with each other."""
     out, err = terminal.console(), terminal.console(stderr=True)
     if backends:
         if strict or differs or table:

@@ -14,29 +14,30 @@ from typing import Annotated
 import typer
 
 from longfat.errors import LongfatError, Stopped
-from longfat.evaluate.card import Card, evaluate_control, evaluate_queue
+from longfat.evaluate.card import Card, evaluate_control, evaluate_queue, evaluate_startup
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.page import check, write_page
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.show import as_json as card_as_json
 from longfat.evaluate.show import print_card
+from longfat.evaluate.startups import STARTUPS
 from longfat.executors.named import named
 from longfat.locate import results_home
 from longfat.report import terminal
 from longfat.store import location
 
 evaluate_command = typer.Typer(
-    no_args_is_help=True, help="Judge a congestion control by RFC 9743 or a queue by RFC 7928: a verdict per criterion, with its evidence."
+    no_args_is_help=True, help="Judge a congestion control, a queue or a start-up by RFC 9743 and RFC 7928: a verdict per criterion."
 )
 
-CONTROLS_AGAINST, QUEUES_AGAINST = ",".join(CONTROLS.against), ",".join(QUEUES.against)
+CONTROLS_AGAINST, QUEUES_AGAINST, STARTUPS_AGAINST = (",".join(suite.against) for suite in (CONTROLS, QUEUES, STARTUPS))
 AgainstOption = Annotated[str, typer.Option("--against", metavar="NAMES", help="References on the same paths.")]
-CriteriaOption = Annotated[str, typer.Option("--criteria", metavar="NAMES", help="Some of the criteria. [default: all]")]
+CriteriaOption = Annotated[str, typer.Option("--criteria", metavar="NAMES", help="Some of the criteria. Default: all.")]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Shorter runs, three repeats; results go to DIR/quick.")]
 PageOption = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Where the page goes: .html or .md.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="All of it, with every path.")]
 ResultsOption = Annotated[str, typer.Option("--results", metavar="DIR|URL", help="Where results are kept.")]
-JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one per core]")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. Default: one per core.")]
 ExecutorOption = Annotated[
     str | None,
     typer.Option("--executor", metavar="NAME", help="Who runs them, as for `longfat run`. Controls in Python need this process."),
@@ -67,7 +68,7 @@ def control_command(
 def queue_command(
     what: Annotated[list[str], typer.Argument(metavar="NAME...", help="Queues, as `longfat list queues` has them.")],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the queue; may be said more than once.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the queue; may be repeated.")
     ] = None,
     against: AgainstOption = QUEUES_AGAINST,
     criteria: CriteriaOption = "",
@@ -90,11 +91,28 @@ def queue_command(
     )
 
 
+@evaluate_command.command("startup")
+def startup_command(
+    what: Annotated[list[str], typer.Argument(metavar="NAME...", help="Slow starts, as `longfat list slow_starts` has them.")],
+    against: AgainstOption = STARTUPS_AGAINST,
+    criteria: CriteriaOption = "",
+    quick: QuickOption = False,
+    page: PageOption = None,
+    as_json: JsonOption = False,
+    results: ResultsOption = "results",
+    jobs: JobsOption = None,
+    executor: ExecutorOption = None,
+) -> None:
+    """Judge slow starts: completion times, overshoot, and harm to flows that are there."""
+    asked = {name: partial(evaluate_startup, name) for name in what}
+    _evaluate(asked, against, criteria, quick, page, as_json, results, jobs, executor)
+
+
 @evaluate_command.command("criteria")
 def criteria_command() -> None:
     """List the criteria: section, what is measured, and the bound with its source."""
     out = terminal.console()
-    for suite in (CONTROLS, QUEUES):
+    for suite in (CONTROLS, QUEUES, STARTUPS):
         out.print(f"[bold]{suite.what}[/], {suite.document}", soft_wrap=True)
         for one in suite.criteria:
             bound = "" if one.rule.bound is None else f"at {'most' if one.rule.better == 'less' else 'least'} {one.rule.bound:g}: "

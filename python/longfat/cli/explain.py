@@ -33,7 +33,7 @@ def explain_command(
     run: Annotated[
         list[str] | None,
         typer.Option(
-            "--run", metavar="HASH|AXIS=VALUE", help="Which run of a sweep: how its hash begins, or a value of an axis; repeatable."
+            "--run", metavar="HASH|AXIS=VALUE", help="Run of a sweep: first digits of its hash, or a value of an axis; repeatable."
         ),
     ] = None,
     connection: Annotated[int | None, typer.Option("--connection", min=0, help="Connection of a capture; by default, the largest.")] = None,

@@ -23,7 +23,7 @@ def list_command(
         ),
     ] = None,
 ) -> None:
-    """Show everything that has a name, and its source; of a kind or one entry, parameters, too."""
+    """List queues, controls, metrics and everything else with a name; for one entry, its parameters."""
     kinds = {"papers": papers, "experiments": experiments}
     tables = registries()
     for name, names in kinds.items():

@@ -31,12 +31,10 @@ SetOption = Annotated[
         "--set", metavar="KEY=VALUE", help="Change a value of the file, e.g. 'flow[0].window=64 KiB'; results go to DIR/NAME+CHANGE."
     ),
 ]
-ShortOption = Annotated[
-    bool, typer.Option("--quick", help="Each experiment in the short form that its file has for it; results go to DIR/quick.")
-]
-QuickOption = Annotated[bool, typer.Option("--quick", help="Those of `run --quick`, which are in DIR/quick.")]
+ShortOption = Annotated[bool, typer.Option("--quick", help="Run the short form that each file has under `quick`; results go to DIR/quick.")]
+QuickOption = Annotated[bool, typer.Option("--quick", help="Take the results of `run --quick`, in DIR/quick.")]
 BackendOption = Annotated[
-    str | None, typer.Option("--backend", metavar="NAME", help="What runs them, whatever their files say: see `longfat list backends`.")
+    str | None, typer.Option("--backend", metavar="NAME", help="Backend to use instead of the file's: see `longfat list backends`.")
 ]
 
 
@@ -50,7 +48,7 @@ class Chosen:
 
 
 def chosen(what: Sequence[str], results: str, changes: Sequence[str] | None, *, quick: bool, backend: str | None) -> list[Chosen]:
-    """What is asked for, each file once. LongfatError where one is not there or not valid, before any is run."""
+    """Experiments asked for, each file once. LongfatError where one is not there or not valid, before any is run."""
     changes = [*(changes or []), *([f"backend={backend}"] if backend else [])]
     found = _distinct([source for name in what for source in sources(name)])
     loaded = [(source, _changed(load(source.file), quick, changes)) for source in found]
@@ -99,19 +97,22 @@ MOST_NAMED = 12
 """Number of folders named."""
 
 
-def changed_results(name: str, home: Location) -> list[str]:
-    """A line for each folder of results of `name` that `--set` made: what it changed, and the command that shows it."""
+def changed_stores(name: str, home: Location) -> list[Store]:
+    """Folders of results of `name` that `--set` made."""
     if isinstance(home, Url):
         return []
-    found = [store for folder in sorted(home.glob(f"{glob.escape(name)}+*")) if (store := Store(folder)).is_there()]
+    return [store for folder in sorted(home.glob(f"{glob.escape(name)}+*")) if (store := Store(folder)).is_there()]
+
+
+def changed_lines(stores: Sequence[Store]) -> list[str]:
+    """A line for each of these folders: what `--set` changed, and the command that shows it."""
     lines: list[str] = []
-    for store in found[:MOST_NAMED]:
-        changes = store.changes_so_far()
-        said = ", ".join(f"{key} = {value}" for key, value in changes.items() if key != "quick")
+    for store in stores[:MOST_NAMED]:
+        said = ", ".join(f"{key} = {value}" for key, value in store.changes_so_far().items() if key != "quick")
         lines.append(f"{said}: longfat show {shlex.quote(str(store.folder))}")
-    return [*lines, f"and {len(found) - MOST_NAMED} more in {home}"] if len(found) > MOST_NAMED else lines
+    return [*lines, f"and {len(stores) - MOST_NAMED} more beside these"] if len(stores) > MOST_NAMED else lines
 
 
 def _with_changes(name: str, home: Location) -> str:
-    lines = changed_results(name, home)
+    lines = changed_lines(changed_stores(name, home))
     return "\n".join([". With `--set` there are:", *(f"  {line}" for line in lines)]) if lines else ""

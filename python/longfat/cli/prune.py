@@ -1,4 +1,4 @@
-"""What of a results folder could go, and removing what is named. Nothing else in longfat removes a finished run."""
+"""Listing what a results folder could lose, and removing what is named. Nothing else in longfat removes a finished run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from longfat.store import Location, Store, location
 from longfat.text import count
 
 Kind = Literal["current", "version", "gone", "damaged"]
-"""Of the experiment as it is now; of another results version; no longer in the experiment; not what was written."""
+"""Kinds of runs: in the experiment as it is now; from another results version; no longer in the experiment; damaged."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def kept(folder: str | Location, tick: Callable[[float], object] = lambda _: Non
 
 
 def chosen(all_kept: Sequence[Kept], versions: Sequence[int], *, gone: bool, unfinished: bool) -> list[Kept]:
-    """Those that the user names. LongfatError where a version is not there, or is what `longfat show` shows."""
+    """Runs that the user names. LongfatError where a version is not there, or is what `longfat show` shows."""
     there = sorted({one.version for one in all_kept if one.kind == "version"})
     for version in versions:
         if version == RESULTS_VERSION:
@@ -180,15 +180,15 @@ def _dates(kept: Sequence[Kept]) -> str:
 def prune_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
     versions: Annotated[
-        list[int] | None, typer.Option("--version", metavar="N", help="Runs of this results version; may be said more than once.")
+        list[int] | None, typer.Option("--version", metavar="N", help="Choose runs of this results version; repeatable.")
     ] = None,
-    gone: Annotated[bool, typer.Option("--gone", help="Runs that are no longer in the experiment.")] = False,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Runs that are damaged.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove them. Without it they are listed.")] = False,
+    gone: Annotated[bool, typer.Option("--gone", help="Choose runs that are no longer in the experiment.")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Choose runs that are damaged.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove the chosen runs instead of listing them.")] = False,
     results: ResultsOption = RESULTS,
     quick: QuickOption = False,
 ) -> None:
-    """List what a results folder keeps; with --yes, remove what is named."""
+    """List the contents of a results folder; with --yes, remove the runs you name."""
     folder = results_of(what, results_home(location(results), quick=quick))
     with terminal.share_bar(err, "planning the runs") as tick:
         everything = kept(folder, tick)

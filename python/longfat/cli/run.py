@@ -22,7 +22,7 @@ from longfat.locate import Source, results_home
 from longfat.report import tables, terminal
 from longfat.report.terminal import progress_bar
 from longfat.results import Results
-from longfat.results.warning import new_ones
+from longfat.results.warning import Merged, RunWarning, merged, new_ones, told
 from longfat.store import Store, location
 from longfat.sweep.plan import Plan, nothing
 from longfat.sweep.work import Work, measure_speed
@@ -37,21 +37,23 @@ SAMPLE = 32
 def run_command(
     what: WhatArgument,
     results: ResultsOption = RESULTS,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. [default: one a core]")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. Default: one per core.")] = None,
     changes: SetOption = None,
     quick: ShortOption = False,
     backend: BackendOption = None,
     executor: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|ADDRESS", help="Whose workers run them: processes, dask (a cluster of its own), or tcp://SCHEDULER:8786."
+            metavar="NAME|ADDRESS", help="Workers that carry out the runs: processes, dask (starts a cluster), or tcp://SCHEDULER:8786."
         ),
     ] = None,
-    shard: Annotated[str | None, typer.Option(metavar="N/COUNT", help="Only part N of so many; `longfat gather` makes the tables.")] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="N/COUNT", help="Carry out only part N of COUNT; `longfat gather` makes the tables.")
+    ] = None,
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
-    """Run experiments; what is already finished is not run again."""
+    """Run experiments; finished runs are kept."""
     if executor is not None and shard is not None:
         raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
     part = shards.read(shard) if shard is not None else None
@@ -61,11 +63,20 @@ def run_command(
         where = named_where(workers, executor) if workers and executor else count(jobs or default_jobs(), "core")
         # Runs that cannot be done are named before anything runs.
         plans = [_checked(one, part, jobs or default_jobs(), None if yes else max_runs) for one in asked]
+        # A family says once what several of its experiments have in common.
+        later, runs = (Merged(), sum(len(plan.items) for plan in plans)) if len(asked) > 1 else (None, 0)
+        if later:
+            terminal.print_warnings(
+                err, merged(warning for one, plan in zip(asked, plans, strict=True) for warning in _before(one, plan)), runs
+            )
         for one, plan in zip(asked, plans, strict=True):
             if part:
-                _run(one, f"{where}, of {one.experiment.run_count:,} in {part[1]:,} shards", plan, partial(_run_shard, one, part, jobs))
+                place = f"{where}, of {one.experiment.run_count:,} in {part[1]:,} shards"
+                _run(one, place, plan, partial(_run_shard, one, part, jobs), later)
             else:
-                _run(one, where, plan, partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers))
+                _run(one, where, plan, partial(one.experiment.sweep, one.folder, jobs=jobs, executor=workers), later)
+        if later:
+            terminal.print_warnings(err, later.all(), runs)
     if part and len(asked) == 1:
         from longfat.cli.submit import gather_with
 
@@ -92,9 +103,17 @@ def _checked(one: Chosen, part: tuple[int, int] | None, jobs: int, max_runs: int
     return plan
 
 
-def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | None]) -> None:
-    """Runs what is planned by `sweep`, and says so; it gives the results of all runs of the experiment, or none."""
-    store, folder, items, known = Store(one.folder), one.folder, plan.items, plan.warnings
+def _before(one: Chosen, plan: Plan) -> list[RunWarning]:
+    """The warnings that can be given before the runs, but for those that are expected."""
+    return told(plan.warnings, one.experiment.expected)
+
+
+def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | None], later: Merged | None) -> None:
+    """Runs what is planned by `sweep`, and says so; it gives the results of all runs of the experiment, or none.
+
+    Warnings are printed, or those after the runs are added to `later`.
+    """
+    store, folder, items = Store(one.folder), one.folder, plan.items
     missing = len(items.without(store.finished()))
     have = len(items) - missing
     out.print(f"[bold]{terminal.escape(one.source.name)}[/] {terminal.escape(one.experiment.title)}", soft_wrap=True)
@@ -104,7 +123,8 @@ def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | Non
         out.print(f"  {count(missing, 'run')} on {where}{already}{more}", soft_wrap=True)
     else:
         out.print(f"  all {len(items):,} runs are finished already")
-    terminal.print_warnings(err, known)
+    if later is None:
+        terminal.print_warnings(err, _before(one, plan), len(items))
     with progress_bar(err, missing) as tick:
         try:
             made = sweep(tick=tick)
@@ -113,7 +133,11 @@ def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | Non
             kept = f"Stopped: {done:,} of {len(items):,} runs are finished and kept in {folder}. To go on:"
             raise Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
     if made is not None:
-        terminal.print_warnings(err, new_ones(made.warnings, known))
+        found = told(new_ones(made.warnings, plan.warnings), made.expected)
+        if later is None:
+            terminal.print_warnings(err, found, len(items))
+        else:
+            later.add(found)
         tables.print_decision(out, made)
     out.print(f"  results in {terminal.escape(str(folder))}", soft_wrap=True)
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 VERSIONS = ("ipv4", "ipv6", "ipv4-mapped-ipv6")
-"""Of IP, as `--ip-version` calls them; `all` is all of them."""
+"""Versions of IP, as `--ip-version` calls them; `all` is all of them."""
 
 
 VERDICTS = ("pass", "fail", "not supported", "error")
-"""What a script can come to."""
+"""Verdicts of a script."""
 
 
 def scripts(paths: Iterable[Path]) -> list[Path]:
@@ -71,7 +71,7 @@ def run(
 
 
 def text(report: ScriptReport, *, say_version: bool = False, each: bool = False) -> str:
-    """What there is to say of one script; nothing where it passes in silence. With `each`, of everything that was not as expected."""
+    """Report on one script; empty where it passes in silence. With `each`, every failed expectation is in it."""
     lines = list(report["printed"])
     lines += [f"{report['file']}:{line}: warning: {warning}" for line, warning in report["warnings"]]
     version = f" ({report['ip_version']})" if say_version else ""
@@ -122,33 +122,34 @@ def script_command(
     versions: Annotated[
         list[str] | None,
         typer.Option(
-            "--ip-version", "--ip_version", metavar="VERSION", help="ipv4, ipv6, ipv4-mapped-ipv6 or all; may be said more than once."
+            "--ip-version",
+            "--ip_version",
+            metavar="VERSION",
+            help="IP version to run with: ipv4, ipv6, ipv4-mapped-ipv6 or all; repeatable.",
         ),
     ] = None,
     options: Annotated[
         list[str] | None,
-        typer.Option(
-            "--option", metavar="NAME=VALUE", help="As --NAME=VALUE at the head of a script that does not say it, such as push=any."
-        ),
+        typer.Option("--option", metavar="NAME=VALUE", help="Option for scripts that do not set it at their head, such as push=any."),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every packet.")] = False,
     init_scripts: Annotated[
         list[Path] | None,
-        typer.Option("--init-scripts", "--init_scripts", metavar="FILE", help="A shell script whose sysctls hold for all scripts."),
+        typer.Option("--init-scripts", "--init_scripts", metavar="FILE", help="Shell script whose sysctls hold for all scripts."),
     ] = None,
-    go_on: Annotated[bool, typer.Option("--all", help="Go on after what is not as expected, and report each expectation.")] = False,
+    go_on: Annotated[bool, typer.Option("--all", help="Continue after a failed expectation, and report each.")] = False,
     as_suite: Annotated[
-        bool, typer.Option("--suite", help="A table by folder, and one line with the reason for each script that does not pass.")
+        bool, typer.Option("--suite", help="Print a table by folder, and a line with the reason for each script that does not pass.")
     ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
             "--json",
-            help="A list of {file, ip_version, verdict, line, column, message, details, expectations, warnings, notes, printed}.",
+            help="JSON: a list of {file, ip_version, verdict, line, column, message, details, expectations, warnings, notes, printed}.",
         ),
     ] = False,
 ) -> None:
-    """Run packet scripts against the TCP endpoint; exit code 1 where one fails or is none."""
+    """Run packet scripts against the TCP endpoint; exit code 1 if one fails."""
     reports: list[ScriptReport] = []
     asked = versions or []
     if unknown := [version for version in asked if version not in (*VERSIONS, "all")]:

@@ -29,10 +29,10 @@ def gather_command(
     quick: ShortOption = False,
     backend: BackendOption = None,
     of: Annotated[
-        int | None, typer.Option("--shards", min=1, max=shards.MOST, help="Say which of so many shards the missing runs are in.")
+        int | None, typer.Option("--shards", min=1, max=shards.MOST, help="Number of shards, to name those with missing runs.")
     ] = None,
 ) -> None:
-    """Make the tables of a sweep that ran as shards; where runs are missing, say which and how to make them."""
+    """Make the tables of a sweep that ran as shards, or say which runs are missing."""
     out = terminal.console()
     one = _one(what, results, changes, quick=quick, backend=backend)
     try:
@@ -65,23 +65,23 @@ def gather_with(what: str, of: int, results: str, changes: Sequence[str] | None,
 
 def submit_command(
     what: OneArgument,
-    slurm: Annotated[bool, typer.Option("--slurm", help="For `sbatch`.")] = False,
-    htcondor: Annotated[bool, typer.Option("--htcondor", help="For `condor_submit`.")] = False,
-    kubernetes: Annotated[bool, typer.Option("--kubernetes", help="For `kubectl apply`; needs --image and --claim.")] = False,
-    tasks: Annotated[int | None, typer.Option("--tasks", min=1, help="How many. [default: by --minutes]")] = None,
-    minutes: Annotated[float, typer.Option("--minutes", min=1, help="About as long as a task should take.")] = 30,
-    cores: Annotated[int, typer.Option("--cores", min=1, help="Of each task.")] = 1,
-    file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="What to write. [default: NAME.slurm and so on]")] = None,
-    image: Annotated[str | None, typer.Option("--image", help="Kubernetes: a container image that has longfat.")] = None,
+    slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm script for `sbatch`.")] = False,
+    htcondor: Annotated[bool, typer.Option("--htcondor", help="Write a description for `condor_submit`.")] = False,
+    kubernetes: Annotated[bool, typer.Option("--kubernetes", help="Write a job for `kubectl apply`; needs --image and --claim.")] = False,
+    tasks: Annotated[int | None, typer.Option("--tasks", min=1, help="Number of tasks. Default: by --minutes.")] = None,
+    minutes: Annotated[float, typer.Option("--minutes", min=1, help="Minutes that a task should take.")] = 30,
+    cores: Annotated[int, typer.Option("--cores", min=1, help="CPU cores per task.")] = 1,
+    file: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File to write. Default: NAME.slurm and so on.")] = None,
+    image: Annotated[str | None, typer.Option("--image", help="Container image with longfat, for --kubernetes.")] = None,
     claim: Annotated[
-        str | None, typer.Option("--claim", help="Kubernetes: the volume claim with the experiment, where results go, too.")
+        str | None, typer.Option("--claim", help="Volume claim with the experiment and its results, for --kubernetes.")
     ] = None,
     results: ResultsOption = RESULTS,
     changes: SetOption = None,
     quick: ShortOption = False,
     backend: BackendOption = None,
 ) -> None:
-    """Write the array job that runs an experiment as shards, and say what it is. Submits nothing."""
+    """Write the array job that runs an experiment as shards. Submits nothing."""
     out = terminal.console()
     systems = [name for name, asked in (("slurm", slurm), ("htcondor", htcondor), ("kubernetes", kubernetes)) if asked]
     if len(systems) != 1:
@@ -125,7 +125,7 @@ def _one(what: str, results: str, changes: Sequence[str] | None, *, quick: bool,
 
 
 def _arguments(what: str, results: str, changes: Sequence[str] | None, *, quick: bool, backend: str | None) -> list[str]:
-    """The same choice on another command line."""
+    """Options that make this choice on another command line."""
     said = [what, *(["--results", results] if results != RESULTS else [])]
     said += [word for change in changes or [] for word in ("--set", change)]
     return [*said, *(["--quick"] if quick else []), *(["--backend", backend] if backend else [])]

@@ -18,7 +18,7 @@ from longfat.plot.style import COLOURS
 from longfat.report import terminal
 
 testbed_command = typer.Typer(
-    no_args_is_help=True, help="Real kernels across emulated paths: what this machine can carry, and a shell on a path."
+    no_args_is_help=True, help="Run real kernels across emulated paths: check this machine, or open a shell on a path."
 )
 out = terminal.console()
 err = terminal.console(stderr=True)
@@ -39,7 +39,7 @@ class Measured:
     """Asked for, of IP packets."""
     mtu: int
     share: float
-    """Of that rate, what the bottleneck carried while its queue was busy."""
+    """Share of that rate that the bottleneck carried while its queue was busy."""
     packets_per_s: float
     """Data and acknowledgments, all hops counted once."""
     late_p99_s: float
@@ -128,8 +128,8 @@ def _marker(verdict: str, colour: str, shape: str) -> dict[str, Any]:
 
 @testbed_command.command("check")
 def check_command(
-    quick: Annotated[bool, typer.Option("--quick", help="Only look; run nothing.")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw what was reached: .svg, .png or .pdf.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Look only, without a run.")] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="File for a plot of what was reached: .svg, .png or .pdf.")] = None,
 ) -> None:
     """Say what the testbed needs of this machine, and what it can carry."""
     for what, value in testbed_facts():
@@ -159,8 +159,8 @@ def check_command(
 @testbed_command.command("shell", context_settings={"allow_interspersed_args": False})
 def shell_command(
     what: Annotated[str, typer.Argument(metavar="FILE|NAME", help="An experiment of one run; its flows stay away.")],
-    command: Annotated[list[str] | None, typer.Argument(metavar="-- CMD...", help="What to run; by default your shell.")] = None,
-    host: Annotated[str | None, typer.Option(metavar="NAME", help="In which host. [default: the first]")] = None,
+    command: Annotated[list[str] | None, typer.Argument(metavar="-- CMD...", help="Command to run. Default: your shell.")] = None,
+    host: Annotated[str | None, typer.Option(metavar="NAME", help="Host to run it in. Default: the first.")] = None,
     changes: SetOption = None,
 ) -> None:
     """Run a command inside a host of an experiment's path, as mahimahi does; then say what the links did."""

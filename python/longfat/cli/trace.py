@@ -21,25 +21,30 @@ def trace_command(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Captures, pcap or pcapng, also in gzip or zstd; several are read as one.")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="All there is to say, with a series for each connection.")] = False,
-    most: Annotated[int, typer.Option("--most", min=1, help="Connections that are shown, those with the most data.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, with a series per connection.")] = False,
+    most: Annotated[int, typer.Option("--most", min=1, help="Number of connections to show, those with the most data first.")] = 20,
+    keep: Annotated[int, typer.Option("--keep", min=1, help="Number of connections to analyse, those with the most data.")] = reader.KEEP,
     experiment: Annotated[
         Path | None,
-        typer.Option("--experiment", metavar="FILE", help="Write path and flow as an experiment; the connection with most data."),
+        typer.Option("--experiment", metavar="FILE", help="Write path and flow of a connection as an experiment."),
     ] = None,
-    connection: Annotated[int | None, typer.Option("--connection", min=0, help="Of another one: its number.")] = None,
+    connection: Annotated[
+        int | None,
+        typer.Option("--connection", min=0, help="Number of the connection for --experiment, --compare and --html. Default: most data."),
+    ] = None,
     compare: Annotated[
         bool,
         typer.Option(
-            "--compare", help="Simulate that experiment, and the path with other windows, pacing and controls; print them beside it."
+            "--compare",
+            help="Simulate that experiment, and the path with other windows, pacing and controls; print all beside the capture.",
         ),
     ] = False,
     repeats: Annotated[int, typer.Option("--repeats", min=1, max=1000, help="Runs of each simulation that --compare makes.")] = REPEATS,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the graphs of that connection.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the graphs of a connection.")] = None,
 ) -> None:
-    """Say what captures tell of each TCP connection in them."""
+    """Say what limited each TCP connection of a capture."""
     with terminal.share_bar(err, "reading") as tick:
-        found = reader.read(files, progress=tick)
+        found = reader.read(files, keep=keep, progress=tick)
     rows: list[Row] = []
     if compare:
         with terminal.share_bar(err, "simulating") as tick:

@@ -44,7 +44,7 @@ SCRIPT = f"""<script>
     asks = true;
     try {{
       if (await (await fetch("/state")).text() !== shown) {{
-        // To make the page of a large sweep takes a while. What is shown stays until it is there.
+        // To make the page of a large sweep takes a while. The old page stays until the new one is there.
         await (await fetch("/")).text();
         sessionStorage.setItem(place, String(scrollY));
         if (location.pathname === "/made") location.reload();
@@ -193,7 +193,7 @@ out = terminal.console()
 def watch_command(
     what: Annotated[str, typer.Argument(metavar="RESULTS|NAME", help="A results folder, or the name of an experiment.")],
     results: ResultsOption = RESULTS,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of 127.0.0.1; 0: any that is free.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1; 0 takes any free one.")] = 0,
     quick: QuickOption = False,
 ) -> None:
     """Show the report of a sweep while it runs, in a browser on this machine."""

@@ -1,4 +1,4 @@
-"""`evaluate_control` and `evaluate_queue`: run every criterion, and give a verdict on each."""
+"""`evaluate_control`, `evaluate_queue` and `evaluate_startup`: run every criterion, and give a verdict on each."""
 
 # pandas leaves the type of cells open.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
@@ -22,6 +22,7 @@ from longfat.evaluate.measures import Seen
 from longfat.evaluate.probe import fault, probe_of
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, WORDS, Estimate, estimate
+from longfat.evaluate.startups import STARTUPS
 from longfat.experiment import Experiment, toml_value
 from longfat.results.harm import by_repeat
 from longfat.results.results import Results
@@ -29,14 +30,14 @@ from longfat.store import Location
 from longfat.sweep.work import Work
 
 SUBJECT, PEER = "subject", "peer"
-"""Beginnings of the names of groups of flows: of the control that is judged, and of those of reference."""
+"""Names of groups of flows: those that begin with `subject` have what is judged, `peer` has the references in turn."""
 ALONE = "alone"
 """Value of the axis `control` in which the peers have the path to themselves."""
 
 
 @dataclass(frozen=True)
 class OnPath:
-    """A control or queue on one path of a criterion."""
+    """What is judged, on one path of a criterion."""
 
     labels: dict[str, str]
     """Value of each axis, but that of what is judged."""
@@ -77,7 +78,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Card:
-    """Report card of a congestion control or a queue."""
+    """Report card of a congestion control, a queue or a slow start."""
 
     suite: Suite
     name: str
@@ -145,12 +146,34 @@ def evaluate_queue(
     are. Raises LongfatError for a name or a parameter that there is not, and where results cannot be kept.
     """
     for one in (queue, *against):
-        _check("queue", one, lambda one=one: _queues({one: _kind(one)}))
+        _check("queue", one)
     name = " ".join([queue, *(f"{key}={value}" for key, value in (settings or {}).items())])
     beside = _beside(name, against)
     values = {name: _kind(queue, settings or {})} | {one: _kind(one) for one in beside}
     _queues(values)
     return _card(QUEUES, name, beside, criteria, partial(_of_queue, values), _Running(quick, folder, jobs, executor, tick), raises=False)
+
+
+def evaluate_startup(
+    startup: str,
+    *,
+    against: Sequence[str] = STARTUPS.against,
+    criteria: Sequence[str] = (),
+    quick: bool = False,
+    folder: Location | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    tick: Callable[[float], object] = lambda _: None,
+) -> Card:
+    """Judges a slow start, by the name that `slow_start` takes, as `evaluate_control` judges a control.
+
+    Raises LongfatError for a name that there is not, and where results cannot be kept.
+    """
+    for one in (startup, *against):
+        _check("startup", one)
+    beside = _beside(startup, against)
+    make = partial(_of_startup, [startup, *beside])
+    return _card(STARTUPS, startup, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
 
 
 @dataclass(frozen=True)
@@ -223,22 +246,32 @@ def _chosen(suite: Suite, names: Sequence[str]) -> list[Criterion]:
     return [known[name] for name in names] if names else list(suite.criteria)
 
 
+KINDS = {
+    "control": ("congestion_controls", "congestion control"),
+    "queue": ("queues", "queue"),
+    "startup": ("slow_starts", "slow start"),
+}
+"""Registry of each kind of thing, and what one of it is called."""
+
+
 def _known(what: str) -> list[str]:
-    return [entry["name"] for entry in registries()["congestion_controls" if what == "control" else "queues"]]
+    return [entry["name"] for entry in registries()[KINDS[what][0]]]
 
 
-def _check(what: str, name: str, use: Callable[[], object]) -> None:
+def _check(what: str, name: str, use: Callable[[], object] | None = None) -> None:
     """Raises LongfatError where longfat does not know `name`: a control in Python is in no registry, so `use` tries it."""
     if name in _known(what):
         return
     try:
-        use()
+        if use:
+            use()
+            return
     except ExperimentError:
-        near = difflib.get_close_matches(name, _known(what), n=1)
-        more = ", or a file that ends in .py" if what == "control" else ""
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(_known(what))}{more}"
-        kind = "congestion control" if what == "control" else what
-        raise LongfatError(f"there is no {kind} {name!r}: {hint}") from None
+        pass
+    near = difflib.get_close_matches(name, _known(what), n=1)
+    more = ", or a file that ends in .py" if what == "control" else ""
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(_known(what))}{more}"
+    raise LongfatError(f"there is no {KINDS[what][1]} {name!r}: {hint}")
 
 
 def _of_control(name: str, against: Sequence[str], experiment: Experiment) -> None:
@@ -255,6 +288,14 @@ def _of_control(name: str, against: Sequence[str], experiment: Experiment) -> No
     experiment.vary(changes, name="control")
     for number in peers:
         experiment.vary(f"flow[{number}].congestion_control", list(against), name="peer")
+
+
+def _of_startup(names: Sequence[str], experiment: Experiment) -> None:
+    """Puts the slow starts in place of those that the file has."""
+    flows = tomllib.loads(experiment.changed_text)["flow"]
+    for number, flow in enumerate(flows):
+        if str(flow.get("name", "")).startswith(SUBJECT):
+            experiment.vary(f"flow[{number}].slow_start", list(names), name="startup")
 
 
 def _of_queue(values: Mapping[str, Any], experiment: Experiment) -> None:

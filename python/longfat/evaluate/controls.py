@@ -12,7 +12,7 @@ from longfat.evaluate.measures import dropped_of, mean_of, part_of
 from longfat.evaluate.rules import at_most, less_than_others, more_than_others
 
 FULL_BACKOFF = at_most(1.0, "RFC 9743 section 5.1.1: full back-off is one packet per round trip, and then less")
-TIMER = at_most(8.0, "RFC 6298 section 5.5: a timeout that doubles from 1 s expires 6 times in these 40 s; one probe each way is let pass")
+TIMER = at_most(8.0, "RFC 6298 section 5.5: a timeout that doubles from 1 s expires twice in these 40 s; 8 leave room for probes")
 ONE_BDP = at_most(
     1.0, "RFC 9743 section 5.1.2 asks for no excessive queue; more than one path full is excess (Appenzeller 2004, section 2)"
 )
@@ -20,8 +20,6 @@ PART = less_than_others(0.01)
 """Shares of packets: a hundredth matters."""
 HARM = less_than_others(0.1, 1.25)
 """Harm: a tenth matters (Ware and others, HotNets 2019: no more than the standard controls do to each other)."""
-RATE = more_than_others(0.02, 1.5)
-"""Use of the path, as a share of its rate; those measured in bit/s have theirs beside."""
 
 CRITERIA = (
     Criterion(

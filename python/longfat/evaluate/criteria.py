@@ -35,7 +35,7 @@ class Criterion:
 class Suite:
     """Criteria of one document for one kind of thing."""
 
-    what: Literal["control", "queue"]
+    what: Literal["control", "queue", "startup"]
     """Kind of thing that is judged; also the axis of its sweeps and the folder of its experiments."""
     document: str
     criteria: tuple[Criterion, ...]

@@ -71,6 +71,11 @@ def bottleneck_loss(seen: Seen) -> float:
     return float(seen.links.loc[seen.links["name"] == "bottleneck>", "loss_share"].iloc[0])
 
 
+def dropped(seen: Seen) -> float:
+    """Packets that did not fit into the bottleneck's queue, in the whole run."""
+    return float(seen.links.loc[seen.links["name"] == "bottleneck>", "drops_overflow"].iloc[0])
+
+
 def goodput(seen: Seen) -> float:
     """Payload of the judged flows, bit/s."""
     return float(subject(seen)["goodput_bps"].sum())
@@ -79,11 +84,6 @@ def goodput(seen: Seen) -> float:
 def goodput_of(name: str) -> Measure:
     """Payload of group `name`, bit/s."""
     return lambda seen: float(group(seen, name)["goodput_bps"].sum())
-
-
-def retransmitted(seen: Seen) -> float:
-    """Share of payload that the judged flows retransmitted."""
-    return float(subject(seen)["retransmit_share"].mean())
 
 
 def jain(seen: Seen) -> float:

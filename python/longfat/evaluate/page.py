@@ -19,7 +19,11 @@ from longfat.plot import Rule as Line
 from longfat.report.page import template
 
 ENDINGS = (".html", ".md")
-TITLES = {"control": "Congestion controls by the criteria of RFC 9743", "queue": "Queues by the scenarios of RFC 7928"}
+TITLES = {
+    "control": "Congestion controls by the criteria of RFC 9743",
+    "queue": "Queues by the scenarios of RFC 7928",
+    "startup": "Start-ups by the criteria of RFC 9743",
+}
 
 
 def check(file: Path) -> None:

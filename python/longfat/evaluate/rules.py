@@ -92,11 +92,6 @@ def at_most(bound: float, source: str) -> Rule:
     return Rule("less", source, bound)
 
 
-def at_least(bound: float, source: str) -> Rule:
-    """The value must be `bound` or more."""
-    return Rule("more", source, bound)
-
-
 BESIDE = "RFC 9743 gives no bound: beside the standard controls on the same path"
 
 

@@ -37,7 +37,10 @@ def said(criterion: Criterion, one: Estimate | None, *, interval: bool = False) 
         return "–"
     size = unit_of(criterion)[1]
     text = _number(one.mean * size)
-    return f"{text} ± {one.half * size:.2g}" if interval and one.half > 0.005 * abs(one.mean) else text
+    if not (interval and one.half > 0.005 * abs(one.mean)):
+        return text
+    half = one.half * size
+    return f"{text} ± {half:.2g}" if half < 100 else f"{text} ± {half:.0f}"
 
 
 def _number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""A chunk: some runs of a sweep that one worker does one after another. What is here runs at the worker."""
+"""A chunk: some runs of a sweep that one worker does one after another. This module runs at the worker."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Plans:
         return plan if self.is_adaptive else self._known.setdefault((1, 1), plan)
 
     def shard(self, shard: int, of: int) -> Plan:
-        """The runs of shard `shard` (from 1) of `of`. Of a large sweep the others are not planned. LongfatError for an adaptive sweep."""
+        """The runs of shard `shard` (from 1) of `of`. Other groups of a large sweep are not planned. LongfatError for an adaptive sweep."""
         if self.is_adaptive:
             deciding = "[search]" if self._document.search else "[precision]"
             raise LongfatError(f"{self._name} has {deciding}: what it runs depends on what runs gave, so it has no shards")

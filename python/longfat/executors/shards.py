@@ -1,7 +1,7 @@
 """Which runs are those of a shard: that follows from the experiment alone, so that shards need not know of each other.
 
-Runs go to groups of shards by their numbers, and within a group to shards by what they cost. So a shard plans its group alone: that is all
-of a small sweep, and of a large one as many runs as make even shares.
+Runs go to groups of shards by their numbers, and within a group to shards by what they cost. A shard therefore plans its group alone: that
+is all of a small sweep, and of a large one as many runs as make even shares.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 1_000_000
-"""Shards. As many as no batch system has tasks."""
+"""Shards. More than any batch system has tasks."""
 TOGETHER = 20_000
 """Runs of a group, about, where a shard has not more: it takes a second to plan them, and means of so many differ by 1 % where single runs
 differ as much as their mean."""

@@ -45,8 +45,8 @@ A paper is a folder `papers/NAME/` that holds
 
 The rule of judgement is one for all (there is no tolerance by cell): a number holds within the larger of 10 % of the
 published value and the paper's own stated uncertainty; a claim holds when all of its checks do. A number that the paper gives as
-a bound (`paper.bound("<=", id)`) holds on its side of it; an index holds within what is printed (`paper.printed(jain=0.005)`). What has no
-results yet, or cannot be answered (`Answer(None, note=...)`), is "not testable", with the reason in the note.
+a bound (`paper.bound("<=", id)`) holds on its side of it; an index holds within what is printed (`paper.printed(jain=0.005)`). A row
+without results yet, or that cannot be answered (`Answer(None, note=...)`), is "not testable", with the reason in the note.
 
 Only what is simulated counts in the headline. `paper.kind("arithmetic", ...)` says of quantities, numbers and claims that
 they are something else (`KINDS`); a number of the same quantity and conditions as one before it is a `repeat` by itself.

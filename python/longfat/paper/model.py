@@ -142,7 +142,7 @@ class Paper:
         return register
 
     def kind_of(self, row: Row, before: Collection[tuple[object, ...]] = ()) -> Kind:
-        """The kind of a published number. What is asked of the same test `before` is a repeat."""
+        """The kind of a published number. A question asked of the test `before` too is a repeat."""
         kind = self.kinds.get(row.id) or self.kinds.get(row.quantity)
         return kind or ("repeat" if row.test in before else "simulated")
 

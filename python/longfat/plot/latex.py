@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from longfat.errors import LongfatError
 from longfat.extras import need
-from longfat.plot.units import Unit, scaled
+from longfat.plot.units import Unit, scaled, with_half
 from longfat.results.repeats import LEVEL
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 ENDINGS: dict[str, Unit] = {"_bps": "bit/s", "_bytes": "B", "_s": "s"}
 """Units of a column, by the end of its name."""
-DIGITS = 4
-"""Significant digits of a value without an interval."""
 
 
 def to_latex(results: Results, metrics: Sequence[str], level: float = LEVEL, by: Literal["run", "group"] = "run") -> str:
@@ -38,19 +35,9 @@ def to_latex(results: Results, metrics: Sequence[str], level: float = LEVEL, by:
     for metric in metrics:
         title, size = _unit(metric, float(means[metric].abs().max()))
         pairs = zip(means[metric] / size, means[f"{metric}_ci"] / size, strict=True)
-        table = table.assign(**{title: [number(mean, half) for mean, half in pairs]})
+        table = table.assign(**{title: [with_half(mean, half) for mean, half in pairs]})
     columns = "l" * len(varied or keys) + "r" * len(metrics)
     return table.to_latex(index=False, escape=True, column_format=columns)
-
-
-def number(mean: float, half: float) -> str:
-    """A mean with half of its interval: two digits of that, and as many of the mean as it has; a dash where there is no value."""
-    if math.isnan(mean):
-        return "–"
-    if not half > 0:
-        return f"{mean:.{DIGITS}g}" if abs(mean) < 10**DIGITS else f"{mean:.0f}"
-    places = max(0, 1 - math.floor(math.log10(half)))
-    return f"{mean:.{places}f} ± {half:.{places}f}"
 
 
 def _unit(metric: str, most: float) -> tuple[str, float]:

@@ -188,7 +188,7 @@ def _part(part: Part, packets: pd.DataFrame | Result, place: Place, flow: int, s
     colour = COLOURS[part]
     if part in ("segments", "retransmissions"):
         again = _again(place.data)
-        name = "segment" if part == "segments" else "sent again" if place.name == "sender" else "sent again, or overtaken"
+        name = "segment" if part == "segments" else "retransmission" if place.name == "sender" else "retransmission, or overtaken"
         return _bars(name, place.data[again if part == "retransmissions" else ~again], colour)
     if part == "drops":
         return _drops(packets, flow)

@@ -104,7 +104,7 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
         headline(results),
         Metric("bottleneck_utilization", "utilization", "Utilization of the bottleneck link", "time busy (%)", percent=True),
         Metric("rtt_mean_s", "delay", "Mean round-trip time of the flows", "mean RTT (·)", "s"),
-        Metric("retransmission_rate", "loss", "Segments sent again", "retransmissions / segments (%)", percent=True),
+        Metric("retransmission_rate", "loss", "Segments retransmitted", "retransmissions / segments (%)", percent=True),
     ]
     if lead := _lead(results):
         metric, values = lead

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
+DIGITS = 4
+"""Significant digits of a value without an interval."""
 Unit = Literal["bit/s", "B", "iB", "s", "%", "1"]
 
 STEPS: dict[Unit, tuple[tuple[str, float], ...]] = {
@@ -39,6 +42,24 @@ def with_interval(mean: float, half: float, unit: Unit) -> str:
     # `43 ± 0.3` keeps a digit of the interval.
     digits = max(digits, -math.floor(math.log10(half / size))) if round(half / size, digits) == 0 else digits
     return f"{mean / size:.{digits}f} ± {half / size:.{digits}f} {name}".strip()
+
+
+def with_half(mean: float, half: float) -> str:
+    """A mean with half of its interval: two digits of that, and as many of the mean as it has; a dash where there is no value."""
+    if math.isnan(mean):
+        return "–"
+    if not half > 0:
+        return f"{mean:.{DIGITS}g}" if abs(mean) < 10**DIGITS else f"{mean:.0f}"
+    places = max(0, 1 - math.floor(math.log10(half)))
+    return f"{mean:.{places}f} ± {half:.{places}f}"
+
+
+def of_column(unit: Unit, values: Iterable[float]) -> tuple[str, float]:
+    """Returns the unit for a column: that of its largest value, or a smaller one in which no value but 0 is below 0.01."""
+    sizes = [abs(value) for value in values if value and not math.isnan(value)]
+    word, size = scaled(unit, max(sizes, default=0.0))
+    smaller = (step for step in STEPS[unit] if step[1] <= size and min(sizes) >= 0.01 * step[1]) if sizes else iter(())
+    return next(smaller, (word, size))
 
 
 def with_unit(value: float, unit: Unit, digits: int = 3) -> str:

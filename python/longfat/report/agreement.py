@@ -128,7 +128,7 @@ def show(console: Console, results: Sequence[Result]) -> None:
     shown = [
         ("goodput (Mbit/s)", goodput, 1e6, 2, True),
         ("queue delay (ms)", queue_delay, 1e-3, 1, True),
-        ("sent again (%)", sent_again, 1e-2, 2, False),
+        ("retransmitted (%)", sent_again, 1e-2, 2, False),
     ]
     columns: list[Column] = []
     for title, of, unit, digits, differs in shown:

@@ -84,7 +84,7 @@ def _is_of_the_path(results: Results, axis: str) -> bool:
     second = runs.index[same & (runs[axis] != runs[axis].iloc[0])]
     if first.empty or second.empty:
         return False
-    one, other = (json.loads(results.open(runs.loc[index[0], "run"]).resolved) for index in (first, second))
+    one, other = (json.loads(results.open(str(runs.loc[index[0], "run"])).resolved) for index in (first, second))
     links = [run.get("path", {}).get("link", []) for run in (one, other)]
     rest = [{key: value for key, value in run.items() if key not in ("path", "title", "seed")} for run in (one, other)]
     if len(links[0]) != len(links[1]) or rest[0] != rest[1]:
@@ -104,7 +104,7 @@ METRICS: Mapping[str, tuple[str, Unit | None]] = {
     "rtt_mean_s": ("mean RTT", "s"),
     "flow_rtt_p95_s": ("RTT, 95th percentile", "s"),
     "bottleneck_queue_delay_mean_s": ("mean queueing delay", "s"),
-    "retransmission_rate": ("sent again", None),
+    "retransmission_rate": ("retransmitted", None),
     "jain_index": ("Jain's index", "1"),
 }
 """Columns of the table of settings: heading and unit; a column without a unit is a fraction."""
@@ -294,7 +294,9 @@ def limit(links: pd.DataFrame, flows: pd.DataFrame, result: Result) -> str:
         again = lost / max(1, int(tcp["segments_sent"].sum()))
         timeouts = int(tcp["timeouts"].sum())
         also = f", with {timeouts} timeout{'s' if timeouts != 1 else ''}" if timeouts else ""
-        return f"losses limit: {100 * again:.2g} % of the segments are sent again{also}, and the bottleneck is busy {busy} of the time."
+        return (
+            f"losses limit: {100 * again:.2g} % of the segments are retransmissions{also}, and the bottleneck is busy {busy} of the time."
+        )
     return f"the congestion window limits, without losses: the bottleneck is busy {busy} of the time."
 
 

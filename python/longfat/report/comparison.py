@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -17,8 +17,6 @@ from longfat.report.terminal import escape, number, short
 STYLE: dict[Verdict, str] = {"holds": "green", "differs": "red", "not testable": "dim", "not judged": "cyan"}
 
 
-NARROW = 80
-"""Columns that the numbers take at least."""
 WIDE = 130
 """Columns of a terminal from which on notes fit beside the numbers."""
 
@@ -70,7 +68,10 @@ def print_comparison(
     shown = lines if shown is None else shown
     listed = [line for line in shown if not isinstance(line.published, str)]
     if listed:
-        print_whole(console, _number_table(listed, notes=console.width >= WIDE), NARROW)
+        if console.width >= WIDE:
+            print_whole(console, _number_table(listed), WIDE)
+        else:
+            _print_numbers(console, listed)
     for line in (line for line in shown if isinstance(line.published, str)):
         verdict = f"[{STYLE[line.verdict]}]{line.verdict}[/]"
         console.print(f"{verdict}  {escape(line.where)}: {escape(str(line.published))}", soft_wrap=True)
@@ -91,7 +92,7 @@ def print_comparison(
             console.print(f"  not counted: {left_out}", soft_wrap=True)
 
 
-def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
+def _number_table(lines: Sequence[Comparison]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("what", overflow="fold", min_width=12)
     for title in ("published", "ours"):
@@ -99,14 +100,25 @@ def _number_table(lines: Sequence[Comparison], *, notes: bool) -> Table:
     table.add_column("unit", overflow="fold")
     table.add_column("off by", justify="right", overflow="fold", min_width=len("+100.0 %"), max_width=len("+1000.0 %"))
     table.add_column("verdict", width=len("not testable"))
-    if notes:
-        table.add_column("note")
+    table.add_column("note")
+    for cells, note in _rows(lines):
+        table.add_row(*cells, note)
+    return table
+
+
+def _print_numbers(console: Console, lines: Sequence[Comparison]) -> None:
+    """The numbers in a narrow terminal: without notes, and split by columns before a name is cut."""
+    what, published, ours, unit, off, verdict = zip(*(cells for cells, _ in _rows(lines)), strict=True)
+    columns = [Column("published", published), Column("ours", ours), Column("unit", unit, left=True)]
+    print_columns(console, [Column("what", what, left=True)], [*columns, Column("off by", off), Column("verdict", verdict, left=True)])
+
+
+def _rows(lines: Sequence[Comparison]) -> Iterator[tuple[list[str], str]]:
+    """Yields cells and notes, and a row for each place of the paper."""
     where = None
     for line in lines:
         if line.where != where:
             where = line.where
-            table.add_row(f"[bold]{escape(where)}[/]")
+            yield [f"[bold]{escape(where)}[/]", "", "", "", "", ""], ""
         cells = [line.id, number(line.published), number(line.ours), line.unit, difference(line)]
-        rest = [escape(line.note)] if notes else []
-        table.add_row(*map(escape, cells), f"[{STYLE[line.verdict]}]{line.verdict}[/]", *rest)
-    return table
+        yield [*map(escape, cells), f"[{STYLE[line.verdict]}]{line.verdict}[/]"], escape(line.note)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
 
+from longfat._longfat import quantity
+from longfat.plot.units import STEPS, Unit, with_unit
 from longfat.results.results import axis_quantity
 
-WIDTH, HEIGHT = 212, 56
-"""From one column to the next, and from one row to the next, in pixels."""
-MOST_IN_FAN = 26
-"""Characters at a link that has others close by."""
-BOX = 74
+ROW, LINE, LETTER = 62, 13, 6.3
+"""From one row of boxes to the next, from one line of small text to the next, and the width of a small letter, in pixels."""
+HIGH = 40
+"""Height of a box: a name, and for a host what its link is."""
+LEAST_GAP = 70
+"""Pixels between two columns at least."""
+LEAST_WIDE = 640
+"""Pixels to which a wide drawing is shrunk at most; then it scrolls."""
+MOST_LETTERS = 34
+"""Letters of a line of text at most."""
 MOST_NODES = 24
 """More cannot be read, and are not drawn."""
 
@@ -29,11 +35,20 @@ class Node:
     is_host: bool
     column: int = 0
     row: float = 0.0
+    link: str = ""
+    """Facts of its only link, which stand in its box: beside a link that fans out there is no room."""
 
     @property
     def label(self) -> str:
-        """Name of the node; for several, the first and the last."""
-        return self.names[0] if len(self.names) == 1 else f"{self.names[0]} … {self.names[-1]}"
+        """Name of the node; for several, what their names begin with, and how many there are."""
+        first = self.names[0]
+        label = first if len(self.names) == 1 else f"{re.sub(r'[0-9]+$', '', first) or first} ×{len(self.names)}"
+        return _short(label, 18)
+
+    @property
+    def width(self) -> float:
+        """Width of its box."""
+        return max(74, LETTER * 1.15 * len(self.label) + 16, LETTER * len(self.link) + 16)
 
 
 @dataclass
@@ -45,28 +60,67 @@ class Edge:
     lines: list[str] = field(default_factory=list[str])
 
 
-def path_drawing(runs: Sequence[Mapping[str, Any]]) -> Markup:
+def path_drawing(runs: Sequence[Mapping[str, Any]], *, tall: bool = False) -> Markup:
     """The path of resolved experiments that are runs of one sweep. What differs between them is shown by its values.
 
-    Empty where the path has more than 24 places.
+    From left to right, or where `tall` from top to bottom, for a phone. Empty where the path has more than 24 places.
     """
     nodes, edges = _network(runs)
     if not nodes or len(nodes) > MOST_NODES:
         return Markup("")
-    wide = (max(node.column for node in nodes) + 1) * WIDTH - (WIDTH - BOX) + 20
-    top, bottom = min(node.row for node in nodes), max(node.row for node in nodes)
-    high = int((bottom - top) * HEIGHT) + 104
-    fans = Counter(fan for edge in edges for fan in _fans(edge))
-    parts = [_edge(edge, top, in_fan=any(fans[fan] > 1 for fan in _fans(edge))) for edge in edges] + [_node(node, top) for node in nodes]
+    places, wide, high = (_tall if tall else _wide)(nodes, edges)
+    parts = [_edge(edge, places, tall=tall) for edge in edges] + [_node(node, *places[id(node)]) for node in nodes]
     says = "; ".join(f"{edge.ends[0].label} to {edge.ends[1].label}: {', '.join(edge.lines)}" for edge in edges)
-    head = '<svg class="path" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">'
-    return Markup(head).format(f"The path. {says}", wide, high, wide, high) + Markup("").join(parts) + Markup("</svg>")
+    size = 'viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}" style="min-width: {:.0f}px"'
+    head = f'<svg class="path {{}}" role="img" aria-label="{{}}" {size}>'
+    least = wide if tall else min(wide, LEAST_WIDE)
+    start = Markup(head).format("tall" if tall else "wide", f"The path. {says}", wide, high, wide, high, least)
+    return start + Markup("").join(parts) + Markup("</svg>")
 
 
-def path_links(runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """The links of that path in words, for a screen too narrow for the drawing: the ends of each, and what it is."""
-    edges = sorted(_network(runs)[1], key=lambda edge: min(node.column for node in edge.ends))
-    return [(f"{edge.ends[0].label} – {edge.ends[1].label}", ", ".join(edge.lines)) for edge in edges]
+Places = dict[int, tuple[float, float]]
+"""Centre of each node, by its `id`."""
+
+
+def _wide(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[Places, float, float]:
+    """Columns from left to right, as far apart as what is written between them is wide; and the size of it all."""
+    columns = range(max(node.column for node in nodes) + 1)
+    widths = [max((node.width for node in nodes if node.column == column), default=74) for column in columns]
+    x: list[float] = []
+    left = 10.0
+    for column in columns:
+        x.append(left + widths[column] / 2)
+        between = [edge for edge in edges if min(end.column for end in edge.ends) == column]
+        letters = max((len(line) for edge in between for line in _written(edge)), default=0)
+        left += widths[column] + max(LEAST_GAP, LETTER * letters + 16)
+    top, bottom = min(node.row for node in nodes), max(node.row for node in nodes)
+    places = {id(node): (x[node.column], (node.row - top) * ROW + 2 * LINE + HIGH / 2) for node in nodes}
+    return places, x[-1] + widths[-1] / 2 + 10, (bottom - top) * ROW + 4 * LINE + HIGH
+
+
+def _tall(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[Places, float, float]:
+    """Columns from top to bottom; and the size of it all."""
+    columns = range(max(node.column for node in nodes) + 1)
+    gap = LINE * max((len(_written(edge)) for edge in edges), default=0) + 30
+    rows = [sorted((node for node in nodes if node.column == column), key=lambda node: node.row) for column in columns]
+    widths = [sum(node.width + 10 for node in row) for row in rows]
+    wide = max(widths) + 10
+    places: Places = {}
+    for column, (row, width) in enumerate(zip(rows, widths, strict=True)):
+        left = (wide - width) / 2 + 5
+        for node in row:
+            places[id(node)] = (left + node.width / 2, column * (HIGH + gap) + HIGH / 2 + 6)
+            left += node.width + 10
+    # Text stands to the right of each link.
+    ends = [places[id(edge.ends[0])][0] / 2 + places[id(edge.ends[1])][0] / 2 for edge in edges]
+    letters = [max(map(len, _written(edge)), default=0) for edge in edges]
+    wide = max([wide, *(end + 10 + LETTER * count for end, count in zip(ends, letters, strict=True))])
+    return places, wide, len(columns) * (HIGH + gap) - gap + 12
+
+
+def _written(edge: Edge) -> list[str]:
+    """Lines beside a link: none where they stand in the box of its host."""
+    return [] if any(end.link for end in edge.ends) else [_short(line, MOST_LETTERS) for line in edge.lines]
 
 
 def _network(runs: Sequence[Mapping[str, Any]]) -> tuple[list[Node], list[Edge]]:
@@ -100,6 +154,10 @@ def _network(runs: Sequence[Mapping[str, Any]]) -> tuple[list[Node], list[Edge]]
     nodes = list(alike.values())
     if flows and links:
         _lay_out(nodes, edges, place[_first(flows[0]["from"])], place[_first(flows[0]["to"])], receivers)
+    for node in nodes:
+        own = [edge for edge in edges if node in edge.ends]
+        if node.is_host and len(own) == 1 and not own[0].bottleneck and not all(end.is_host for end in own[0].ends):
+            node.link = _short(", ".join(own[0].lines), MOST_LETTERS)
     return nodes, edges
 
 
@@ -118,7 +176,7 @@ def _link(run: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _said(links: Sequence[Mapping[str, Any]]) -> list[str]:
     """Lines that are written at a link: rate, delay, queue, and what it loses."""
-    lines = [_values([link.get("rate", "") for link in links]), _values([link.get("delay", "") for link in links])]
+    lines = [_values([_plain(link.get(key, "")) for link in links]) for key in ("rate", "delay")]
     lines.append(_values([_queue(link) for link in links]))
     lines.append(_values([_loss(link) for link in links]))
     return [line for line in lines if line]
@@ -128,11 +186,22 @@ def _queue(link: Mapping[str, Any]) -> str:
     queue = link.get("queue")
     if not queue:
         policy = link.get("discard", {})
-        return f"{policy.get('kind', '')} {policy.get('buffer', '')}".strip()
+        return f"{policy.get('kind', '')} {_plain(policy.get('buffer', ''))}".strip()
     # Hosts have room for all unless somebody says otherwise.
     if queue.get("limit") == "1 GiB":
         return ""
-    return f"{queue['kind']} {queue.get('limit', '')}".strip()
+    return f"{queue['kind']} {_plain(queue.get('limit', ''))}".strip()
+
+
+def _plain(said: str) -> str:
+    """A quantity of a resolved experiment as a person would type it: `16 MB` for `15625 KiB`, `9.667 ms` for `9.666666667 ms`."""
+    read = quantity(said)
+    unit = UNITS.get(read[1]) if read else None
+    if read is None or unit is None:
+        return said
+    if read[0] == 0:
+        return f"0 {STEPS[unit[0]][0][0]}" if unit[0] == "s" else said
+    return min((with_unit(read[0], one, 4) for one in unit), key=len)
 
 
 def _loss(link: Mapping[str, Any]) -> str:
@@ -141,6 +210,10 @@ def _loss(link: Mapping[str, Any]) -> str:
         return ""
     share = loss.get("probability")
     return f"loses {share:g}" if isinstance(share, float) else f"loses: {loss['kind']}"
+
+
+UNITS: dict[str, tuple[Unit, ...]] = {"bytes": ("B", "iB"), "s": ("s",), "bps": ("bit/s",)}
+"""Units of the quantities of an experiment."""
 
 
 def _values(values: Sequence[str]) -> str:
@@ -201,6 +274,12 @@ def _lay_out(nodes: Sequence[Node], edges: Sequence[Edge], start: Node, end: Nod
         number = at.get(node.column, 0)
         at[node.column] = number + 1
         node.row = number - (rows[node.column] - 1) / 2
+    # A router on the way keeps to the middle row, so that the links between routers are level; the others are above and below.
+    for router in (node for node in way if not node.is_host):
+        others = [node for node in nodes if node.column == router.column and node is not router]
+        router.row = 0
+        for number, node in enumerate(others):
+            node.row = (number // 2 + 1) * (-1 if number % 2 else 1)
 
 
 def _way(around: Mapping[int, list[Node]], start: Node, end: Node) -> list[Node]:
@@ -223,45 +302,35 @@ def _way(around: Mapping[int, list[Node]], start: Node, end: Node) -> list[Node]
     return way[::-1]
 
 
-def _at(node: Node, top: float) -> tuple[float, float]:
-    return node.column * WIDTH + BOX / 2 + 10, (node.row - top) * HEIGHT + 52
-
-
-def _node(node: Node, top: float) -> Markup:
-    x, y = _at(node, top)
-    radius, kind = (5, "host") if node.is_host else (16, "router")
-    box = Markup('<rect class="{}" x="{:.0f}" y="{:.0f}" width="{}" height="32" rx="{}"/>').format(kind, x - BOX / 2, y - 16, BOX, radius)
-    label = node.label if len(node.label) <= 12 else f"{node.label[:11]}…"
+def _node(node: Node, x: float, y: float) -> Markup:
+    radius, kind, width = (5, "host", node.width) if node.is_host else (16, "router", node.width)
+    box = Markup('<rect class="{}" x="{:.0f}" y="{:.0f}" width="{:.0f}" height="{}" rx="{}"/>')
     says = Markup("<title>{}</title>").format(", ".join(node.names[:40]))
-    several = Markup('<tspan class="small"> ×{}</tspan>').format(len(node.names)) if len(node.names) > 1 else Markup("")
-    if several:
-        label = re.sub(r"\d+$", "", node.names[0]) or node.names[0]
-    return Markup('<g>{}{}<text x="{:.0f}" y="{:.0f}">{}{}</text></g>').format(says, box, x, y + 4, label, several)
+    drawn = box.format(kind, x - width / 2, y - HIGH / 2, width, HIGH, radius)
+    name = Markup('<text x="{:.0f}" y="{:.0f}">{}</text>').format(x, y - 3 if node.link else y + 4, node.label)
+    link = Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y + 12, node.link) if node.link else Markup("")
+    return Markup("<g>{}{}{}{}</g>").format(says, drawn, name, link)
 
 
-def _fans(edge: Edge) -> list[tuple[int, int]]:
-    """Keys of the fans that a link belongs to: each end's node with the column of the other end. Links of one fan lie close together."""
-    one, other = edge.ends
-    return [(id(one), other.column), (id(other), one.column)]
-
-
-def _edge(edge: Edge, top: float, *, in_fan: bool) -> Markup:
-    (x1, y1), (x2, y2) = _at(edge.ends[0], top), _at(edge.ends[1], top)
+def _edge(edge: Edge, places: Places, *, tall: bool) -> Markup:
+    (x1, y1), (x2, y2) = places[id(edge.ends[0])], places[id(edge.ends[1])]
     kind = "link bottleneck" if edge.bottleneck else "link"
     line = Markup('<line class="{}" x1="{:.0f}" y1="{:.0f}" x2="{:.0f}" y2="{:.0f}"/>').format(kind, x1, y1, x2, y2)
-    if in_fan and not edge.bottleneck:
-        # Several links that fan out: their words stand in one line, near where they have come apart.
-        part = 0.5 if y1 == y2 else 0.46 if edge.ends[0].is_host else 0.54
-        x, y, text = x1 + (x2 - x1) * part, y1 + (y2 - y1) * part, ", ".join(edge.lines)
-        return line + Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y - 3, _short(text, MOST_IN_FAN))
-    x, y = (x1 + x2) / 2, (y1 + y2) / 2
-    # Two lines above the link, the others below, where they have more room than between the boxes.
-    words = [
-        Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y + offset, _short(text))
-        for text, offset in zip(edge.lines, (-19, -7, 30, 42), strict=False)
-    ]
+    x, y, lines = (x1 + x2) / 2, (y1 + y2) / 2, _written(edge)
+    if tall:
+        start = y + 4 - LINE * (len(lines) - 1) / 2
+        words = [
+            Markup('<text class="small beside" x="{:.0f}" y="{:.0f}">{}</text>').format(x + 8, start + LINE * number, text)
+            for number, text in enumerate(lines)
+        ]
+    else:
+        # Two lines above the link, the others below.
+        words = [
+            Markup('<text class="small" x="{:.0f}" y="{:.0f}">{}</text>').format(x, y + offset, text)
+            for text, offset in zip(lines, (-8 - LINE, -8, 17, 17 + LINE), strict=False)
+        ]
     return line + Markup("").join(words)
 
 
-def _short(text: str, most: int = 31) -> str:
+def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from longfat.report.answer import answer
 from longfat.report.drawing import path_drawing
+from longfat.results.warning import told
 from longfat.text import clean
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def of_experiment(experiment: Experiment) -> str:
         DRAWING,
         path_drawing(runs),
         _table(["axis", "values"], axes) if axes else Markup(""),
-        _warnings(before(resolved)),
+        _warnings(told(before(resolved), experiment.expected)),
     ]
     return _whole(parts)
 
@@ -57,7 +58,7 @@ def of_results(results: Results) -> str:
         Markup("<h4>{}</h4>").format(clean(results.title)),
         *(Markup("<p>{}</p>").format(clean(sentence)) for sentence in found.sentences),
         _table(found.columns, rows),
-        _warnings(results.warnings),
+        _warnings(told(results.warnings, results.expected)),
     ]
     return _whole(parts)
 

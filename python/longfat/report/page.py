@@ -36,12 +36,12 @@ from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.report.answer import answer
 from longfat.report.comparison import difference, summary
-from longfat.report.drawing import path_drawing, path_links
+from longfat.report.drawing import path_drawing
 from longfat.report.runs import runs_of
 from longfat.report.tables import host_table, run_table
 from longfat.report.terminal import number, short
 from longfat.results.results import Results
-from longfat.results.warning import RunWarning
+from longfat.results.warning import RunWarning, kinds, told
 from longfat.store import Location, Store
 from longfat.text import count, duration
 
@@ -105,6 +105,10 @@ class Report:
     missing: list[Missing]
 
 
+PAGE = "report.html"
+"""Name of the page in the folder of a report."""
+
+
 def write_report(
     what: str, results: Location, reports: Path, tick: Callable[[float], object] = lambda _: None, *, figures: bool = False
 ) -> Report:
@@ -138,10 +142,10 @@ def results_page(results: Results, text: str = "", tick: Callable[[float], objec
     page = render(
         title=results.title or "longfat",
         description=_description(text),
-        drawing=path_drawing(runs.resolved),
-        links=path_links(runs.resolved),
+        drawing=path_drawing(runs.resolved) + path_drawing(runs.resolved, tall=True),
         answer=answer(results),
-        warnings=[*results.warnings, *damaged],
+        warnings=kinds([*told(results.warnings, results.expected), *damaged]),
+        run_count=len(every),
         form=" ".join(part for part in ("Short form (--quick) of the experiment." if results.quick else "", results.so_far) if part),
         runs=runs if runs.recorded else None,
         facts=to_json(runs.facts),
@@ -240,9 +244,9 @@ NOTHING: Mapping[str, Any] = {
     "citation": "",
     "description": "",
     "drawing": "",
-    "links": [],
     "answer": None,
     "warnings": [],
+    "run_count": 0,
     "form": "",
     "runs": None,
     "facts": "",
@@ -338,7 +342,7 @@ def _write(folder: Path, made: Page, *, figures: bool) -> Report:
             (folder / "figures").mkdir(exist_ok=True)
         for plot in made.plots if figures else ():
             save(plot, folder / "figures")
-        path = folder / "report.html"
+        path = folder / PAGE
         unfinished = path.with_name(".unfinished-report.html")
         unfinished.write_text(made.html, encoding="utf-8", errors="replace")
         return Report(unfinished.replace(path), made.missing)

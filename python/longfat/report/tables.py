@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from copy import copy
 
 from rich.console import Console
 
 from longfat.lazy import np, pd
+from longfat.plot.units import of_column, with_half
 from longfat.report.columns import Column, print_columns
 from longfat.report.terminal import escape, number
 from longfat.results import adaptive, repeats
@@ -70,17 +70,19 @@ OF_GROUP = " goodput_bps"
 
 
 def print_results(console: Console, results: Results, *, details: bool = True) -> None:
-    """The table of runs: axes, then the metrics in which they differ. What is the same in all, or of one run everything, is a list.
+    """The table of runs: axes, then the metrics in which they differ. Equal metrics, and those of a single run, are a list.
 
     Without `details`, `DETAILS` are left out, and a last line says how many.
     """
-    console.print(f"[bold]{escape(results.title)}[/]", soft_wrap=True)
+    console.print(f"[bold]{escape(results.title or str(results.provenance.get('experiment', '')))}[/]", soft_wrap=True)
     _print_table(console, *run_table(results, details=details), len(results.axes))
     titles, rows = mean_table(results, details=details)
     if rows:
         console.print("\n[bold]Means over the repeats[/], ± half of the 95 % confidence interval (Student's t)", soft_wrap=True)
         _print_table(console, titles, rows, len(results.axes))
     print_decision(console, results)
+    if (streams := _streams(results)) > 1:
+        console.print(f"  [dim]jain index: of senders, so the {streams} streams of one sender count as one[/]", soft_wrap=True)
     titles, rows = host_table(results)
     if rows:
         console.print("\n[bold]Each host[/]")
@@ -88,6 +90,21 @@ def print_results(console: Console, results: Results, *, details: bool = True) -
     left_out = [] if details else [name for name in results.runs if name in DETAILS and results.runs[name].notna().any()]
     if left_out:
         console.print(f"  [dim]{count(len(left_out), 'more metric')}, of delay and of what limits: --all[/]", soft_wrap=True)
+
+
+def _streams(results: Results) -> int:
+    """The most parallel streams that a sender of the first or the last run has."""
+    ends = [results[place].flows for place in dict.fromkeys((0, len(results) - 1))]
+    return max((int(flows["sender"].value_counts().max()) for flows in ends if len(flows)), default=1)
+
+
+def print_runs(console: Console, runs: pd.DataFrame, axes: Sequence[str]) -> None:
+    """Prints runs of several results; what they have in common is left out."""
+    titles, rows = _table(runs, axes)
+    shown = [i for i in range(len(titles)) if len({row[i] for row in rows}) > 1]
+    columns = [Column(escape(titles[i]), [escape(row[i]) for row in rows], left=i < len(axes)) for i in shown]
+    width = sum(i < len(axes) for i in shown)
+    print_columns(console, columns[:width], columns[width:])
 
 
 def print_decision(console: Console, results: Results) -> None:
@@ -161,14 +178,11 @@ def mean_table(results: Results, *, details: bool = True) -> tuple[list[str], li
     titles.append("repeats")
     columns.append([number(value) for value in table["repeats"]])
     for name in shown:
-        title, scale = _for_people(name)
+        title, scale = _for_people(name, table[name])
         titles.append(title)
-        columns.append([_interval(mean * scale, half * scale) for mean, half in zip(table[name], table[f"{name}_ci"], strict=True)])
+        pairs = zip(table[name] * scale, table[f"{name}_ci"] * scale, strict=True)
+        columns.append([with_half(mean, half) if half > 0 else number(mean) for mean, half in pairs])
     return titles, [list(row) for row in zip(*columns, strict=True)]
-
-
-def _interval(mean: float, half: float) -> str:
-    return number(mean) if math.isnan(half) else f"{number(mean)} ± {half:.2g}"
 
 
 def host_table(results: Results) -> tuple[list[str], list[list[str]]]:
@@ -197,18 +211,21 @@ def _table(table: pd.DataFrame, axes: Sequence[str]) -> tuple[list[str], list[li
     titles: list[str] = []
     cells: list[list[str]] = []
     for name in shown:
-        title, scale = (name, None) if name in axes else _for_people(name)
+        title, scale = (name, None) if name in axes else _for_people(name, table[name])
         titles.append(title)
         cells.append([number(value if scale is None or isinstance(value, str) else float(value) * scale) for value in table[name]])
     return titles, [list(row) for row in zip(*cells, strict=True)]
 
 
-def _for_people(column: str) -> tuple[str, float]:
+def _for_people(column: str, values: pd.Series) -> tuple[str, float]:
+    """The title of a column with its unit, and what its values are multiplied by."""
     if column.endswith(OF_GROUP):
-        return f"{column.removesuffix(OF_GROUP)} goodput (Mbit/s)", 1e-6
+        word, size = of_column("bit/s", values)
+        return f"{column.removesuffix(OF_GROUP)} goodput ({word})", 1 / size
     words = column.replace("_", " ")
     if column.endswith("_bps"):
-        return words.removesuffix("bps") + "(Mbit/s)", 1e-6
+        word, size = of_column("bit/s", values)
+        return words.removesuffix("bps") + f"({word})", 1 / size
     if not column.endswith("_s"):
         return words, 1.0
     # Delays are milliseconds, the times of a run seconds.

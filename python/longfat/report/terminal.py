@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.segment import Segment
+from rich.text import Text
 
-from longfat.text import clean, count
+from longfat.results.warning import kinds
+from longfat.text import clean
 
 if TYPE_CHECKING:
     from longfat._longfat import Entry
@@ -25,8 +26,10 @@ __all__ = [
     "clean",
     "console",
     "escape",
+    "explain_warnings",
     "number",
     "print_entries",
+    "print_hanging",
     "print_names",
     "print_warnings",
     "progress_bar",
@@ -76,12 +79,14 @@ def share_bar(console: Console, what: str) -> Generator[Callable[[float], object
 
 
 def number(value: float | str | None) -> str:
-    """A number for a table: four digits, without noise."""
+    """A number for a table: four digits, or all before the point."""
     if isinstance(value, str):
         return value
     if value is None or math.isnan(value):
         return "–"
-    return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
+    if abs(value) < 1e4:
+        return f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) < 1e6 else f"{value:.3e}"
 
 
 def short(value: float | str | None) -> str:
@@ -108,25 +113,25 @@ def console(*, stderr: bool = False) -> Console:
     return Terminal(stderr=stderr, highlight=False, width=None if bounded else ENDLESS)
 
 
-def print_warnings(console: Console, warnings: Iterable[RunWarning]) -> None:
-    """Prints warnings, each with what to do and the name under which `docs/warnings.md` says more; of many of one name, some."""
-    seen: Counter[str] = Counter()
-    for warning in warnings:
-        seen[warning.name] += 1
-        if warning.name and seen[warning.name] > MOST_ALIKE:
-            continue
-        more = f", and {warning.count - 1:,} more like it" if warning.count > 1 else ""
-        of = f" ({count(len(warning.runs) + warning.more_runs, 'run')})" if warning.runs else ""
-        console.print(f"  [yellow]warning:[/] {escape(warning.text)}{more}{of}", soft_wrap=True)
-        if warning.name:
-            console.print(f"    [dim]{escape(warning.advice)} ({warning.name})[/]", soft_wrap=True)
-    for name, number in seen.items():
-        if name and number > MOST_ALIKE:
-            console.print(f"  [dim]{number - MOST_ALIKE:,} more like these ({name}): the report has them all[/]", soft_wrap=True)
+def print_warnings(console: Console, warnings: Iterable[RunWarning], runs: int) -> None:
+    """Prints one line per name, with how many of the `runs` have it."""
+    for kind in kinds(warnings):
+        facts = ", ".join(part for part in (kind.name, kind.where(runs)) if part)
+        console.print(f"  [yellow]warning:[/] {escape(kind.text)}{f' ({facts})' if facts else ''}", soft_wrap=True)
 
 
-MOST_ALIKE = 3
-"""Warnings of one name that are printed: a sweep over windows has one for each that is small."""
+def explain_warnings(console: Console, warnings: Sequence[RunWarning], runs: int, expected: Mapping[str, str]) -> None:
+    """Prints every warning under its name, with what to do, and why those that are `expected` are not printed elsewhere."""
+    for kind in kinds(warnings):
+        facts = ", ".join(part for part in (kind.where(runs), expected.get(kind.name, "")) if part)
+        console.print(f"[bold]{escape(kind.name or 'as stored')}[/]{escape(f': {facts}' if facts else '')}", soft_wrap=True)
+        for warning in kind.warnings:
+            more = f", and {warning.count - 1:,} more like it" if warning.count > 1 else ""
+            console.print(f"  {escape(warning.text)}{more}", soft_wrap=True)
+        if kind.advice:
+            console.print(f"  [dim]help: {escape(kind.advice)}[/]", soft_wrap=True)
+    if not warnings:
+        console.print("No warnings.")
 
 
 def print_names(console: Console, title: str, names: Sequence[str]) -> None:
@@ -134,22 +139,37 @@ def print_names(console: Console, title: str, names: Sequence[str]) -> None:
     console.print("\n".join([f"[bold]{title}[/]", *(f"  {escape(name)}" for name in names)]), soft_wrap=True)
 
 
+def print_hanging(console: Console, markup: str, indent: int) -> None:
+    """Prints a line; where the console is bounded, cut between words, and further lines begin at column `indent`."""
+    if console.width >= ENDLESS:
+        console.print(markup, soft_wrap=True)
+        return
+    text = Text.from_markup(markup)
+    first = text.wrap(console, console.width)[0]
+    rest = text[len(first) :]
+    rest = rest[len(rest.plain) - len(rest.plain.lstrip()) :]
+    console.print(first, soft_wrap=True)
+    for line in rest.wrap(console, max(20, console.width - indent)) if rest else ():
+        console.print(Text(" " * indent) + line, soft_wrap=True)
+
+
 def print_entries(console: Console, title: str, entries: Sequence[Entry], *, details: bool) -> None:
     """Entries of a registry and their sources; with `details`, their parameters."""
-    lines = [f"[bold]{title}[/]"]
+    lines = [(f"[bold]{title}[/]", 0)]
     width = max((len(entry["name"]) for entry in entries), default=0)
     for entry in entries:
-        lines.append(f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}")
+        lines.append((f"  {escape(entry['name']):{width}}  {escape(entry['summary'])}", width + 4))
         if details and "advice" in entry:
-            lines.append(f"  {'':{width}}  {escape(entry['advice'])}")
+            lines.append((f"  {'':{width}}  {escape(entry['advice'])}", width + 4))
         if entry["source"]:
-            lines.append(f"  {'':{width}}  [dim]{escape(entry['source'])}[/]")
+            lines.append((f"  {'':{width}}  [dim]{escape(entry['source'])}[/]", width + 4))
         for claim, source in entry.get("promises", ()) if details else ():
-            lines.append(f"    promises: {escape(claim)} [dim]({escape(source)})[/]")
+            lines.append((f"    promises: {escape(claim)} [dim]({escape(source)})[/]", 6))
         for param in entry["params"] if details else ():
             given = f" [dim]({escape(param['kind'])}; default {escape(param['default'])})[/]"
-            lines.append(f"    {escape(param['name'])}: {escape(param['doc'])}{given}")
-    console.print("\n".join(lines), soft_wrap=True)
+            lines.append((f"    {escape(param['name'])}: {escape(param['doc'])}{given}", 6))
+    for line, indent in lines:
+        print_hanging(console, line, indent)
 
 
 def size(n: int) -> str:

@@ -2,7 +2,7 @@
 
 Intervals are two-sided, by Student's t: half of one is t(n - 1) s / sqrt(n), with s the standard deviation of n repeats (n - 1 in the
 denominator). They hold for means of independent values that are not too far from normal. A repeat in which a metric has no value (NaN) does
-not count in its n. Of one value there is a mean and no interval.
+not count in its n. One value has a mean and no interval.
 """
 
 # pandas leaves the type of cells open.

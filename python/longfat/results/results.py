@@ -38,7 +38,7 @@ from longfat.errors import LongfatError
 from longfat.lazy import np, pd
 from longfat.results import adaptive, frames, harm, repeats, sizes
 from longfat.results.result import SERIES, Later, Result, TableName, cells_of, changed
-from longfat.results.warning import RunWarning, of_facts
+from longfat.results.warning import DECLARED, RunWarning, of_facts, unmet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,7 +130,16 @@ class Results(Sequence[Result]):
     @property
     def warnings(self) -> list[RunWarning]:
         """Warnings of the runs: each once, with the runs it is of (`docs/warnings.md`)."""
-        return [of_facts(facts) for facts in self.provenance.get("warnings", [])]
+        found = [of_facts(facts) for facts in self.provenance.get("warnings", [])]
+        # A short, changed or unfinished sweep may lack the runs that an expectation is about.
+        is_whole = not self.provenance.get("changes") and not self.provenance.get("so_far")
+        declared = [name for name, why in self.expected.items() if why == DECLARED]
+        return [*found, *unmet(declared, found)] if is_whole else found
+
+    @property
+    def expected(self) -> dict[str, str]:
+        """Names of warnings that are not printed, each with the reason: `expect` names them, or an axis varies what they judge."""
+        return self.provenance.get("expected", {})
 
     def found(self) -> pd.DataFrame:
         """Value that a `[search]` found (`longfat.results.adaptive.found`). Raises LongfatError without one."""
@@ -146,9 +155,9 @@ class Results(Sequence[Result]):
         """Means over the repeats, with confidence intervals by Student's t (`longfat.results.repeats`).
 
         One row per combination of the axes, with `repeats`, and for each metric of the run its mean and, as `..._ci`, half of its two-sided
-        interval. By group, one row a combination and group of flows: `goodput_bps` is then the sum over the group's flows, `share` its part
-        of what all groups have together, and other metrics are means over its flows. Raises LongfatError for another word, and for a level
-        not between 0 and 1.
+        interval. Rows per group: one per combination and group of flows; `goodput_bps` is then the sum over the group's flows, `share`
+        its part of what all groups have together, and other metrics are means over its flows. Raises LongfatError for another word,
+        and for a level not between 0 and 1.
         """
         if by not in ("run", "group"):
             raise LongfatError(f'by={by!r}: choose "run" or "group"')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -12,6 +12,9 @@ from typing import Any
 from longfat._longfat import registries
 from longfat.lazy import np
 
+DECLARED = "named by `expect`"
+ASKED = "the sweep is about it"
+"""Reasons not to print a warning."""
 MOST_RUNS = 10
 """Runs that a warning in a file names."""
 
@@ -41,6 +44,58 @@ class RunWarning:
         facts = {"name": self.name, "text": self.text, "count": self.count, "runs": list(self.runs[:MOST_RUNS])}
         more = self.more_runs + len(self.runs[MOST_RUNS:])
         return facts | ({"more_runs": more} if more else {})
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The warnings of one name: a line for a reader."""
+
+    warnings: tuple[RunWarning, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of them all."""
+        return self.warnings[0].name
+
+    @property
+    def advice(self) -> str:
+        """Advice: what to do."""
+        return self.warnings[0].advice
+
+    @property
+    def text(self) -> str:
+        """The first in words, and how many more there are."""
+        more = sum(warning.count for warning in self.warnings) - 1
+        return self.warnings[0].text + (f", and {more:,} more like it" if more else "")
+
+    def where(self, total: int) -> str:
+        """The runs that have them, of `total`: `11 of 24 runs`; empty before there are runs, and of one run."""
+        named = {run for warning in self.warnings for run in warning.runs}
+        if not named or total == 1:
+            return ""
+        if any(warning.more_runs for warning in self.warnings):
+            most = max(len(warning.runs) + warning.more_runs for warning in self.warnings)
+            return f"{'at least ' if len(self.warnings) > 1 else ''}{most:,} of {total:,} runs"
+        return f"{len(named):,} of {total:,} runs"
+
+
+def kinds(warnings: Iterable[RunWarning]) -> list[Kind]:
+    """Folds warnings of one name; those without a name stay alone."""
+    found: dict[str, list[RunWarning]] = {}
+    for number, warning in enumerate(warnings):
+        found.setdefault(warning.name or f"{number}", []).append(warning)
+    return [Kind(tuple(some)) for some in found.values()]
+
+
+def told(warnings: Iterable[RunWarning], expected: Container[str]) -> list[RunWarning]:
+    """Returns the warnings whose names are not `expected`."""
+    return [warning for warning in warnings if warning.name not in expected]
+
+
+def unmet(expect: Iterable[str], warnings: Iterable[RunWarning]) -> list[RunWarning]:
+    """Returns a warning for each name in `expect` that none of the `warnings` has."""
+    given = {warning.name for warning in warnings}
+    return [RunWarning("not_as_expected", f"no run gave {name}, which `expect` names") for name in expect if name not in given]
 
 
 def of_facts(facts: Mapping[str, Any]) -> RunWarning:

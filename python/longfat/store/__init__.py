@@ -8,8 +8,8 @@ A finished run is kept as its whole trace, exactly (`finished`). Metrics are not
 comes later has values for runs that were there before. The tables at the top are made from the runs (`combined`), and made anew when
 metrics have changed.
 
-Any number of processes write at once, each to a journal of its own, and a kill costs the run that is being written. What is finished is
-never written over or removed; `longfat.cli.prune` does that, when asked. `place` is where all this is kept.
+Any number of processes write at once, each to a journal of its own, and a kill costs the run that is being written. Finished runs are never
+written over or removed; `longfat.cli.prune` does that, when asked. `place` is where all this is kept.
 
 Data that is read is checked. A damaged table at the top is made anew from the runs; a damaged run is put aside, and made again the next
 time the experiment is run; anything else is a DamagedError. `docs/results-shards.md` describes the files.

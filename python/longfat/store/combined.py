@@ -1,7 +1,7 @@
 """The tables at the top of results, put together from runs that come some at a time: only a stretch of the sweep is in memory.
 
 Within a stretch runs come in any order, as they are quickest to read. Columns, and what is in them, are those of `Results.of` for all runs
-at once; their order is that of `in_order`, whatever came first. What a stretch comes to is put away as a Parquet file of its own; when the
+at once; their order is that of `in_order`, whatever came first. The rows of a stretch are put away as a Parquet file of its own; when the
 last has come and all columns are known, these become row groups of one.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from longfat.store.many import Shown
 
 STRETCH = 10_000
-"""Runs of a stretch, at the most. What stands together in the shards and not in the sweep is read again for each stretch."""
+"""Runs of a stretch, at the most. Runs that are together in the shards and not in the sweep are read again for each stretch."""
 STRETCH_CELLS = 4_000_000
 """Cells of a stretch, about."""
 AT_ONCE = 500
@@ -88,7 +88,7 @@ class Combined:
             self.end_stretch()
 
     def add_shown(self, shown: Shown, by_run: Mapping[str, Sequence[Row]]) -> None:
-        """Runs of the stretch in one piece, each for as many rows of the sweep as it stands for. Those without rows come otherwise."""
+        """Runs of the stretch in one piece, each for as many rows of the sweep as it stands for. Runs without rows come otherwise."""
         runs = [(number, row) for number, said in enumerate(shown.said) if said for row in by_run[shown.facts[number]["run"]]]
         if not runs:
             return

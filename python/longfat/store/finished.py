@@ -47,8 +47,8 @@ FACTS: dict[str, str] = {
     "format_version": "int64",
     "resolved": "string",
 }
-"""The columns of `runs` that every run has, with their types; `labels`, `warnings`, `longfat` and `resolved` are JSON. What a trace has
-once for a run stands behind them."""
+"""The columns of `runs` that every run has, with their types; `labels`, `warnings`, `longfat` and `resolved` are JSON. Values that a trace
+has once per run stand behind them."""
 IN_JSON = ("labels", "warnings", "longfat")
 MADE_BY = ("results_version", "backend", "longfat", "finished")
 

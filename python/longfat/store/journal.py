@@ -1,8 +1,8 @@
 """The journal of a writer: finished runs, one behind the other, until there are enough of them for a shard.
 
-A record is `MAGIC`, the length of what follows the digest (4 bytes, little endian), the SHA-256 of it, and the run. What a kill cut short
-is no record, and nothing but the run that was being written is lost. A journal belongs to whoever holds its lock, and the next writer of
-this machine goes on with one that nobody holds.
+A record is `MAGIC`, the length of what follows the digest (4 bytes, little endian), the SHA-256 of it, and the run. A line that a kill
+cut short is no record, and nothing but the run that was being written is lost. A journal belongs to whoever holds its lock, and the
+next writer of this machine goes on with one that nobody holds.
 """
 
 # pyarrow comes without types.

@@ -49,7 +49,7 @@ class Many:
         return check_all(self._heads({}), self.tables)
 
     def shown(self, document: Document | None, numbers: Mapping[str, int]) -> Shown:
-        """The tables that users see of them. Those that have a number in `document`, by hash, are faster."""
+        """The tables that users see of them. Runs that have a number in `document`, by hash, are faster."""
         return Shown(self.facts, *tables_of_all(self._heads(numbers), self.tables, document))
 
     def _heads(self, numbers: Mapping[str, int]) -> list[tuple[int | None, str, str, str, str]]:
@@ -80,7 +80,7 @@ class Shown:
         return tuple(RunWarning(one["name"], one["text"], one["count"], (run,)) for one in said[1]) if said else ()
 
     def column(self, table: str, name: str, rows: NDArray[np.int64]) -> pa.Array:
-        """A column of a table, of these rows. What has no value is null."""
+        """A column of a table, of these rows. A missing value is null."""
         values = self.tables[table][name]
         if isinstance(values, tuple):
             places, words = values

@@ -69,7 +69,7 @@ class Runs:
 
     @contextmanager
     def writing(self, keep_note: Callable[[], str] = str) -> Generator[None]:
-        """Keeps other sweeps out, not writers. What the system refuses becomes a StorageError.
+        """Keeps other sweeps out, not writers. A refusal of the system becomes a StorageError.
 
         `keep_note` adds to the message what was kept.
         """

@@ -66,7 +66,7 @@ class GoneError(FileNotFoundError):
 
 @contextmanager
 def passing_over_damage() -> Generator[None]:
-    """Passes over what is damaged or gone. What the system refuses is raised."""
+    """Passes over what is damaged or gone. A refusal of the system is raised."""
     try:
         yield
     except (*unreadable(), TypeError, zlib.error) as error:

@@ -49,7 +49,7 @@ class ShardWriter:
         self._prefixes: list[NDArray[np.uint64]] = []
 
     def add(self, runs: pa.Table) -> None:
-        """Adds rows of `runs`, which say how many rows these runs have in other tables. Those are appended in the same order."""
+        """Adds rows of `runs`, which say how many rows these runs have in other tables. They are appended in the same order."""
         for name in TRACE_TABLES:
             if f"{name}_rows" not in runs.column_names:
                 continue  # of a longfat that did not have this table

@@ -1,7 +1,7 @@
 """All shards of a place: where a run is, making shards of journals, and one of several.
 
 Shards are merged as they become many: of each size class at most `FAN - 1` stay. A merged shard names those that it replaces, and from the
-moment it is there they no longer count, whether or not they are removed yet. So a reader may come at any time, and a writer be killed.
+moment it is there they no longer count, whether or not they are removed yet. A reader may come at any time, and a writer be killed.
 """
 
 # pyarrow comes without types.
@@ -92,7 +92,7 @@ class Shards:
         return self.there
 
     def unload(self) -> None:
-        """Lets go of all that was read of shards. What is held then does not grow with the runs in them."""
+        """Lets go of all that was read of shards. Memory then does not grow with the runs in them."""
         for shard in self._known.values():
             shard.unload()
         if self._known:

@@ -275,7 +275,7 @@ class Store(Runs):
         return self._made_anew(provenance, rows)
 
     def _again(self, provenance: dict[str, Any], error: DamagedError) -> Results:
-        """The tables made anew, since one is damaged. By the experiment that is kept beside them."""
+        """The tables made anew, since one is damaged. Runs by the experiment kept beside them."""
         try:
             document = _document(self.text(), provenance.get("changes", {}))
             return self._made_anew(provenance, list(_rows(_wanted(document, self))))

@@ -55,7 +55,7 @@ class Writer:
                 self._seal(full)
 
     def _seal(self, full: Journal) -> None:
-        """Makes a shard of a journal. What is read for that is not held: a writer does not grow with what is finished."""
+        """Makes a shard of a journal. Rows read for that are not held: a writer does not grow with what is finished."""
         try:
             self._shards.seal(full)
             self._shards.compact(machine())

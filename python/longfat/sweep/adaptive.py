@@ -1,6 +1,6 @@
 """Adaptive sweeps: the runs wanted depend on what runs gave (`[precision]` and `[search]` of an experiment file).
 
-The answer follows from the experiment and the metrics of finished runs alone. So a sweep that was stopped goes on where it was. Its runs
+The answer follows from the experiment and the metrics of finished runs alone. A sweep that was stopped goes on where it was. Its runs
 are ordinary ones: each has its number in the whole sweep, which may be far larger than what is run of it.
 """
 

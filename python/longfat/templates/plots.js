@@ -141,7 +141,7 @@ class Chart {
       scales: { x: scale(figure.x, this.extent.x), y: scale(figure.y, this.extent.y, { dir: figure.heat ? -1 : 1 }) },
       axes: [
         { ...look, ...names(figure.x), label: figure.x.title, labelSize: 20, space: figure.x.names.length ? 1 : 70, ...(crowded ? { rotate: -40, size: 14 + 5 * Math.min(18, longest(figure.x.names)) } : { size: figure.x.names.some(n => n.includes("\n")) ? 46 : 32 }) },
-        { ...look, ...names(figure.y), label: figure.y.title, labelSize: 20, space: figure.y.names.length ? 1 : 34, size: (u, values) => 12 + 6.7 * longest(values ?? []) },
+        { ...look, ...names(figure.y), label: figure.y.title, labelSize: 20, space: figure.y.names.length ? 1 : 34, size: (u, values) => 20 + 6.7 * longest(values ?? []) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       cursor: {

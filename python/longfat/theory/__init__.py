@@ -216,7 +216,7 @@ def bic(p: float, smax: float = 32.0, smin: float = 0.01, beta: float = 0.125, l
 def htcp(p: float, rtt: float, beta: float = 0.8) -> float:
     """H-TCP (Leith and Shorten 2004) where no queue ever forms, so that beta is at its most.
 
-    2 (1 - beta) alpha(D) RTT / 100 ms a round trip, D seconds after a loss: alpha is 1 for a second, then 1 + 10 (D - 1) + (D - 1)^2 / 4.
+    2 (1 - beta) alpha(D) RTT / 100 ms per round trip, D seconds after a loss: alpha is 1 for a second, then 1 + 10 (D - 1) + (D - 1)^2 / 4.
     """
 
     def added(d: float) -> float:

@@ -1,7 +1,7 @@
 """Properties of a path, estimated from a burst of numbered packets that crossed it.
 
-A burst that comes to the bottleneck at a rate f greater than its rate s leaves at s, and fills its memory M with what is left over. So
-the packets that arrive are spaced by the bottleneck, the first loss says how much it holds, and the share of losses after that what f is:
+A burst that comes to the bottleneck at a rate f greater than its rate s leaves at s, and fills its memory M with what is left over. The
+packets that arrive are spaced by the bottleneck, the first loss says how much it holds, and the share of losses after that what f is:
 
     s = size / spacing,    1 - s / f = share lost,    M = packets before the first loss * size * (1 - s / f)
 

@@ -78,7 +78,7 @@ pub(crate) fn control(connection: &Connection, main: usize) -> ControlEstimate {
     }
     let again: u64 = direction.counts.again.iter().sum();
     if 3 * direction.counts.needless > again {
-        return said(None, 0.0, "too much was sent again that had arrived: its window went down without a loss".to_owned());
+        return said(None, 0.0, "too many retransmissions were spurious: its window went down without a loss".to_owned());
     }
     let full = f64::from(direction.full(connection.agreed()));
     let real: Vec<&Episode> = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).collect();

@@ -226,8 +226,8 @@ fn notes(connection: &Connection, main: usize, point: Point, captured: &str) -> 
             notes.push(what);
         }
     };
-    say(captured == "data only", "no ACK was captured: round trips, window and what was in flight are unknown".to_owned());
-    say(captured == "acks only", "no data was captured: what was sent again is unknown".to_owned());
+    say(captured == "data only", "no ACK was captured: round-trip times, windows and bytes in flight are unknown".to_owned());
+    say(captured == "acks only", "no data was captured: retransmissions are unknown".to_owned());
     let is_late = !connection.has_handshake();
     say(is_late, "the handshake was not captured: the scale of the windows and the mss are unknown".to_owned());
     say(

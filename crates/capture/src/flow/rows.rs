@@ -41,7 +41,8 @@ pub fn rows(
         )));
     }
     if rows.is_empty() {
-        return Err(Error::Asked(format!("there is no connection {number} in it")));
+        let count = table.count();
+        return Err(Error::Asked(format!("there is no connection {number} in it: it has {count}, numbered from 0")));
     }
     for row in &mut rows {
         row.is_back ^= main == 1;

@@ -9,9 +9,8 @@ use crate::read::{Address, Joined, Packet};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Connections that are open at once, and those whose report is kept.
+/// Connections that are open at once.
 const OPEN: usize = 4096;
-const CLOSED: usize = 10_000;
 /// Longest distance from the first packet, in ns: 104 days. Times beyond are set to it, so that sums of times fit, in picoseconds as well.
 const SPAN: i64 = 1 << 53;
 /// Packets between two looks at whether to go on.
@@ -20,6 +19,8 @@ const LOOK: u64 = 1 << 16;
 /// Connections by their ends.
 #[derive(Default)]
 pub(crate) struct Table {
+    /// Closed connections whose report is kept: those with the most data.
+    keep: usize,
     places: HashMap<(Address, Address), usize>,
     open: Vec<Connection>,
     /// Ends of the packet before, and its place, which is nearly always the next one's too.
@@ -35,6 +36,15 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    pub(crate) fn new(keep: usize) -> Self {
+        Self { keep, ..Self::default() }
+    }
+
+    /// Connections so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Puts the packet to its connection, which it gives back; none for a copy of a packet that was there before.
     pub(crate) fn add(&mut self, mut packet: Packet) -> Option<&mut Connection> {
         let start = *self.start.get_or_insert(packet.time);
@@ -92,14 +102,14 @@ impl Table {
         connection.finish();
         let bytes = connection.directions.iter().map(|direction| direction.counts.bytes).sum();
         self.closed.push((bytes, report::connection(&connection)));
-        if self.closed.len() > 2 * CLOSED {
+        if self.closed.len() > self.keep.saturating_mul(2) {
             self.drop_small();
         }
     }
 
     fn drop_small(&mut self) {
         self.closed.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-        for (bytes, _) in self.closed.drain(CLOSED.min(self.closed.len())..) {
+        for (bytes, _) in self.closed.drain(self.keep.min(self.closed.len())..) {
             self.left_out += 1;
             self.left_out_bytes += bytes;
         }
@@ -133,11 +143,11 @@ fn key(one: Address, other: Address) -> (Address, Address) {
     (one.min(other), one.max(other))
 }
 
-/// Reads the captures at `paths` as one, and reports on each connection in it. `progress` hears the share that is read, and says whether
-/// to go on.
-pub fn trace(paths: &[impl AsRef<Path>], progress: &mut dyn FnMut(f64) -> bool) -> Result<Capture, Error> {
+/// Reads the captures at `paths` as one, and reports on the `keep` connections in it that have the most data. `progress` hears the share
+/// that is read, and says whether to go on.
+pub fn trace(paths: &[impl AsRef<Path>], keep: usize, progress: &mut dyn FnMut(f64) -> bool) -> Result<Capture, Error> {
     let mut joined = Joined::open(paths)?;
-    let mut table = Table::default();
+    let mut table = Table::new(keep);
     each(&mut joined, progress, |packet| {
         table.add(packet);
     })?;

@@ -183,7 +183,7 @@ fn cases() -> ProptestConfig {
 fn read(bytes: Vec<u8>) {
     let Ok(input) = input(bytes) else { return };
     let mut joined = Joined::of(vec![input], 1);
-    let mut table = crate::flow::Table::default();
+    let mut table = crate::flow::Table::new(1000);
     while let Some(packet) = joined.next_packet() {
         table.add(packet);
     }

@@ -64,6 +64,8 @@ pub enum Kind {
     Bool,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// One of these words, or the name of a CSV file. A [`Value::Choice`], or [`Value::Names`] with the file's name.
+    ChoiceOrCsv(&'static [&'static str]),
     /// A differentiated services codepoint: `"EF"`, `"AF41"`, `46`.
     Dscp,
     /// One or more codepoints: `"AF41 AF42"`.
@@ -108,7 +110,7 @@ pub enum Value {
     Dscp(Dscp),
     /// Value of [`Kind::Dscps`].
     Dscps(Dscps),
-    /// Value of [`Kind::Names`].
+    /// Value of [`Kind::Names`], or of [`Kind::ChoiceOrCsv`].
     Names(Kept<Vec<String>>),
     /// Value of [`Kind::Queue`].
     Queue(Kept<Choice>),

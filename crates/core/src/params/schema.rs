@@ -35,6 +35,7 @@ impl Kind {
             }
             Kind::Bool => json!({ "type": "boolean" }),
             Kind::Choice(words) => json!({ "enum": words }),
+            Kind::ChoiceOrCsv(words) => json!({ "anyOf": [{ "enum": words }, { "type": "string", "pattern": "\\.csv$" }] }),
             Kind::Dscp => {
                 json!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": 63 }, { "type": "string", "examples": ["EF", "AF41"] }] })
             }

@@ -35,7 +35,7 @@ pub fn any_value(kind: Kind) -> BoxedStrategy<Value> {
             .boxed(),
         // Values that hold other entries are made by the tests of their registry.
         Kind::Queue | Kind::Tables(_) => Just(Value::Auto).boxed(),
-        Kind::Choice(words) => select(words).prop_map(Value::Choice).boxed(),
+        Kind::Choice(words) | Kind::ChoiceOrCsv(words) => select(words).prop_map(Value::Choice).boxed(),
     }
 }
 

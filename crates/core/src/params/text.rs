@@ -110,7 +110,8 @@ impl Kind {
             (Kind::Portion { .. }, Literal::Float(x)) => within((0.0..=1.0).contains(&x), Value::Number(unsigned(x))),
             (Kind::Portion { .. }, Literal::Integer(n)) => within((0..=1).contains(&n), Value::Number(n as f64)),
             (Kind::Bool, Literal::Bool(b)) => Ok(Value::Bool(b)),
-            (Kind::Choice(words), Literal::Text(text)) => {
+            (Kind::ChoiceOrCsv(_), Literal::Text(text)) if text.ends_with(".csv") => Ok(Value::Names(Kept::from(vec![text.to_owned()]))),
+            (Kind::Choice(words) | Kind::ChoiceOrCsv(words), Literal::Text(text)) => {
                 words.iter().find(|w| **w == text).map(|w| Value::Choice(w)).ok_or_else(|| mismatch(Why::NoSuchWord))
             }
             (Kind::Dscp, Literal::Text(text)) => Dscp::parse(text).map(Value::Dscp).ok_or_else(|| mismatch(no_dscp(text))),
@@ -180,6 +181,7 @@ impl Kind {
             Kind::Portion { unit } => format!("a count with its unit, such as \"500 {unit}\", or a fraction from 0 to 1"),
             Kind::Bool => "true or false".to_owned(),
             Kind::Choice(words) => format!("one of {}", quoted(words)),
+            Kind::ChoiceOrCsv(words) => format!("one of {}, or a file such as \"sizes.csv\"", quoted(words)),
             Kind::Dscp => format!("a codepoint: {}, or a number from 0 to 63", dscp_names()),
             Kind::Dscps => "codepoints by name or number, such as \"EF\" or \"AF41 AF42\"".to_owned(),
             Kind::Names(Named::Groups) => "the name of a flow, or a list of them".to_owned(),

@@ -33,7 +33,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             name: "rate",
             kind: Kind::Rate,
             default: Some(Value::Auto),
-            doc: "what it shapes to, of IP packets with `overhead`, `mpu` and `framing`. When not given: it does not shape",
+            doc: "rate that it shapes to (IP packets with `overhead`, `mpu` and `framing`). When not given: it does not shape",
         },
         ParamSpec {
             name: "overhead",
@@ -51,7 +51,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             name: "framing",
             kind: Kind::Choice(&["noatm", "atm", "ptm"]),
             default: Some(Value::Choice("noatm")),
-            doc: "what cuts packets on the line that is shaped for: nothing, cells of 53 bytes with 48 of payload, or 65 bytes for each 64",
+            doc: "framing of the link that is shaped for: nothing, cells of 53 bytes with 48 of payload, or 65 bytes for each 64",
         },
         ParamSpec {
             name: "rtt",
@@ -76,13 +76,13 @@ pub(super) const KIND: QueueKind = QueueKind {
             name: "ack_filter",
             kind: Kind::Choice(ack_filter::WORDS),
             default: Some(Value::Choice("off")),
-            doc: "what becomes of an ACK when a later one of its flow says all that it does: it is sent; it is dropped if two more such stay; it is dropped",
+            doc: "fate of an ACK that a later one of its flow makes redundant: it is sent; it is dropped if two more such stay; it is dropped",
         },
         ParamSpec {
             name: "isolation",
             kind: Kind::Choice(isolation::WORDS),
             default: Some(Value::Choice("triple-isolate")),
-            doc: "what has a line of its own, and at which ends hosts are equal",
+            doc: "flows or hosts that have a queue of their own, and the ends at which hosts share equally",
         },
         roomy_limit("the most it holds, of all lines. When not given: what `rate` sends in four `rtt`, and 10 packets of the MTU at least"),
     ],

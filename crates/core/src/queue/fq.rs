@@ -41,7 +41,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             name: "maxrate",
             kind: Kind::Rate,
             default: Some(Value::Auto),
-            doc: "of the IP packets of each flow: a packet leaves at least its bytes over this rate after the one before. When not given: no such bound",
+            doc: "most per flow (IP packets): a packet leaves at least its bytes over this rate after the one before. When not given: no such bound",
         },
     ],
     promises: &[Promise::new(Claim::Isolates, "tc-fq(8): lines in turn")],

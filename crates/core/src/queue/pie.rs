@@ -29,11 +29,10 @@ pub(super) const TARGET: ParamSpec =
     time("target", Duration::from_micros(1), Duration::from_millis(15), "the time that packets wait on average (QDELAY_REF)");
 pub(super) const TUPDATE: ParamSpec =
     time("tupdate", Duration::from_micros(10), Duration::from_millis(15), "from one change of the probability to the next (T_UPDATE)");
-pub(super) const ALPHA: ParamSpec = number("alpha", 100.0, 0.125, "what each second over the target adds to the probability, in Hz");
-pub(super) const BETA: ParamSpec =
-    number("beta", 100.0, 1.25, "what each second more than at the last change adds to the probability, in Hz");
+pub(super) const ALPHA: ParamSpec = number("alpha", 100.0, 0.125, "probability that each second over the target adds, in Hz");
+pub(super) const BETA: ParamSpec = number("beta", 100.0, 1.25, "probability that each second more than at the last change adds, in Hz");
 pub(super) const MAX_BURST: ParamSpec =
-    time("max_burst", Duration::ZERO, Duration::from_millis(150), "so long after all was quiet nothing is dropped");
+    time("max_burst", Duration::ZERO, Duration::from_millis(150), "time after a quiet period in which nothing is dropped");
 pub(super) const ECN: ParamSpec = flag("ecn", false, "whether ECN-capable packets are marked instead of dropped, under `ecn_threshold`");
 pub(super) const ECN_THRESHOLD: ParamSpec =
     number("ecn_threshold", 1.0, 0.1, "from this probability on ECN-capable packets are dropped, too (mark_ecnth)");

@@ -19,7 +19,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             name: "rate",
             kind: Kind::Rate,
             default: Some(Value::Auto),
-            doc: "of IP packets: tokens in a second (CIR of RFC 2697). By default that of the link",
+            doc: "rate of tokens, in IP packets (CIR of RFC 2697). By default that of the link",
         },
         ParamSpec {
             name: "burst",

@@ -21,7 +21,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             name: "rate",
             kind: Kind::Rate,
             default: Some(Value::Auto),
-            doc: "of IP packets: tokens in a second. By default that of the link",
+            doc: "rate of tokens, in IP packets. By default that of the link",
         },
         ParamSpec {
             name: "burst",
@@ -33,7 +33,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             name: "peakrate",
             kind: Kind::Rate,
             default: Some(Value::Auto),
-            doc: "of IP packets: how fast a burst may go, by a second bucket of one packet of the MTU. When not given: as fast as the link",
+            doc: "rate of a burst (IP packets), by a second bucket of one packet of the MTU. When not given: as fast as the link",
         },
         ParamSpec { doc: "the most that waits where no `queue` is given. A bdp is that of the link", ..LIMIT },
         ParamSpec {

@@ -1,7 +1,7 @@
 //! `flows`: connections of random sizes that start independently of those before them.
 
-use super::{Application, Demand, Over, Rank, SHAPE, Socket, TrafficKind, Volume, Wait, as_said};
-use crate::params::{Keys, Kind, ParamSpec, Params, Refusal, Value};
+use super::{Application, Demand, Over, Rank, SHAPE, Socket, TrafficKind, Volume, Wait};
+use crate::params::{Kept, Keys, Kind, ParamSpec, Params, Refusal, Value};
 use crate::rng::Rng;
 
 /// The registry entry.
@@ -12,9 +12,9 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     params: &[
         ParamSpec {
             name: "sizes",
-            kind: Kind::Choice(&["web-search", "data-mining", "pareto", "exponential", "listed"]),
+            kind: Kind::ChoiceOrCsv(&["web-search", "data-mining", "pareto", "exponential", "listed"]),
             default: None,
-            doc: "how the payload of a connection is distributed: as published, or by `size` and `shape`, or as `points` list it",
+            doc: "how the payload of a connection is distributed: as published, or by `size` and `shape`, or as `points` list it, or as a file with the columns `size_bytes` and `share` does",
         },
         ParamSpec {
             name: "size",
@@ -22,12 +22,23 @@ pub(super) const KIND: TrafficKind = TrafficKind {
             default: Some(Value::Auto),
             doc: "the mean, of `pareto` and `exponential`",
         },
-        ParamSpec { name: "shape", kind: SHAPE, default: Some(Value::Number(1.2)), doc: "of `pareto`; the variance is infinite below 2" },
+        ParamSpec {
+            name: "shape",
+            kind: SHAPE,
+            default: Some(Value::Number(1.2)),
+            doc: "shape of `pareto`; the variance is infinite below 2",
+        },
         ParamSpec {
             name: "points",
             kind: Kind::Tables(Keys(&POINTS)),
             default: Some(Value::Auto),
-            doc: "of `listed`: sizes in rising order, each with the share of connections that have no more; linear in between",
+            doc: "of `listed`: sizes in rising order, each with the share of connections that have no more",
+        },
+        ParamSpec {
+            name: "interpolation",
+            kind: Kind::Choice(&["linear", "step"]),
+            default: Some(Value::Auto),
+            doc: "between sizes of `points` or of a file: `linear`, or `step`, where no other sizes come; by default `linear`",
         },
         ParamSpec {
             name: "load",
@@ -37,7 +48,10 @@ pub(super) const KIND: TrafficKind = TrafficKind {
         },
     ],
     check,
-    canonical: as_said,
+    canonical: |mut choice| {
+        choice.params = without_steps(choice.params);
+        choice
+    },
     rank: Rank::Volume,
     volume: Volume::Drawn(|params, rng| Sizes::of(params).draw(rng)),
     demand: |params, _| Demand { bytes: Sizes::of(params).mean(), piece: u32::MAX },
@@ -50,7 +64,7 @@ static POINTS: [ParamSpec; 2] = [
         name: "share",
         kind: Kind::Number { min: 0.0, max: 1.0 },
         default: None,
-        doc: "of connections that have no more; 1 of the last",
+        doc: "share of connections that have no more; 1 for the last point",
     },
 ];
 
@@ -105,6 +119,9 @@ fn check(params: &Params) -> Result<(), Refusal> {
         let expected = if points.is_empty() { "points = [{ size = \"10 kB\", share = 0.5 }, ...]" } else { "sizes = \"listed\" beside it" };
         return refuse("points", format!("`{sizes}` {} a list", if points.is_empty() { "needs" } else { "has no use for" }), expected);
     }
+    if sizes != "listed" && !params.is_auto("interpolation") {
+        return refuse("interpolation", format!("`{sizes}` has its own"), "no interpolation");
+    }
     let listed = listed(points);
     if let Some(two) = listed.windows(2).find(|two| two[1].0 < two[0].0 || two[1].1 < two[0].1) {
         return refuse(
@@ -118,6 +135,21 @@ fn check(params: &Params) -> Result<(), Refusal> {
         Some((size, _)) if *size < 1.0 => refuse("points", "no connection has anything to send".to_owned(), "a last size above 0"),
         _ => Ok(()),
     }
+}
+
+/// Returns the parameters with linear interpolation alone: a step is two points of one size.
+fn without_steps(mut params: Params) -> Params {
+    if !params.is_auto("interpolation") && params.choice("interpolation") == "step" {
+        let points = params.tables("points");
+        let corners = points.windows(2).flat_map(|two| {
+            let corner = Params(vec![("size", two[1].get("size")), ("share", two[0].get("share"))]);
+            [corner, two[1].clone()]
+        });
+        let steps: Vec<Params> = points.iter().take(1).cloned().chain(corners).collect();
+        params.set("points", Value::Tables(Kept::from(steps)));
+    }
+    params.set("interpolation", Value::Auto);
+    params
 }
 
 fn listed(points: &[Params]) -> Vec<(f64, f64)> {
@@ -199,7 +231,6 @@ impl Application for Once {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Kept;
 
     fn drawn(params: &[(&'static str, Value)]) -> (f64, Vec<f64>) {
         let choice = crate::traffic::choice("flows").with(params);
@@ -249,6 +280,25 @@ mod tests {
     }
 
     #[test]
+    fn steps_have_the_listed_sizes_and_no_others() {
+        let point = |size, share| Params(vec![("size", Value::Bytes(size)), ("share", Value::Number(share))]);
+        let points = Value::Tables(Kept::from(vec![point(1000, 0.25), point(3000, 0.75), point(9000, 1.0)]));
+        let listed = [("sizes", Value::Choice("listed")), ("points", points)];
+        let of = |word| crate::traffic::Traffic::of("flows", &[&listed[..], &[("interpolation", Value::Choice(word))]].concat());
+        let steps = of("step");
+        let (sizes, mut rng) = (Sizes::of(steps.params()), Rng::named(1, "flows"));
+        assert!((sizes.mean() - (250.0 + 1500.0 + 2250.0)).abs() < 1e-9);
+        let drawn: Vec<f64> = (0..400_000).map(|_| sizes.draw(&mut rng) as f64).collect();
+        assert!(drawn.iter().all(|size| [1000.0, 3000.0, 9000.0].contains(size)));
+        for (size, share) in [(1000.0, 0.25), (3000.0, 0.75), (8999.0, 0.75)] {
+            assert!((share_up_to(&drawn, size) - share).abs() < 0.003, "{size}");
+        }
+        // The default, and a list that is one already.
+        assert_eq!(of("linear"), crate::traffic::Traffic::of("flows", &listed));
+        assert_ne!(of("linear"), steps);
+    }
+
+    #[test]
     fn what_cannot_be_a_distribution_is_refused() {
         let point = |size, share| Params(vec![("size", Value::Bytes(size)), ("share", Value::Number(share))]);
         let list = |points: Vec<Params>| ("points", Value::Tables(Kept::from(points)));
@@ -260,6 +310,7 @@ mod tests {
             (vec![search, ("size", Value::Bytes(9))], "`web-search` has its own"),
             (vec![listed], "`listed` needs a list"),
             (vec![search, list(vec![point(1, 1.0)])], "`web-search` has no use for a list"),
+            (vec![search, ("interpolation", Value::Choice("step"))], "`web-search` has its own"),
             (vec![listed, list(vec![point(10, 0.5), point(5, 1.0)])], "5 bytes with a share of 1 come after 10 with 0.5"),
             (vec![listed, list(vec![point(10, 0.5)])], "the last share is 0.5"),
             (vec![listed, list(vec![point(0, 1.0)])], "no connection has anything to send"),

@@ -10,7 +10,7 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     summary: "UDP on and off for random times with heavy tails: many together are long-range dependent; the run does not wait for it",
     source: "Willinger, Taqqu, Sherman and Wilson, Self-Similarity Through High-Variability, IEEE/ACM ToN 5(1), 1997; Cox, Renewal Theory, 1962",
     params: &[
-        rate("rate", "of IP packets, while on"),
+        rate("rate", "rate of IP packets, while on"),
         PACKET,
         ParamSpec { name: "on", kind: SOME_TIME, default: None, doc: "mean of the times it is on" },
         ParamSpec { name: "off", kind: SOME_TIME, default: None, doc: "mean of the times it is off" },

@@ -13,7 +13,7 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     params: &[
         rate("mean", "mean rate of IP packets"),
         rate("amplitude", "how far the rate goes above and below the mean; at most the mean"),
-        ParamSpec { name: "period", kind: SOME_TIME, default: None, doc: "of the sine" },
+        ParamSpec { name: "period", kind: SOME_TIME, default: None, doc: "period of the sine" },
         PACKET,
     ],
     check: |params| {

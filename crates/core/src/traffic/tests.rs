@@ -174,7 +174,7 @@ fn some_value(kind: Kind) -> Value {
         Kind::Bytes { .. } => Value::Bytes(20_000),
         Kind::Rate => Value::Rate(Rate::from_bps(1_000_000)),
         Kind::Duration { .. } => Value::Duration(Duration::from_millis(20)),
-        Kind::Choice(words) => Value::Choice(words[0]),
+        Kind::Choice(words) | Kind::ChoiceOrCsv(words) => Value::Choice(words[0]),
         other => panic!("a value of {other:?}"),
     }
 }

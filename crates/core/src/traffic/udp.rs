@@ -16,7 +16,7 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     summary: "UDP at a constant rate, or on and off at even times; the run does not wait for it",
     source: "RFC 768",
     params: &[
-        rate("rate", "of IP packets, while on"),
+        rate("rate", "rate of IP packets, while on"),
         PACKET,
         ParamSpec {
             name: "on",

@@ -29,7 +29,7 @@ pub(super) const KIND: TrafficKind = TrafficKind {
             name: "shape",
             kind: SHAPE,
             default: Some(Value::Number(1.5)),
-            doc: "of Pareto gaps; the variance is infinite below 2",
+            doc: "shape of Pareto gaps; the variance is infinite below 2",
         },
     ],
     check: nothing_to_check,

@@ -94,8 +94,8 @@ pub(crate) fn flow() -> &'static [Field] {
                 Value::Dscp(Dscp::DEFAULT),
                 "differentiated services codepoint of its packets, both ways: a name that `ip` and `tc` know, or 0 to 63",
             ),
-            Field::new("traffic", Shape::Variants(&TRAFFIC), "what the sending application does; by default `bulk`"),
-            Field::new("receiver", Shape::Table(endpoint), "what is different at the listening end"),
+            Field::new("traffic", Shape::Variants(&TRAFFIC), "behaviour of the sending application; by default `bulk`"),
+            Field::new("receiver", Shape::Table(endpoint), "differences at the listening end"),
         ];
         fields.extend(endpoint());
         fields

@@ -23,7 +23,7 @@ pub(crate) fn host() -> &'static [Field] {
                 "on_full",
                 Kind::Choice(&["stall", "wait", "drop"]),
                 Value::Choice("stall"),
-                "what becomes of TCP's segment when that is full: not sent and taken as congestion (Linux 2.4), kept until there is room, or lost",
+                "fate of TCP's segment when that is full: not sent and taken as congestion (Linux 2.4), kept until there is room, or lost",
             ),
             Field::auto(
                 "cpu",
@@ -59,12 +59,12 @@ pub(crate) fn host() -> &'static [Field] {
                 "on_backlog_full",
                 Kind::Choice(&["drop", "throttle"]),
                 Value::Choice("drop"),
-                "what becomes of packets that find it full: they are lost, and with `throttle` so is all that comes until it is empty (Linux 2.4)",
+                "fate of packets that find it full: they are lost, and with `throttle` so is all that comes until it is empty (Linux 2.4)",
             ),
             Field::auto(
                 "profile",
                 Kind::Choice(&["linux-10g", "linux-100g"]),
-                "what such a host says of its interface, but for what is said beside it: txqueuelen, on_full, gso_max_size, limit_output_bytes, rx_usecs, gro_max_size",
+                "settings of such a host's interface, unless set beside it: txqueuelen, on_full, gso_max_size, limit_output_bytes, rx_usecs, gro_max_size",
             ),
             Field::auto(
                 "gso_max_size",
@@ -108,7 +108,7 @@ pub(crate) fn host() -> &'static [Field] {
                 "shape_burst",
                 Kind::Bytes { min: 0, max: 1 << 30 },
                 Value::Bytes(0),
-                "as much as it did not use of that rate may go at once (IP)",
+                "unused share of that rate that may go at once (IP)",
             ),
             Field::auto(
                 "memory",
@@ -118,7 +118,7 @@ pub(crate) fn host() -> &'static [Field] {
             Field::auto(
                 "memory_min",
                 Kind::Bytes { min: 1, max: 1 << 30 },
-                "what each end of a connection has of it at least, to send, and as much to receive; by default two segments",
+                "least share of each end of a connection, to send, and the same to receive; by default two segments",
             ),
         ]
     });

@@ -23,7 +23,7 @@ pub(crate) fn way() -> &'static [Field] {
                 Kind::Choice(framing::NAMES),
                 "gives rate, overhead, min_frame and mtu, each of which can be changed beside it, and whether packets go in cells; by default `plain`",
             ),
-            Field::auto("rate", Kind::Rate, "of framed packets; needed where the type gives none"),
+            Field::auto("rate", Kind::Rate, "rate of framed packets; needed where the type gives none"),
             Field::auto("delay", DELAY, "propagation, one way; by default 0 s, or what the path's rtt leaves"),
             Field::auto("mtu", Kind::Bytes { min: LEAST_MTU, max: 65_535 }, "largest IP packet"),
             Field::auto(
@@ -40,7 +40,7 @@ pub(crate) fn way() -> &'static [Field] {
             Field::new(
                 "discard",
                 Shape::Variants(&DISCARD),
-                "of the output port of the switch that the link comes from; by default `plain`",
+                "policy of the output port of the switch that the link comes from; by default `plain`",
             ),
             Field::new(
                 "pause",
@@ -61,7 +61,7 @@ pub(crate) fn way() -> &'static [Field] {
             Field::new(
                 "down",
                 Shape::List(&Shape::Table(outage)),
-                "outages: nothing is sent, and packets wait in the queue. What is being sent goes on afterwards",
+                "outages: nothing is sent, and packets wait in the queue. A packet in transmission goes on afterwards",
             ),
             Field::new("jitter", Shape::Table(jitter), "a random time that each packet takes longer; by default none"),
             Field::new("reorder", Shape::Table(reorder), "packets that are held back, so that others overtake them; by default none"),
@@ -112,7 +112,7 @@ pub(crate) fn pause() -> &'static [Field] {
 pub(crate) fn link() -> &'static [Field] {
     static TABLE: LazyLock<Vec<Field>> = LazyLock::new(|| {
         let mut fields = way().to_vec();
-        fields.push(Field::new("reverse", Shape::Table(way), "what is different on the way back"));
+        fields.push(Field::new("reverse", Shape::Table(way), "differences in the reverse direction"));
         fields
     });
     &TABLE

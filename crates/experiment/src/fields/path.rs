@@ -22,7 +22,7 @@ fn paths() -> &'static [Case] {
         let needed = Field { required: true, ..link("edge", "the link of each host; its queue never limits unless given") };
         // RF95 §2: a 16-port switch.
         let most = port::MAX_INPUTS as u64;
-        let ports = Field::or("ports", count(2, most), Value::Count(16), "of each switch: the most links at it");
+        let ports = Field::or("ports", count(2, most), Value::Count(16), "most links per switch");
         let buffers = Field::or(
             "buffers",
             Kind::Choice(&["output", "input"]),
@@ -68,7 +68,7 @@ fn paths() -> &'static [Case] {
                     Field::new(
                         "queue",
                         Shape::Variants(&QUEUE),
-                        "of each router in front of each of its links, both ways, unless the hop has its own",
+                        "queue of each router in front of each of its links, in both directions, unless the hop has its own",
                     ),
                 ],
             },
@@ -99,7 +99,7 @@ fn paths() -> &'static [Case] {
                     Field::new(
                         "discard",
                         Shape::Variants(&DISCARD),
-                        "of each output port of the switches, unless its link has its own; by default `plain`",
+                        "policy of each output port of the switches, unless its link has its own; by default `plain`",
                     ),
                     ports,
                     buffers,

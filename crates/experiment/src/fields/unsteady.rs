@@ -17,7 +17,7 @@ pub(crate) static RATE_TRACE: Variants = Variants {
             cases.extend(service::REGISTRY.iter().map(|entry| Case::of_params(entry.name, entry.summary, entry.source, entry.params)));
             cases.push(Case {
                 name: "mahimahi",
-                doc: "instants at which 1500 bytes can leave, as in the traces of mahimahi. Bytes are counted: packets may share one, or take several. What no waiting packet takes is wasted",
+                doc: "instants at which 1500 bytes can leave, as in the traces of mahimahi. Bytes are counted: packets may share one, or take several. An opening that no waiting packet takes is wasted",
                 source: "mm-link(1); Netravali and others, Mahimahi: Accurate Record-and-Replay for HTTP, USENIX ATC 2015",
                 fields: vec![
                     Field::new("at", Shape::OneOrMany(at()), AT),
@@ -49,13 +49,14 @@ pub(crate) const fn at() -> ParamSpec {
 }
 
 /// Known of a file that has been read.
-const SHA256: Field = Field::new("sha256", Shape::Text, "of the file, as results have it: it is not run if it is not that one");
+const SHA256: Field =
+    Field::new("sha256", Shape::Text, "digest of the file, as results state it: the run is refused if the file has another");
 
 /// Returns the cases of a trace: steps, steps in a file, and steps drawn between two values of `kind`.
 fn cases(kind: Kind, step: &'static Shape, are_rates: bool) -> Vec<Case> {
     let written = Case {
         name: "steps",
-        doc: "as written: from each time on a value",
+        doc: "values as written, each from its time on",
         source: "none: longfat's own",
         fields: vec![
             Field::required("values", Shape::List(step), "in order of time, the first at 0 s"),
@@ -179,7 +180,7 @@ pub(crate) fn harq() -> &'static [Field] {
             ),
             time("round_trip", 8, "from a block to its repetition (3GPP TS 36.321 section 7.7, FDD)"),
             time("block", 1, "what is sent within so long is one block, and arrives at its end"),
-            Field::or("most", count(1, 100), Value::Count(3), "times that a block is sent again; after that it has arrived"),
+            Field::or("most", count(1, 100), Value::Count(3), "most retransmissions of a block; after them it has arrived"),
         ]
     });
     &TABLE

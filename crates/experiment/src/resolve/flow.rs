@@ -4,10 +4,11 @@ use super::network::Plan;
 use crate::error::Fault;
 use crate::fields::{self, CONTROL, SIZING, TRAFFIC};
 use crate::shape::Variants;
+use crate::trace_file::{self, Content, How, Quantity};
 use crate::tree::Step;
 use crate::view::{View, Written};
 use longfat_core::packet::Dscp;
-use longfat_core::params::{Choice, Params, Refusal, Value};
+use longfat_core::params::{Choice, Kept, Params, Refusal, Value};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
 use longfat_core::traffic::{Traffic, mean_size};
@@ -238,12 +239,30 @@ fn traffic(view: &View<'_>) -> Result<(Traffic, Option<f64>), Fault> {
     let Some(written) = view.written("traffic") else { return Ok((Traffic::bulk(), None)) };
     let (kind, view) = written.variant(&TRAFFIC)?;
     let mut params = view.params()?;
+    if let Some((_, Value::Names(file))) = params.0.iter().find(|(name, _)| *name == "sizes") {
+        let points = sizes(&view, &file.all()[0])?;
+        params.set("sizes", Value::Choice("listed"));
+        params.set("points", Value::Tables(points));
+    }
     // `stagger` and `count` express the load.
     let load = params.0.iter_mut().find(|(name, _)| *name == "load").map(|(_, value)| std::mem::replace(value, Value::Auto));
     let load = if let Some(Value::Number(load)) = load { Some(load) } else { None };
     let traffic = Traffic::new(Choice { kind, params });
     let traffic = traffic.map_err(|Refusal { param, sentence, expected }| view.fault(param, sentence).expected(expected))?;
     Ok((traffic, load))
+}
+
+/// Returns the points of a file of sizes. They are parameters of the run, which needs no file from then on.
+fn sizes(view: &View<'_>, file: &str) -> Result<Kept<Vec<Params>>, Fault> {
+    if view.get("points").is_some() {
+        return Err(view.fault("points", "a file of sizes has its own points").expected("no points"));
+    }
+    let how = How { of: Quantity::Size, value: None, interval: None };
+    match trace_file::read(&view.at.files.lasting(file), view.at.files, &trace_file::OF_SIZES, how) {
+        Ok((Content::Sizes(points), _)) => Ok(points),
+        Ok(_) => unreachable!("sizes are of no other content"),
+        Err(sentence) => Err(view.fault("sizes", sentence)),
+    }
 }
 
 /// Returns the hosts that `view` names at `key`, or the hosts of the name `usual`.

@@ -194,7 +194,7 @@ fn harq(view: &View<'_>) -> Result<Harq, Fault> {
     let time = |name| Ok(Duration::from_ps(number(view.value(name)?)));
     let (round_trip, block) = (time("round_trip")?, time("block")?);
     if round_trip < block {
-        return Err(view.fault("round_trip", "a block cannot be sent again before it has ended").expected("at least one block"));
+        return Err(view.fault("round_trip", "a block cannot be retransmitted before it has ended").expected("at least one block"));
     }
     Ok(Harq { probability, round_trip, block, most: number(view.value("most")?) })
 }

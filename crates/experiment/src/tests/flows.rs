@@ -72,3 +72,61 @@ fn what_cannot_come_is_refused() {
         assert!(error.line > 6, "{error}");
     }
 }
+
+/// Files of one text.
+#[derive(Debug)]
+struct OneFile(&'static str);
+
+impl crate::Files for OneFile {
+    fn text(&self, _: &str) -> Result<String, String> {
+        Err("there is none".to_owned())
+    }
+    fn trace(&self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+}
+
+fn of_file(text: &'static str, rest: &str) -> Result<crate::Run, crate::Error> {
+    let flow = format!("traffic = {{ kind = \"flows\", sizes = \"cdf.csv\"{rest} }}\ncount = 50");
+    Document::parse_with(&document(&flow), "flows.toml", std::sync::Arc::new(OneFile(text)))?.run(0)
+}
+
+#[test]
+fn a_file_of_sizes_is_the_list_it_holds() {
+    const FILE: &str = "size_bytes, share\n1000,0.5\n2000,1\n";
+    let run = of_file(FILE, "").unwrap();
+    let listed = "traffic = { kind = \"flows\", sizes = \"listed\", points = [{ size = \"1000 bytes\", share = 0.5 }, { size = \"2 kB\", share = 1.0 }] }\ncount = 50";
+    let same = Document::parse(&document(listed), "flows.toml").unwrap().run(0).unwrap();
+    assert_eq!((&run.experiment, &run.hash), (&same.experiment, &same.hash));
+    // The run needs no file, and another content is another run.
+    assert_eq!(restore(&run.resolved).unwrap().hash, run.hash);
+    assert_ne!(of_file("size_bytes,share\n1000,0.5\n2001,1\n", "").unwrap().hash, run.hash);
+    assert_eq!(of_file(FILE, ", interpolation = \"linear\"").unwrap().hash, run.hash);
+    let steps = of_file(FILE, ", interpolation = \"step\"").unwrap();
+    assert_eq!(restore(&steps.resolved).unwrap().hash, steps.hash);
+    let sizes: std::collections::BTreeSet<u64> = steps.experiment.flows.iter().map(|flow| flow.traffic.volume().unwrap()).collect();
+    assert_eq!(sizes, [1000, 2000].into());
+}
+
+#[test]
+fn a_file_that_is_no_distribution_is_refused_with_its_line() {
+    for (text, message) in [
+        ("", "cdf.csv: it is empty"),
+        ("size_bytes,share\n", "cdf.csv: it has no size"),
+        ("0,0\n1000,1\n", "its first line is `0,0`, and must be the header size_bytes,share"),
+        ("size_bytes,share\n1000;1\n", "line 2 is `1000;1`, and not two numbers"),
+        ("size_bytes,share\n1000,0.5\n\nx,1\n", "line 4 is `x,1`, and not two numbers"),
+        ("size_bytes,share\n1000,50\n", "line 2 is `1000,50`: a size is 0 bytes to 1 PiB, and a share 0 to 1"),
+        ("size_bytes,share\n1000,nan\n", "line 2 is `1000,nan`: a size is 0 bytes"),
+        ("size_bytes,share\n1000,0.5\n900,1\n", "line 3 is `900,1`, less than 1000,0.5 before it"),
+        ("size_bytes,share\n1000,0.5\n", "its last share is 0.5, and must be 1"),
+        ("size_bytes,share\n0,1\n", "its largest size is 0"),
+    ] {
+        let error = of_file(text, "").unwrap_err();
+        assert!(error.message.contains(message) && error.line == 9, "{text}: {error}");
+    }
+    let twice = of_file("size_bytes,share\n9,1\n", ", points = [{ size = \"1 kB\", share = 1.0 }]").unwrap_err();
+    assert!(twice.message.contains("a file of sizes has its own points"), "{twice}");
+    let unknown = Document::parse(&document("traffic = { kind = \"flows\", sizes = \"web\" }"), "flows.toml").unwrap_err();
+    assert!(unknown.to_string().contains("or a file such as \"sizes.csv\""), "{unknown}");
+}

@@ -23,10 +23,15 @@ fn same(name: &str, expected: &str) {
 
 #[test]
 fn the_reference_is_up_to_date() {
-    const MARK: &str = "<!-- Below this line the reference is generated: see crates/experiment/src/tests/reference.rs -->\n";
-    let page = std::fs::read_to_string(docs("experiment-file.md")).unwrap();
-    let (written, _) = page.split_once(MARK).expect("the page has the mark");
-    same("experiment-file.md", &format!("{written}{MARK}{}", reference()));
+    let pages = reference();
+    for (name, text) in &pages {
+        same(&format!("experiment/{name}.md"), text);
+    }
+    let kept = std::fs::read_dir(docs("experiment")).unwrap().count();
+    assert_eq!(kept, pages.len(), "docs/experiment holds a page of a table that is no more");
+    let overview = std::fs::read_to_string(docs("experiment-file.md")).unwrap();
+    let missing: Vec<_> = pages.iter().filter(|(name, _)| !overview.contains(&format!("(experiment/{name}.md)"))).collect();
+    assert!(missing.is_empty(), "docs/experiment-file.md links to no page of {missing:?}");
 }
 
 /// Lists the promises of `entries`: names with their claims in words and the sources of these.

@@ -131,7 +131,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             "window_below_path",
             // 8 KiB in 20 ms are 3.3 Mbit/s.
             fast("window = \"8 KiB\""),
-            "a window of 8 KiB over 20 ms is 3.3 Mbit/s, and bottleneck> carries 9.7 Mbit/s of payload; that takes 24.1 kB in flight",
+            "a window of 8 KiB per 20 ms allows 3.3 Mbit/s; bottleneck> carries 9.7 Mbit/s of payload, with 24.1 kB in flight",
             // Three of them are enough.
             fast("window = \"8 KiB\"\ncount = 3"),
         ),
@@ -171,7 +171,7 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
         (
             "gave_up",
             plain().with(|trace| trace.flows[0].gave_up = Some(at(3))),
-            "flow1 was given up at 3 s: nothing had answered what it had sent again",
+            "flow1 was given up at 3 s: nothing answered its retransmissions",
             plain(),
         ),
         (
@@ -381,4 +381,7 @@ fn only_flows_that_are_alike_are_compared() {
     let mut case = two("count = 2", 3_000_000, 900_000);
     std::sync::Arc::make_mut(&mut case.experiment.flows[0].sender).congestion_control = longfat_tcp::congestion::choice("cubic");
     assert_eq!(case.told("phase_locked"), Vec::<String>::new());
+    // Connections that come by a load: of one size, and over one path.
+    let sizes = "traffic = { kind = \"flows\", sizes = \"listed\", points = [{ size = \"10 MB\", share = 1.0 }], load = 0.5 }\ncount = 2";
+    assert_eq!(two(sizes, 3_000_000, 900_000).told("phase_locked"), Vec::<String>::new());
 }

@@ -1,9 +1,10 @@
-//! Traces of links in files: read once for all runs of a process, and known by their content. A format is a file here and a line in
-//! [`FORMATS`]; its keys are in `fields/unsteady.rs`.
+//! Data in files: traces of links and sizes of connections. A file is read once for all runs of a process, and known by its content. A format
+//! of traces is a file here and a line in [`FORMATS`]; its keys are in `fields/unsteady.rs`.
 
 mod csv;
 mod lines;
 mod mahimahi;
+mod sizes;
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -11,8 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::files::Files;
 use longfat_core::link::course::Step;
+use longfat_core::params::{Kept, Params};
 pub(crate) use longfat_model::{How, Quantity, TraceFile};
 use sha2::{Digest, Sha256};
+pub(crate) use sizes::FORMAT as OF_SIZES;
 
 /// Content of a trace.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub(crate) enum Content {
     Opportunities(Arc<[u32]>),
     /// Times, each with a value in the unit of its column: bit/s, or picoseconds.
     Steps(Arc<[Step]>),
+    /// Sizes, each with the share of connections that have no more.
+    Sizes(Kept<Vec<Params>>),
 }
 
 /// Format of a trace.
@@ -39,10 +44,11 @@ pub(crate) fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Columns, each with the picoseconds, or bit/s, per unit.
+/// Columns, each with the picoseconds, bit/s or bytes per unit.
 const TIMES: Columns = &[("time_s", 1e12), ("time_ms", 1e9)];
 const RATES: Columns = &[("rate_bps", 1.0), ("rate_mbps", 1e6)];
 const DELAYS: Columns = &[("delay_s", 1e12), ("delay_ms", 1e9)];
+const SIZES: Columns = &[("size_bytes", 1.0)];
 
 type Columns = &'static [(&'static str, f64)];
 
@@ -50,6 +56,7 @@ fn columns(of: Quantity) -> Columns {
     match of {
         Quantity::Rate => RATES,
         Quantity::Delay => DELAYS,
+        Quantity::Size => SIZES,
     }
 }
 
@@ -93,6 +100,7 @@ fn parse(bytes: &[u8], format: &Format, how: How) -> Result<Content, String> {
     match &content {
         Content::Opportunities(of) if of.is_empty() => Err("it is empty".to_owned()),
         Content::Steps(of) if of.is_empty() => Err("it has no value".to_owned()),
+        Content::Sizes(of) if of.is_empty() => Err("it has no size".to_owned()),
         _ => Ok(content),
     }
 }

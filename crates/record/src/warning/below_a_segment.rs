@@ -5,9 +5,10 @@ use longfat_tcp::window_sizing;
 
 pub(super) const WARNING: Warning = Warning {
     name: "window_below_a_segment",
-    summary: "a window of less than one segment: no full segment is ever sent",
-    advice: "make the flow's `window` (or its smaller buffer) at least one mss, or the mss smaller",
+    summary: "a window below one segment: no full segment is ever sent",
+    advice: "raise the flow's `window` (or its smaller buffer) to one mss, or lower the mss",
     source: "none: longfat's own",
+    about: &["window", "mss"],
     check: Check::Before(check),
 };
 

@@ -6,9 +6,10 @@ use longfat_tcp::RecoveryKind;
 
 pub(super) const WARNING: Warning = Warning {
     name: "blind_recovery",
-    summary: "BBR with a recovery other than `rack` ran into timeouts: it does not slow down for loss, and only time tells that a retransmission was lost",
-    advice: "say `stack = \"linux\"` or `recovery = \"rack\"`, with which BBR was made and measured",
+    summary: "BBR with a recovery other than `rack` ran into timeouts: only RACK finds lost retransmissions without one",
+    advice: "set `stack = \"linux\"` or `recovery = \"rack\"`, which BBR was made for",
     source: "RFC 8985 section 3.4",
+    about: &["recovery"],
     check: Check::After(check),
 };
 
@@ -24,12 +25,7 @@ fn check(asked: &Asked<'_>, trace: &Trace) -> Vec<String> {
     });
     let told = |(i, (flow, record)): (usize, (&longfat_model::Flow, &crate::trace::FlowRecord))| {
         let control = flow.sender.congestion_control.kind;
-        format!(
-            "{}: {control} had {} timeouts and sent {} segments again",
-            asked.flow(i),
-            record.timeouts,
-            record.total.segments_retransmitted
-        )
+        format!("{}: {control} had {} timeouts and {} retransmissions", asked.flow(i), record.timeouts, record.total.segments_retransmitted)
     };
     blind.map(told).collect()
 }

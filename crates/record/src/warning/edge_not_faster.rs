@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const WARNING: Warning = Warning {
     name: "edge_not_faster",
-    summary: "the links of the hosts carry no more than the bottleneck, or just as much but for framing",
-    advice: "leave the edges out or give them a higher rate, or mark the link that shall limit with `bottleneck = true`",
+    summary: "the edge links are no faster than the bottleneck, or faster only by framing",
+    advice: "leave `edge` out, or give it a higher rate; or mark the link that should limit with `bottleneck = true`",
     source: "none: longfat's own",
+    about: &["edge.rate"],
     check: Check::Before(check),
 };
 

@@ -7,8 +7,9 @@ use longfat_core::time::{Duration, Time};
 pub(super) const WARNING: Warning = Warning {
     name: "ended_before_measured",
     summary: "the run ended before its measured span began",
-    advice: "let the warmup be shorter, or the flows send more",
+    advice: "shorten the warmup, or let the flows send more",
     source: "none: longfat's own",
+    about: &["measure.duration", "measure.warmup"],
     check: Check::After(check),
 };
 

@@ -6,17 +6,19 @@ use crate::trace::Trace;
 
 pub(super) const SUSPECT: Warning = Warning {
     name: "suspect",
-    summary: "a run in real time may have been spoilt by the machine it ran on",
-    advice: "run it again while nothing else runs, or let it be slower",
+    summary: "the machine may have distorted a run in real time",
+    advice: "run it again on an idle machine, or at a lower rate",
     source: "docs/testbed.md",
+    about: &[],
     check: Check::After(|asked, trace| of(Verdict::Suspect, asked, trace)),
 };
 
 pub(super) const INVALID: Warning = Warning {
     name: "invalid",
-    summary: "a run in real time was spoilt by the machine it ran on: its numbers are not those of the experiment",
-    advice: "let it be slower, or run it on a faster machine: `longfat testbed check` says what this one can carry",
+    summary: "the machine distorted a run in real time: its numbers are not those of the experiment",
+    advice: "lower its rate, or use a faster machine: `longfat testbed check` says what this one can carry",
     source: "docs/testbed.md",
+    about: &[],
     check: Check::After(|asked, trace| of(Verdict::Invalid, asked, trace)),
 };
 

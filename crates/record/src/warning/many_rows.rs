@@ -10,6 +10,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "`measure.interval` asks for series of more than 1 GiB in each run, before they are compressed",
     advice: "raise `measure.interval`: a plot shows a few thousand samples",
     source: "none: longfat's own",
+    about: &["measure.interval"],
     check: Check::Before(check),
 };
 

@@ -12,6 +12,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "several L4S flows share a dualpi2 whose marks begin at less than the time that the link takes for a packet",
     advice: "set `min_th` of the queue to the time that the link takes for two packets",
     source: "RFC 9332 appendix A.2: a link on which two packets take longer than the ramp's beginning needs a later one",
+    about: &["min_th"],
     check: Check::Before(check),
 };
 

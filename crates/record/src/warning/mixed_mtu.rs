@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 pub(super) const WARNING: Warning = Warning {
     name: "mixed_mtu",
-    summary: "the MTUs along a path differ, so the mss is that of the smallest",
-    advice: "give all links of the path the same `mtu`, or say the `mss` that you mean",
+    summary: "the MTUs along a path differ, and the smallest sets the mss",
+    advice: "give all links of the path the same `mtu`, or set `mss`",
     source: "RFC 8899 section 1.1",
+    about: &["mtu"],
     check: Check::Before(check),
 };
 

@@ -15,6 +15,7 @@ mod many_rows;
 mod marked_by_one_packet;
 mod mixed_mtu;
 mod netem_limit;
+mod not_as_expected;
 mod not_scaled;
 mod one_instant;
 mod over_a_gibibyte;
@@ -44,6 +45,8 @@ pub struct Warning {
     pub advice: &'static str,
     /// Source that says why it matters.
     pub source: &'static str,
+    /// Keys of an experiment file that it judges, each by its last words: where one is swept, the warning is what the experiment asks.
+    pub about: &'static [&'static str],
     /// Function that looks for it.
     pub check: Check,
 }
@@ -81,6 +84,7 @@ pub const REGISTRY: &[Warning] = &[
     phase_locked::WARNING,
     in_real_time::SUSPECT,
     in_real_time::INVALID,
+    not_as_expected::WARNING,
 ];
 by_name!(Warning, "warning");
 

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 pub(super) const WARNING: Warning = Warning {
     name: "netem_limit",
-    summary: "a bottleneck's droptail holds netem's default of 1000 packets, and the packets on the wire, which netem would count as well, are more than that",
+    summary: "a droptail has netem's default limit of 1000 packets, and more packets than that are on the wire, which netem counts too",
     advice: "where this stands for `tc ... netem delay ... limit 1000`, say `limit_in_delay = \"1000 packets\"` at the link; where it is a queue of 1000 packets, such as a device's txqueuelen, nothing is to be done",
     source: "tc-netem(8): `limit` is the number of packets the qdisc may hold queued at a time, 1000 by default, and it holds a packet for the whole of its delay",
+    about: &["limit"],
     check: Check::Before(check),
 };
 

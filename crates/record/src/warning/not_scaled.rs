@@ -6,9 +6,10 @@ use longfat_tcp::window_sizing;
 
 pub(super) const WARNING: Warning = Warning {
     name: "window_not_scaled",
-    summary: "a window of more than 65535 bytes between ends that do not both scale windows",
-    advice: "set `window_scale = true` at both ends, or ask for no more than 65535 bytes",
+    summary: "a window above 65535 bytes, and an end that does not scale windows",
+    advice: "set `window_scale = true` at both ends, or a window of at most 65535 bytes",
     source: "RFC 7323 section 2.2",
+    about: &["window", "window_scale"],
     check: Check::Before(check),
 };
 

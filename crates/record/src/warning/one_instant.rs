@@ -8,6 +8,7 @@ pub(super) const WARNING: Warning = Warning {
     summary: "a trace of mahimahi has all its openings at one instant: the link stands still, and then sends them at once",
     advice: "a line of the trace is the millisecond of one opening of 1500 bytes, not a size or a rate: for a constant rate list each millisecond that has one, such as 1, 2, 3 ... for 12 Mbit/s, or say `rate`",
     source: "mm-link(1): each line gives a timestamp in milliseconds, from the beginning of the trace, and represents an opportunity for one packet of 1500 bytes",
+    about: &[],
     check: Check::Before(check),
 };
 

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 pub(super) const WARNING: Warning = Warning {
     name: "window_over_1_gib",
-    summary: "flows that only the largest window of TCP bounds cannot fill their path",
-    advice: "share the path among so many `streams`, as you would have to on a real one",
+    summary: "TCP's largest window of 1 GiB is less than the path needs",
+    advice: "use several `streams`, as on a real path",
     source: "RFC 7323 section 2.3",
+    about: &["window", "streams"],
     check: Check::Before(check),
 };
 

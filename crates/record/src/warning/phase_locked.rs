@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 
 pub(super) const WARNING: Warning = Warning {
     name: "phase_locked",
-    summary: "of senders that are alike one got less than a third of another, and nothing that happens to packets is random",
+    summary: "one of several equal senders got less than a third of another, and nothing that happens to packets is random",
     advice: "give the hosts an `overhead` of about the time that the bottleneck takes for a packet, and edges faster than the bottleneck",
     source: "Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992",
+    about: &[],
     check: Check::After(check),
 };
 

@@ -7,9 +7,10 @@ use longfat_core::queue::DropReason;
 
 pub(super) const WARNING: Warning = Warning {
     name: "queue_elsewhere",
-    summary: "a queue that is not the bottleneck's dropped more than it, or held packets for longer",
-    advice: "mark the link that shall limit with `bottleneck = true`, give the others a higher rate, or give hosts a transmit queue that holds TCP back: `txqueuelen` with `on_full = \"wait\"`",
+    summary: "another queue than the bottleneck's dropped more, or held packets longer",
+    advice: "mark the link that should limit with `bottleneck = true`, give the others a higher rate, or give hosts a transmit queue that holds TCP back: `txqueuelen` with `on_full = \"wait\"`",
     source: "none: longfat's own",
+    about: &[],
     check: Check::After(check),
 };
 

@@ -4,9 +4,10 @@ use super::{Check, Warning};
 
 pub(super) const WARNING: Warning = Warning {
     name: "sent_nothing",
-    summary: "a flow began before the end of the run, and sent nothing at all",
+    summary: "a flow began before the end of the run and sent nothing",
     advice: "raise `measure.duration`, shorten the `off` times of an on/off source, or try another `seed`; a mean over such a flow counts its zero",
     source: "none: longfat's own",
+    about: &[],
     check: Check::After(|asked, trace| {
         let silent = trace
             .flows

@@ -8,9 +8,10 @@ use longfat_model::{Flow, OnFull};
 
 pub(super) const WARNING: Warning = Warning {
     name: "short_run",
-    summary: "a flow without end did not leave slow start, or saw fewer than two losses of its control",
-    advice: "raise `measure.duration` to several times the longest time between two losses, until the mean rate stays the same",
+    summary: "a flow without end stayed in slow start, or had fewer than two congestion events",
+    advice: "raise `measure.duration` to several times the longest time between two losses",
     source: "RFC 5166 section 2.1",
+    about: &["measure.duration"],
     check: Check::After(check),
 };
 

@@ -7,9 +7,10 @@ use crate::trace::Trace;
 
 pub(super) const WARNING: Warning = Warning {
     name: "unequal_streams",
-    summary: "of the parallel `streams` of a sender, the slowest got less than half of what the fastest did",
+    summary: "a sender's slowest parallel stream got less than half of its fastest",
     advice: "look at `goodput_bps` in the table `flows`: the sum hides that a transfer waits for its slowest stream",
     source: "none: longfat's own",
+    about: &["streams"],
     check: Check::After(check),
 };
 

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 pub(super) const WARNING: Warning = Warning {
     name: "window_below_path",
-    summary: "the windows of all flows over a link, each once a round trip, are less than nine tenths of what it carries",
+    summary: "all windows together, once per round trip, fill less than 90 % of a link",
     advice: "raise `window` to the bandwidth-delay product, or leave it to `window = \"auto\"`; ignore this where the window is what you ask about",
     source: "RFC 7323 section 1.1",
+    about: &["window"],
     check: Check::Before(check),
 };
 
@@ -38,7 +39,7 @@ fn check(asked: &Asked<'_>) -> Vec<String> {
         let (payload, rtt) = (asked.payload_bps(link, flow), asked.round_trip(flow)?.rtt);
         (bps < ALL * payload).then(|| {
             format!(
-                "{}: a window of {} over {} is {}, and {} carries {} of payload; that takes {} in flight",
+                "{}: a window of {} per {} allows {}; {} carries {} of payload, with {} in flight",
                 flows(asked.flow(first.unwrap_or(0)), count),
                 SIZE.format(window(flow)),
                 TIME.format(rtt.as_ps()),

@@ -27,7 +27,7 @@ fn a_flow_that_nothing_answers_is_given_up() {
     assert_eq!((trace.flows[0].gave_up, trace.flows[0].established), (Some(at), None));
     let ends: Vec<Time> = trace.events.iter().filter(|event| event.kind == EventKind::GaveUp).map(|event| event.time).collect();
     assert_eq!(ends, [at]);
-    assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward was given up at 131 s: nothing had answered its SYN"]);
+    assert_eq!(warnings(&experiment, &trace, Some("gave_up")), ["flow forward was given up at 131 s: nothing answered its SYN"]);
     // A flow without the limit continues for ever.
     let patient = run(&Dumbbell { tcp: tcp("rfc"), ..cut }.experiment()).unwrap();
     assert_eq!(patient.flows[0].gave_up, None);

@@ -215,7 +215,7 @@ fn sample(entry: &str, spec: &ParamSpec) -> String {
         ("bit_errors", "rate", _) => "0.000002".to_owned(),
         (_, "shape", Kind::Number { .. }) => "1.5".to_owned(),
         (_, _, Kind::Number { .. }) => "0.02".to_owned(),
-        (_, _, Kind::Choice(words)) => format!("\"{}\"", words[0]),
+        (_, _, Kind::Choice(words) | Kind::ChoiceOrCsv(words)) => format!("\"{}\"", words[0]),
         _ => panic!("{entry}: say what {} shall be here", spec.name),
     }
 }

@@ -151,7 +151,8 @@ fn a_limit_above_offload_counts_bursts() {
     let slow = Dumbbell { rate: Rate::from_bps(10_000_000_000), edge_rate: Rate::from_bps(1_000_000_000), ..gigabit() }.experiment();
     let most = |gso: Option<u64>| {
         let mut experiment = slow.clone();
-        experiment.network.links[2].queue = droptail(Capacity::Packets(20)).with(&[("gso_max_size", gso.map_or(Value::Auto, Value::Bytes))]);
+        experiment.network.links[2].queue =
+            droptail(Capacity::Packets(20)).with(&[("gso_max_size", gso.map_or(Value::Auto, Value::Bytes))]);
         let trace = with(experiment, Some(GSO), None);
         assert!(trace.flows[0].total.packets_dropped > 0, "the queue overflows");
         trace.links[2].queue_max_packets

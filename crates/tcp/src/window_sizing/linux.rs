@@ -34,7 +34,7 @@ pub(super) const KIND: SizingKind = SizingKind {
             name: "rmem_data",
             kind: Kind::Number { min: 0.1, max: 1.0 },
             default: Some(Value::Auto),
-            doc: "the share of the receive buffer that is data, once a segment has come. By default what Linux 6.6 and later measure, which follows from the mss: 0.63 at an MTU of 1500, 0.71 at 9000; earlier kernels have 0.5",
+            doc: "the share of the receive buffer that is data, once a segment has come. By default the share that Linux 6.6 and later measure, which follows from the mss: 0.63 at an MTU of 1500, 0.71 at 9000; earlier kernels have 0.5",
         },
         memory("wmem_default", 16_384, "tcp_wmem[1]: the send buffer at the start"),
         memory("wmem_max", 4 << 20, "tcp_wmem[2]: the most that it grows to by itself"),

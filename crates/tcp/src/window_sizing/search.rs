@@ -26,7 +26,7 @@ pub(super) const KIND: SizingKind = SizingKind {
             name: "step",
             kind: Kind::Number { min: 0.001, max: 1.0 },
             default: Some(Value::Number(0.1)),
-            doc: "by how much of itself maxwnd is raised, at least a segment",
+            doc: "relative step by which maxwnd is raised, at least one segment",
         },
         ParamSpec {
             name: "period",
@@ -38,7 +38,7 @@ pub(super) const KIND: SizingKind = SizingKind {
             name: "better",
             kind: Kind::Number { min: 0.0, max: 1.0 },
             default: Some(Value::Number(0.02)),
-            doc: "by how much of itself throughput must change to count as better or worse",
+            doc: "relative change of throughput that counts as better or worse",
         },
         ParamSpec {
             name: "swing",

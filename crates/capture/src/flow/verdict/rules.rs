@@ -33,12 +33,12 @@ pub(crate) fn causes(connection: &Connection, main: usize, features: &Features, 
     let reordering = reduced.max(waited) * harmed;
     let why = if waited > reduced {
         format!(
-            "{} of the time its sender waited for what had been overtaken, and nothing was lost there; {moved} segments were",
+            "its sender waited for overtaken segments {} of the time, and nothing was lost there; {moved} were overtaken",
             percent(features[Feature::Order])
         )
     } else {
         format!(
-            "{} of {again} segments sent again had arrived, and {} of the time the window was smaller for it; {moved} more were overtaken",
+            "{} of {again} retransmissions were spurious, and the window was smaller for them {} of the time; {moved} more segments were overtaken",
             counts.needless,
             percent(features[Feature::HeldByOrder])
         )

@@ -9,7 +9,7 @@ use super::{AfterLoss, DiscardKind};
 /// The registry entry.
 pub(super) const KIND: DiscardKind = DiscardKind {
     name: "epd_ecn",
-    summary: "as epd_red, but frames of ECN-capable packets are marked instead of dropped while the average is under max_threshold",
+    summary: "like epd_red, but frames of ECN-capable packets are marked instead of dropped while the average is under max_threshold",
     source: "Romanow and Floyd 1995, section 7; Floyd 1994; RFC 3168",
     params: PARAMS,
     after_loss: |_| AfterLoss::Rest,

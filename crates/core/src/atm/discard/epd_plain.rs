@@ -6,7 +6,7 @@ use super::{AfterLoss, BUFFER, DiscardKind, THRESHOLD, check_early};
 /// The registry entry.
 pub(super) const KIND: DiscardKind = DiscardKind {
     name: "epd_plain",
-    summary: "as epd, but where the buffer overflows all the same, the rest of the frame passes",
+    summary: "like epd, but where the buffer overflows all the same, the rest of the frame passes",
     // RF95 §5 does not say if the rest of a frame passes that loses a cell in spite of the threshold: it does here, and not in `epd`.
     source: "Romanow and Floyd 1995, section 5",
     params: &[BUFFER, THRESHOLD],

@@ -15,13 +15,13 @@ const BURST: ParamSpec = ParamSpec {
     name: "burst",
     kind: Kind::Capacity,
     default: Some(Value::Capacity(Capacity::Packets(4))),
-    doc: "what goes at once on its own rate after a silence; a packet is one of the MTU",
+    doc: "data sent at once, at its own rate, after a silence; a packet is one of the MTU",
 };
 const CBURST: ParamSpec = ParamSpec {
     name: "cburst",
     kind: Kind::Capacity,
     default: Some(Value::Capacity(Capacity::Packets(4))),
-    doc: "what goes at once, and not at its ceil, after a silence",
+    doc: "data sent at once after a silence, not limited by `ceil`",
 };
 
 /// Parameters of a class. (A static: it names itself.)
@@ -31,18 +31,18 @@ static CLASSES: [ParamSpec; 13] = [
     HASH,
     GROUP,
     HOST,
-    ParamSpec { name: "rate", kind: Kind::Rate, default: None, doc: "of IP packets: what it gets however much the others want" },
+    ParamSpec { name: "rate", kind: Kind::Rate, default: None, doc: "guaranteed rate (IP packets)" },
     ParamSpec {
         name: "ceil",
         kind: Kind::Rate,
         default: Some(Value::Auto),
-        doc: "of IP packets: the most it gets, with what it borrows. When not given: its rate, so that it does not borrow",
+        doc: "most it gets, borrowed rate included (IP packets). When not given: its rate, so that it does not borrow",
     },
     ParamSpec {
         name: "prio",
         kind: Kind::Count { unit: "", min: 0, max: 7 },
         default: Some(Value::Count(0)),
-        doc: "of classes that send on their own rates, or borrow alike, the lowest number is served first",
+        doc: "priority among classes that send at their own rates or borrow alike; the lowest number is served first",
     },
     ParamSpec {
         name: "quantum",
@@ -66,7 +66,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         name: "rate",
         kind: Kind::Rate,
         default: Some(Value::Auto),
-        doc: "of IP packets: of all classes together. When not given: that of the link",
+        doc: "rate of all classes together (IP packets). When not given: that of the link",
     },
     BURST,
     ParamSpec {

@@ -1,0 +1,54 @@
+"""What decides between start-ups: one line per criterion, with an experiment in `experiments/startup/`.
+
+RFC 9743 section 5.1.5 asks how short flows fare and what they do to long ones, and gives no bound. Each is compared with slow start of
+RFC 5681 and with HyStart++ (RFC 9406) on the same path, all below CUBIC.
+"""
+
+from __future__ import annotations
+
+from longfat.evaluate import measures
+from longfat.evaluate.criteria import Criterion, Suite
+from longfat.evaluate.measures import dropped_of, mean_of
+from longfat.evaluate.rules import Rule
+
+STANDARDS = ("standard", "hystart++")
+SOURCE = "RFC 9743 gives no bound: beside slow start (RFC 5681) and HyStart++ (RFC 9406) on the same path"
+TIME = Rule("less", SOURCE, None, 0.05, 1.25, STANDARDS)
+
+CRITERIA = (
+    Criterion(
+        "completion", "5.1.5", "completion of 100 kB to 10 MB on three paths", "completion", "s", TIME, mean_of("subject", "completion_s")
+    ),
+    Criterion(
+        "overshoot",
+        "5.1.3",
+        "packets dropped in the first 5 s",
+        "overshoot",
+        "packets",
+        Rule("less", SOURCE, None, 10.0, 1.5, STANDARDS),
+        measures.dropped,
+    ),
+    Criterion("jitter", "7.2", "completion of 20 MB where packets jitter", "jitter", "s", TIME, mean_of("subject", "completion_s")),
+    Criterion(
+        "harm-long",
+        "5.1.5",
+        "goodput of a long flow while another starts",
+        "newcomer",
+        "bit/s",
+        Rule("more", SOURCE, None, 1e6, 1.25, STANDARDS),
+        measures.goodput_of("long"),
+    ),
+    Criterion(
+        "harm-call",
+        "5.2.2",
+        "packets that a call loses while another starts",
+        "newcomer",
+        "share",
+        Rule("less", SOURCE, None, 0.01, 1.5, STANDARDS),
+        dropped_of("call"),
+    ),
+)
+
+NOT_SHOWN = (("5.1.5", "start-ups that need a memory of earlier connections are not in longfat"),)
+
+STARTUPS = Suite("startup", "RFC 9743", CRITERIA, NOT_SHOWN, ("standard", "hystart", "hystart++"))

@@ -1,0 +1,126 @@
+"""Sentences keep the house rules of CONTRIBUTING.md, as far as a machine sees them.
+
+Read are the prose of every page but the notebook, the docstrings and string literals of `python/longfat`, and the string literals of
+`crates` outside tests. `words.json` counts the exceptions of each file, and no count may grow. `python tests/test_words.py` lowers the
+counts to what is there now.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+ALLOWED = Path(__file__).with_name("words.json")
+WORDS, COLUMNS = 30, 120
+FENCE = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
+FIRST = re.compile(r"(What|Of|Those|As|That|So|By(?! (default|then)\b)|The same)\b(?!.*\?$)")
+"""Words that begin no sentence; a question may begin with "What"."""
+UNIT = r"(?:bytes|bits|cycles|instructions|events|\d [nuµm]?s|CPU|samples|allocations)"
+RULES = {
+    "sent again": re.compile(r"\bsent again\b", re.IGNORECASE),
+    "per, not a": re.compile(rf"\b{UNIT} (?:a|an|each) (?:packet|segment|byte|second|round trip|run|cell|connection|core|ACK)\b"),
+}
+STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md", "experiments/**/*.md", "crates/**/*.md")
+OURS = [
+    path
+    for pattern in (*PAGES, "python/longfat/**/*.py", "crates/*/src/**/*.rs")
+    for path in sorted(ROOT.glob(pattern))
+    if path.name != "CHANGELOG.md" and "tests" not in path.parts and path.stem != "tests"
+]
+
+
+def prose(text: str) -> str:
+    """A page without code, tables, headings and comments; a link is its words."""
+    text = re.sub(r"<!--.*?-->", "", FENCE.sub("\n\n", text), flags=re.DOTALL)
+    return re.sub(r"^\s*\|.*$|^#.*$", "", text, flags=re.MULTILINE)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of prose."""
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    for block in re.split(r"\n\s*\n|\n(?=\s*[-*] |\s*\d+\. )", text):
+        yield from re.split(r"(?<=[.!?])\s+(?=\S)", re.sub(r"^([-*]|\d+\.) +", "", " ".join(block.split())))
+
+
+def literals(path: Path) -> Iterator[str]:
+    """Docstrings and other strings of a source file."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".rs":
+        code = re.sub(r"^\s*//.*$", "", source.split("#[cfg(test)]\nmod tests {")[0], flags=re.MULTILINE)
+        yield from STRING.findall(code)
+    else:
+        yield from (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def faults(path: Path) -> Iterator[tuple[str, str]]:
+    """Rules that a file breaks, each with the sentence or line."""
+    is_page = path.suffix == ".md"
+    texts = [prose(path.read_text(encoding="utf-8"))] if is_page else list(literals(path))
+    for text in texts:
+        if is_page:
+            yield from (("columns", line) for line in text.splitlines() if len(line) > COLUMNS)
+        for sentence in sentences(text):
+            if is_page and len(sentence.split()) > WORDS:
+                yield "long", sentence
+            if FIRST.match(sentence) and len(sentence.split()) > 2:
+                yield "first word", sentence
+            yield from ((rule, sentence) for rule, pattern in RULES.items() if pattern.search(sentence))
+
+
+def allowed() -> dict[str, dict[str, int]]:
+    return json.loads(ALLOWED.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_sentences_keep_the_rules(path: Path) -> None:
+    found = list(faults(path))
+    most = allowed().get(path.relative_to(ROOT).as_posix(), {})
+    over = {rule for rule, count in Counter(rule for rule, _ in found).items() if count > most.get(rule, 0)}
+    assert not [fault for fault in found if fault[0] in over], f"more than the {most} of tests/words.json"
+
+
+def test_no_exception_is_for_a_file_that_is_gone() -> None:
+    assert not [name for name in allowed() if not (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Of each host the window is set.", ["first word"]),
+        ("What does it cost?", []),
+        ("It takes 300 bytes a packet, and a segment is sent again.", ["sent again", "per, not a"]),
+        ("It takes 300 bytes per packet.", []),
+        (" ".join(["word"] * 31), ["columns", "long"]),
+        ("A table:\n\n| Of each host |\n|---|\n\n```sh\nsent again\n```\n", []),
+    ],
+)
+def test_each_rule_sees_its_fault(tmp_path: Path, text: str, rules: list[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    assert [rule for rule, _ in faults(page)] == rules
+
+
+def lower() -> None:
+    """Writes the counts of now, none above what was allowed."""
+    before = allowed() if ALLOWED.exists() else None
+    now = dict[str, dict[str, int]]()
+    for path in OURS:
+        name = path.relative_to(ROOT).as_posix()
+        counts = Counter(rule for rule, _ in faults(path))
+        kept = {rule: min(n, before.get(name, {}).get(rule, 0)) if before is not None else n for rule, n in sorted(counts.items())}
+        if kept := {rule: n for rule, n in kept.items() if n}:
+            now[name] = kept
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(counts)}" for name, counts in sorted(now.items()))
+    ALLOWED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    lower()
