@@ -13,7 +13,7 @@ import pytest
 from conftest import command
 from longfat import Experiment, LongfatError, Result
 from longfat._longfat import Document
-from longfat.cli.explain import chosen_run
+from longfat.cli.explain import chosen_run, explain_command
 from longfat.explain import Explanation, explain, explain_capture
 from longfat.explain.episodes import episodes
 from longfat.explain.model import Flow, Loss, Recovery, Story
@@ -378,17 +378,24 @@ def test_a_run_of_a_sweep_is_chosen(results: longfat.Results) -> None:
 
 @pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
-    (tmp_path / "story.toml").write_text(file_of(flow(), duration="3 s"), encoding="utf-8")
-    assert command("run", "story.toml", cwd=tmp_path).returncode == 0
+    Experiment(file_of(flow(), duration="3 s"), name="story").sweep(tmp_path / "results" / "story")
     shown = command("explain", "story", "--figure", "story.png", cwd=tmp_path, env=dict(os.environ, COLUMNS="80"))
     assert shown.returncode == 0, shown.stderr
     assert re.search(r"\[2\] At 0\.\d+ s bottleneck> dropped", shown.stdout)
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "simulated again" in shown.stderr
     assert (tmp_path / "story.png").stat().st_size > 10_000
-    as_json = json.loads(command("explain", "story", "--json", cwd=tmp_path).stdout)
+
+
+def test_options_of_the_other_kind_are_refused() -> None:
+    with pytest.raises(LongfatError, match="choose a run with --run"):
+        explain_command("story", connection=1)
+    with pytest.raises(LongfatError, match="choose a connection with --connection"):
+        explain_command(str(CAPTURES / "policer.pcap.zst"), run=["1"])
+
+
+def test_as_json_has_the_sentences_and_their_times() -> None:
+    explanation, _ = told(file_of(flow(), duration="3 s"))
+    as_json = json.loads(json.dumps(explanation.as_json()))
+    assert [one["text"] for one in as_json["sentences"]] == [one.sentence.text for one in explanation.told]
     assert [one["number"] for one in as_json["sentences"]][:3] == [None, 1, 2]
-    wrong = command("explain", "story", "--connection", "1", cwd=tmp_path)
-    assert (wrong.returncode, "choose a run with --run" in wrong.stderr) == (1, True)
-    wrong = command("explain", CAPTURES / "policer.pcap.zst", "--run", "1", cwd=tmp_path)
-    assert (wrong.returncode, "choose a connection" in wrong.stderr) == (1, True)
