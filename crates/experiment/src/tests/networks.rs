@@ -1,6 +1,7 @@
 //! Networks of presets as resolved, judged by eye: one line per link and flow.
 
 use super::super::Document;
+use longfat_core::params::Value;
 use longfat_core::time::Duration;
 use longfat_core::units::Capacity;
 use longfat_core::units::text::{RATE, TIME};
@@ -20,7 +21,8 @@ fn draw(experiment: &Experiment) -> String {
     let nodes = &experiment.network.nodes;
     let link = |l: &Link| {
         let front = l.discard.as_ref().unwrap_or(&l.queue);
-        let params: Vec<String> = front.params.0.iter().map(|(name, value)| format!("{name} {value:?}")).collect();
+        let given = front.params.0.iter().filter(|(_, value)| *value != Value::Auto);
+        let params: Vec<String> = given.map(|(name, value)| format!("{name} {value:?}")).collect();
         format!(
             "{:16} {:8} -> {:8} {:>14} {:>14} mtu {} +{} {} {}{}\n",
             l.name,

@@ -346,7 +346,9 @@ fn each_is_given_where_it_should_be_and_nowhere_else() {
         assert_eq!(quiet.told(name), Vec::<String>::new(), "{name}");
     }
     for warning in REGISTRY {
-        assert!(cases.iter().any(|(name, ..)| *name == warning.name), "{} has no case", warning.name);
+        // `not_as_expected` is about a whole sweep, and no single run gives it.
+        let in_runs = warning.name != "not_as_expected";
+        assert_eq!(cases.iter().any(|(name, ..)| *name == warning.name), in_runs, "{}: whether it has a case", warning.name);
         for line in [warning.summary, warning.advice] {
             assert!(!line.is_empty() && !line.contains('\n') && !line.ends_with('.'), "{}: {line:?}", warning.name);
         }
@@ -382,6 +384,6 @@ fn only_flows_that_are_alike_are_compared() {
     std::sync::Arc::make_mut(&mut case.experiment.flows[0].sender).congestion_control = longfat_tcp::congestion::choice("cubic");
     assert_eq!(case.told("phase_locked"), Vec::<String>::new());
     // Connections that come by a load: of one size, and over one path.
-    let sizes = "traffic = { kind = \"flows\", sizes = \"listed\", points = [{ size = \"10 MB\", share = 1.0 }], load = 0.5 }\ncount = 2";
+    let sizes = "traffic = { kind = \"flows\", sizes = \"listed\", points = [{ size = \"1 MB\", share = 1.0 }], load = 0.5 }\ncount = 2";
     assert_eq!(two(sizes, 3_000_000, 900_000).told("phase_locked"), Vec::<String>::new());
 }
