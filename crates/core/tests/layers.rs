@@ -17,6 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("capture", &["core", "model", "record"]),
     ("disk", &["core", "experiment", "record", "script"]),
     ("host", &["core", "record", "tcp"]),
+    ("live", &[]),
     ("testbed", &["bpf", "core", "experiment", "host", "model", "record", "tcp"]),
     ("bench", &["core", "experiment", "model", "record", "sim", "tcp"]),
     ("py", &["bpf", "capture", "core", "disk", "experiment", "model", "record", "script", "sim", "tcp", "testbed"]),

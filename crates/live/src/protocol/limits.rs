@@ -1,0 +1,216 @@
+//! Limits of a server, and the ledger that holds it to them: per key, per network (/24 of IPv4, /56 of IPv6), and in all.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::message::Offer;
+use super::noise::KeyId;
+use super::{Nanos, SECOND};
+
+/// Time in which a handshake must be over.
+pub const HANDSHAKE: Nanos = 5 * SECOND;
+/// Time over which bytes are counted.
+const HOUR: Nanos = 3600 * SECOND;
+/// Time beside its running for which a session is reckoned to have its turn.
+const AROUND_MS: u64 = 5000;
+
+/// What a server grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Seconds for which a session may send.
+    pub seconds: u64,
+    /// Bytes that a session may send.
+    pub bytes: u64,
+    /// Bound of the rate, in bit/s of payload; 0: none.
+    pub rate: u64,
+    /// Bytes per hour of one key.
+    pub key_bytes_per_hour: u64,
+    /// Bytes per hour of one network.
+    pub network_bytes_per_hour: u64,
+    /// Bytes per hour in all.
+    pub bytes_per_hour: u64,
+    /// Sessions that wait for their turn.
+    pub waiting: u32,
+    /// Handshakes under way of one network.
+    pub network_handshakes: u32,
+    /// Handshakes under way in all.
+    pub handshakes: u32,
+}
+
+impl Default for Limits {
+    /// Returns the limits of sessions with a key.
+    fn default() -> Self {
+        Limits {
+            seconds: 3600,
+            bytes: 1 << 42,
+            rate: 0,
+            key_bytes_per_hour: 1 << 43,
+            network_bytes_per_hour: 1 << 43,
+            bytes_per_hour: 1 << 44,
+            waiting: 16,
+            network_handshakes: 8,
+            handshakes: 64,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the limits of sessions without a key: enough to see a path, too little to harm one.
+    pub fn open() -> Self {
+        Limits {
+            seconds: 15,
+            bytes: 1 << 30,
+            rate: 1_000_000_000,
+            key_bytes_per_hour: 1 << 33,
+            network_bytes_per_hour: 1 << 32,
+            bytes_per_hour: 1 << 33,
+            waiting: 4,
+            ..Limits::default()
+        }
+    }
+}
+
+/// Whose a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// Key; `None`: none, on an open server.
+    pub key: Option<KeyId>,
+    /// Address from which it came.
+    pub address: IpAddr,
+}
+
+/// Returns the network of an address: the first 24 bits of IPv4, also where it is written as IPv6, and the first 56 of IPv6.
+pub fn network(address: IpAddr) -> [u8; 8] {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            [0, 0, 0, 0, 4, a, b, c]
+        }
+        IpAddr::V6(v6) => {
+            let mut first = [0; 8];
+            first[..7].copy_from_slice(&v6.octets()[..7]);
+            // Apart from the form of IPv4: no global address of IPv6 begins with zeros (RFC 4291).
+            first[7] = 6;
+            first
+        }
+    }
+}
+
+/// What one session may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Milliseconds for which it may send.
+    pub ms: u64,
+    /// Bytes of payload that it may send.
+    pub bytes: u64,
+    /// Bound of the rate, in bit/s of payload.
+    pub rate: Option<u64>,
+}
+
+/// Bytes that were sent.
+#[derive(Clone, Copy, Debug)]
+struct Spent {
+    at: Nanos,
+    who: Who,
+    bytes: u64,
+}
+
+/// A session that has its turn, or waits for it.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    session: u64,
+    ms: u64,
+}
+
+/// Ledger of a server.
+#[derive(Debug)]
+pub struct Ledger {
+    limits: Limits,
+    handshakes: Vec<(Nanos, [u8; 8])>,
+    spent: VecDeque<Spent>,
+    turns: Vec<Turn>,
+}
+
+impl Ledger {
+    /// An empty one.
+    pub fn new(limits: Limits) -> Self {
+        Ledger { limits, handshakes: Vec::new(), spent: VecDeque::new(), turns: Vec::new() }
+    }
+
+    /// Lets a handshake from `address` begin; false: there are too many. One that is not over in time counts no more.
+    pub fn begin_handshake(&mut self, now: Nanos, address: IpAddr) -> bool {
+        self.handshakes.retain(|(end, _)| *end > now);
+        let of = network(address);
+        let near = self.handshakes.iter().filter(|(_, network)| *network == of).count();
+        let is_let = near < self.limits.network_handshakes as usize && self.handshakes.len() < self.limits.handshakes as usize;
+        if is_let {
+            self.handshakes.push((now + HANDSHAKE, of));
+        }
+        is_let
+    }
+
+    /// A handshake from `address` is over, well or not.
+    pub fn end_handshake(&mut self, address: IpAddr) {
+        let of = network(address);
+        if let Some(at) = self.handshakes.iter().position(|(_, network)| *network == of) {
+            self.handshakes.swap_remove(at);
+        }
+    }
+
+    /// Cuts `offer` to what `who` may do now; or the reason why nothing is left.
+    ///
+    /// # Errors
+    /// The reason, in a sentence for the client.
+    pub fn grant(&mut self, now: Nanos, who: Who, offer: &Offer) -> Result<Grant, String> {
+        while self.spent.front().is_some_and(|spent| now.saturating_sub(spent.at) > HOUR) {
+            self.spent.pop_front();
+        }
+        let spent = |is: &dyn Fn(&Who) -> bool| -> u64 {
+            self.spent.iter().filter(|spent| is(&spent.who)).fold(0, |sum, spent| sum.saturating_add(spent.bytes))
+        };
+        let limits = &self.limits;
+        let left = [
+            (limits.key_bytes_per_hour, spent(&|other| other.key == who.key), "this key"),
+            (limits.network_bytes_per_hour, spent(&|other| network(other.address) == network(who.address)), "your network"),
+            (limits.bytes_per_hour, spent(&|_| true), "this server"),
+        ];
+        let (least, whose) =
+            left.map(|(limit, spent, whose)| (limit.saturating_sub(spent), whose)).into_iter().min().expect("there are three");
+        let bytes = least.min(limits.bytes);
+        if bytes == 0 || limits.seconds == 0 {
+            return Err(format!("{whose} has sent all that it may per hour: try again in an hour"));
+        }
+        let rate = if limits.rate == 0 { offer.rate } else { Some(offer.rate.unwrap_or(u64::MAX).min(limits.rate)) };
+        Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate })
+    }
+
+    /// Notes that `who` has sent `bytes`.
+    pub fn spend(&mut self, now: Nanos, who: Who, bytes: u64) {
+        if bytes > 0 {
+            self.spent.push_back(Spent { at: now, who, bytes });
+        }
+    }
+
+    /// Puts `session`, which runs for `ms`, in line; false: the queue is full.
+    pub fn enter(&mut self, session: u64, ms: u64) -> bool {
+        let is_let = self.turns.len() <= self.limits.waiting as usize;
+        if is_let {
+            self.turns.push(Turn { session, ms: ms.saturating_add(AROUND_MS) });
+        }
+        is_let
+    }
+
+    /// Returns the sessions before `session`, and the milliseconds that they take at most; none: it is its turn. `None`: it is not in line.
+    pub fn before(&self, session: u64) -> Option<(u32, u64)> {
+        let place = self.turns.iter().position(|turn| turn.session == session)?;
+        Some((place as u32, self.turns[..place].iter().fold(0, |sum: u64, turn| sum.saturating_add(turn.ms))))
+    }
+
+    /// `session` is over, or has given up its place.
+    pub fn leave(&mut self, session: u64) {
+        self.turns.retain(|turn| turn.session != session);
+    }
+}

@@ -1,0 +1,230 @@
+//! Messages of a control channel, as JSON: one per frame, every name known, every length bounded.
+
+use serde::{Deserialize, Serialize};
+
+use super::frame::MOST;
+use super::noise::TAG;
+use super::token::Token;
+use super::{Fault, Nanos, fault};
+
+/// Version of the protocol.
+pub const VERSION: u8 = 1;
+/// Most bytes of a message.
+pub const LONGEST: usize = MOST - TAG;
+/// Most columns of results.
+pub const COLUMNS: usize = 128;
+/// Longest run that can be asked for: a day.
+pub const LONGEST_RUN_MS: u64 = 24 * 3600 * 1000;
+/// Most bytes of a sentence.
+const SENTENCE: usize = 500;
+/// Most bytes of a name of the kernel (`TCP_CA_NAME_MAX` is 16).
+const NAME: usize = 32;
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// Client: what it wants.
+    Offer(Offer),
+    /// Server: it is another's turn.
+    Queued(Queued),
+    /// Server: what is granted.
+    Granted(Granted),
+    /// Server: nothing is.
+    Refused(Reason),
+    /// Server: the data connection has come.
+    Ready,
+    /// Client: begin.
+    Start,
+    /// Server: it has begun.
+    Running,
+    /// Both, each second.
+    Heartbeat(Heartbeat),
+    /// Client: end now.
+    Stop,
+    /// Server: a piece of the results.
+    Results(Rows),
+    /// Server: that was all; client: it has all.
+    Done(Reason),
+}
+
+/// Direction of a flow, as the client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// The client sends.
+    Up,
+    /// The server sends.
+    Down,
+}
+
+/// One TCP flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offer {
+    /// Direction of the data.
+    pub direction: Direction,
+    /// Milliseconds for which it sends.
+    pub ms: u64,
+    /// Congestion control of the sender; `None`: as the host has it.
+    pub control: Option<String>,
+    /// Bound of the rate, in bit/s of payload; `None`: none.
+    pub rate: Option<u64>,
+    /// Microseconds between samples.
+    pub interval_us: u64,
+}
+
+/// Place in the queue of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queued {
+    /// Sessions before this one.
+    pub before: u32,
+    /// Milliseconds until its turn, at most.
+    pub ms: u64,
+}
+
+/// Grant: what was asked for, cut to what the server allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Granted {
+    /// Opens the data connection.
+    pub token: Token,
+    /// Milliseconds for which it may send.
+    pub ms: u64,
+    /// Bytes of payload that it may send.
+    pub bytes: u64,
+    /// Bound of the rate, in bit/s of payload; `None`: none.
+    pub rate: Option<u64>,
+}
+
+/// A reason in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The sentence.
+    pub why: String,
+}
+
+/// Sign of life, which measures the round trip as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heartbeat {
+    /// Clock of who sends it.
+    pub sent: Nanos,
+    /// Clock in the last heartbeat of the other side; `None`: there was none.
+    pub echo: Option<Nanos>,
+    /// Time since that came.
+    pub held: Nanos,
+}
+
+/// Piece of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows, each with a value for each column; `None`: not known.
+    pub rows: Vec<Vec<Option<u64>>>,
+}
+
+impl Message {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// Bytes that are none, or one beyond its bounds. The error names what is wrong, and repeats nothing of the other side's.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+        if bytes.len() > LONGEST {
+            return fault(format!("a message has at most {LONGEST} bytes"));
+        }
+        let at = |e: serde_json::Error| Fault(format!("a message is not of this protocol (column {})", e.column()));
+        let message: Message = serde_json::from_slice(bytes).map_err(at)?;
+        message.check()?;
+        Ok(message)
+    }
+
+    /// Returns the bytes of the message.
+    ///
+    /// # Errors
+    /// A message beyond its bounds.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Fault> {
+        self.check()?;
+        let bytes = serde_json::to_vec(self).map_err(|e| Fault(e.to_string()))?;
+        if bytes.len() > LONGEST { fault(format!("a message of {} bytes is longer than {LONGEST}", bytes.len())) } else { Ok(bytes) }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        match self {
+            Message::Offer(offer) => {
+                bounded("ms", offer.ms, 1..=LONGEST_RUN_MS)?;
+                bounded("interval_us", offer.interval_us, 1000..=60_000_000)?;
+                offer.rate.map_or(Ok(()), |rate| bounded("rate", rate, 1000..=1 << 50))?;
+                if offer.control.as_ref().is_some_and(|control| !is_name(control)) { fault("`control` is no name") } else { Ok(()) }
+            }
+            Message::Queued(queued) => bounded("ms", queued.ms, 0..=1000 * LONGEST_RUN_MS),
+            Message::Granted(granted) => bounded("ms", granted.ms, 1..=LONGEST_RUN_MS),
+            Message::Refused(reason) | Message::Done(reason) => {
+                let is_plain = reason.why.len() <= SENTENCE && !reason.why.chars().any(char::is_control);
+                if is_plain { Ok(()) } else { fault(format!("a reason is one line of at most {SENTENCE} bytes")) }
+            }
+            Message::Results(rows) => rows.check(),
+            Message::Ready | Message::Start | Message::Running | Message::Stop | Message::Heartbeat(_) => Ok(()),
+        }
+    }
+
+    /// Returns the name of the message.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Message::Offer(_) => "offer",
+            Message::Queued(_) => "queued",
+            Message::Granted(_) => "granted",
+            Message::Refused(_) => "refused",
+            Message::Ready => "ready",
+            Message::Start => "start",
+            Message::Running => "running",
+            Message::Heartbeat(_) => "heartbeat",
+            Message::Stop => "stop",
+            Message::Results(_) => "results",
+            Message::Done(_) => "done",
+        }
+    }
+}
+
+impl Rows {
+    fn check(&self) -> Result<(), Fault> {
+        if self.columns.len() > COLUMNS || !self.columns.iter().all(|name| is_name(name)) {
+            return fault(format!("results have at most {COLUMNS} columns, each with a name"));
+        }
+        if self.rows.iter().any(|row| row.len() != self.columns.len()) {
+            fault("a row of results has a value for each column")
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Cuts a table into pieces of which each fits into a message.
+    pub fn pieces(columns: &[String], rows: Vec<Vec<Option<u64>>>) -> Vec<Rows> {
+        let names: usize = columns.iter().map(|name| name.len() + 3).sum();
+        let mut pieces: Vec<Rows> = Vec::new();
+        let mut room = 0;
+        for row in rows {
+            // A value has at most 20 digits, and a comma.
+            let len = 3 + row.iter().map(|value| value.map_or(5, |value| value.max(1).ilog10() as usize + 2)).sum::<usize>();
+            if len > room {
+                pieces.push(Rows { columns: columns.to_vec(), rows: Vec::new() });
+                room = LONGEST - names - 100;
+            }
+            room -= len;
+            pieces.last_mut().expect("one was begun").rows.push(row);
+        }
+        pieces
+    }
+}
+
+fn bounded(name: &str, value: u64, bounds: std::ops::RangeInclusive<u64>) -> Result<(), Fault> {
+    if bounds.contains(&value) { Ok(()) } else { fault(format!("`{name}` is from {} to {}", bounds.start(), bounds.end())) }
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=NAME).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-'))
+}
