@@ -145,7 +145,7 @@ def test_one_value_of_each_axis_is_taken() -> None:
     assert tomllib.loads(text)["path"]["bottleneck"]["down"] == [{"from": "20 s", "to": "23 s"}]
 
 
-class Raises(Right):
+class RaisesAtOnce(Right):
     """Raises after a while."""
 
     def on_ack(self, ack: longfat.Ack) -> None:
@@ -179,14 +179,14 @@ class RaisesLate(Right):
         super().on_congestion(event)
 
 
-for _broken in (Raises, GivesNan, NeverSends, RaisesLate):
+for _broken in (RaisesAtOnce, GivesNan, NeverSends, RaisesLate):
     longfat.congestion_control(_broken)
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("raises", "raises raised ZeroDivisionError: a model without a sample"),
+        ("raises_at_once", "raises_at_once raised ZeroDivisionError: a model without a sample"),
         ("gives_nan", "gives_nan set what cannot be: cwnd = nan: expected bytes"),
         ("never_sends", "never_sends does not send: "),
     ],

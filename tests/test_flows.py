@@ -60,7 +60,7 @@ def test_the_answer_is_about_completion_times(results: Results) -> None:
     assert "load 0.2" in said.sentences[0]
     assert said.columns[:3] == ["load", "slowdown, 99th percentile", "median slowdown"]
     titles = [plot.title for plot in default_plots(results)]
-    assert titles[0] == "Slowdown of the slowest hundredth against load"
+    assert titles[0] == "Slowdown of the slowest hundredth by load"
     assert "Median slowdown, by the size of the flow" in titles
     assert "How the flows share" not in titles
 

@@ -181,7 +181,7 @@ def test_what_limits(changes: dict[str, str], words: str) -> None:
 
 
 def test_the_first_screen_has_the_warnings_with_what_to_do(tmp_path: Path) -> None:
-    experiment = Experiment(SWEEP)
+    experiment = Experiment(ONE.replace('"64 KiB"', '"8 KiB"'))
     results = experiment.sweep(tmp_path / "kept")
     assert results.warnings
     page = html.unescape(results_page(results).html)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from longfat import Experiment, LongfatError, Results
 from longfat._longfat import student_t
+from longfat.plot.units import with_half
 from longfat.report import tables, terminal
 from longfat.results.repeats import half_width, metrics
 
@@ -136,7 +137,7 @@ def test_two_to_four_groups_of_flows_have_their_goodput_as_columns(results: Resu
     for group in ("a_pair", "total"):
         place = titles.index(f"{group} goodput (Mbit/s)")
         values = zip(means["goodput_bps", group] / 1e6, means["goodput_bps_ci", group] / 1e6, strict=True)
-        assert [row[place] for row in rows] == [f"{mean:.4g} ± {half:.2g}" for mean, half in values]
+        assert [row[place] for row in rows] == [with_half(mean, half) for mean, half in values]
     titles, rows = tables.run_table(groups)
     sums = groups.flows.groupby(["run", "group"])["goodput_bps"].sum().unstack() / 1e6
     for group in sums:

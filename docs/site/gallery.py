@@ -36,7 +36,7 @@ FIGURES = (
 )
 """Papers, each with a figure of its page and an experiment that it is drawn from."""
 ANSWERS = {
-    "cable-modem": "Mean round-trip time of the flows against queue",
+    "cable-modem": "Mean round-trip time of the flows by queue",
     "home-router-cake": "Shares of the groups of flows",
 }
 """Experiments whose question another figure answers than the first of the report: its title."""

@@ -28,7 +28,7 @@ def read(files: Files, *, keep: int = KEEP, progress: Progress | None = None) ->
     """Reads captures as one, whatever compresses them.
 
     It keeps the `keep` connections with the most data, so memory does not grow with the files. `progress` hears the share that is read.
-    What is wrong with a file is in its `notes`, and what could be read is used. CaptureError where nothing can be read.
+    `notes` says what is wrong with a file; the readable part is used. CaptureError where nothing can be read.
     """
     if keep < 1:
         raise CaptureError(f"keep={keep}: expected a number of connections, 1 or more")

@@ -34,7 +34,7 @@ VERBS: dict[str, dict[str, str]] = {
     "Look at results": {
         "show": "Print the table of runs of an experiment.",
         "explain": "Tell what happened in a run or a captured connection, and why, in a dozen sentences.",
-        "report": "Write one HTML page with every figure; with --figures, also PNG and SVG files.",
+        "report": "Write one HTML page with every figure; with --figures, each figure as PNG and SVG, too.",
         "compare": "Compare results with a paper's published numbers, or two backends with each other.",
         "watch": "Show the report of a sweep while it runs, in a browser on this machine.",
         "prune": "List the contents of a results folder; with --yes, remove the runs you name.",

@@ -37,7 +37,7 @@ ALONE = "alone"
 
 @dataclass(frozen=True)
 class OnPath:
-    """What is judged, on one path of a criterion."""
+    """The judgement of one path of a criterion."""
 
     labels: dict[str, str]
     """Value of each axis, but that of what is judged."""

@@ -1,4 +1,4 @@
-"""What decides between start-ups: one line per criterion, with an experiment in `experiments/startup/`.
+"""Criteria of start-ups: one line each, with an experiment in `experiments/startup/`.
 
 RFC 9743 section 5.1.5 asks how short flows fare and what they do to long ones, and gives no bound. Each is compared with slow start of
 RFC 5681 and with HyStart++ (RFC 9406) on the same path, all below CUBIC.

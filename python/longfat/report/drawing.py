@@ -61,7 +61,7 @@ class Edge:
 
 
 def path_drawing(runs: Sequence[Mapping[str, Any]], *, tall: bool = False) -> Markup:
-    """The path of resolved experiments that are runs of one sweep. What differs between them is shown by its values.
+    """The path of resolved experiments that are runs of one sweep. Values show what differs between them.
 
     From left to right, or where `tall` from top to bottom, for a phone. Empty where the path has more than 24 places.
     """

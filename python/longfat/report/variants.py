@@ -22,10 +22,10 @@ MOST_ROWS = 60
 
 
 def print_variants(console: Console, text: str, every: Sequence[Results]) -> bool:
-    """Prints the runs of `every` in one table; `text` is the file without changes. Returns false where there are too many of them."""
+    """Prints the runs of `every` in one table; `text` is the file without changes. Returns false if they are too many, or one."""
     changed = [_changes(results) for results in every]
     keys = list(dict.fromkeys(key for changes in changed for key in changes))
-    if not keys or sum(len(results) for results in every) > MOST_ROWS:
+    if not keys or not 1 < sum(len(results) for results in every) <= MOST_ROWS:
         return False
     names = _short(keys)
     held = _read(text)
