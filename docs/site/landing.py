@@ -1,4 +1,4 @@
-"""The landing page: the README's words with its three doors as cards, pictures of questions, and the papers with their verdicts."""
+"""The landing page: the README's words with its doors as cards, pictures of questions, and the papers with their verdicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import gallery
 import navigation
 
-DOORS = "## Three doors\n"
+DOORS = "## What do you come with?\n"
 HEAD = "---\nhide: [navigation, toc]\n---\n"
 
 
