@@ -99,7 +99,7 @@ def picture(advice: Advice) -> Plot:
     return Plot(
         "advice",
         "Goodput in the worst case, by candidate",
-        Axis("candidate", names=[textwrap.fill(one.name, 9) for one in order]),
+        Axis("candidate", names=[textwrap.fill(one.name, 8) for one in order]),
         Axis(f"goodput ({word}, payload)", start=0.0),
         [series],
         rules=[Rule("", y=plan.question.payload / size)],
