@@ -1,4 +1,4 @@
-"""What the search finds: pages that it leaves out, and words by which readers ask for a page that does not use them."""
+"""The search: pages that it leaves out, and words by which readers ask for a page that does not use them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parent.parent / "tutorial.md"
 FENCE = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IMAGE = re.compile(r"(!\[[^]]*\]\()(\S+/)?(\S+\.png)\)")
 QUIET = "%env TERM=dumb"
-"""Without it, each state of a progress bar is a line of the cell's output."""
+"""Terminal of the cells: another would make each state of a progress bar a line of the cell's output."""
 INTRODUCTION = "Installed as `pip install longfat[report]` or `make build` do it, `longfat` is on the path of this notebook's kernel."
 
 

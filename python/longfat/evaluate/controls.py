@@ -1,4 +1,4 @@
-"""What RFC 9743 asks of a congestion control: one line per criterion, with an experiment in `experiments/control/`.
+"""Criteria of RFC 9743 for a congestion control: one line per criterion, with an experiment in `experiments/control/`.
 
 A new line is in the tables, the pages and the tests. Bounds come from the source that the line names. Where RFC 9743 gives none, the
 control is compared with the standard ones on the same path.

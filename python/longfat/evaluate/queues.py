@@ -1,4 +1,4 @@
-"""What RFC 7928 asks of a queue: one line per criterion, with an experiment in `experiments/queue/`.
+"""Criteria of RFC 7928 for a queue: one line per criterion, with an experiment in `experiments/queue/`.
 
 RFC 7928 gives scenarios and metrics, and no bounds. Delay is compared with the active queues that are RFCs, use of the link and loss with
 drop-tail. Section 2.7 weighs delay against goodput: both stand in the table for each scenario.

@@ -54,12 +54,12 @@ class Rule:
     bound: float | None = None
     """Value to keep to; None for a comparison."""
     matters: float = 0.0
-    """Of a comparison: the least difference that counts."""
+    """Least difference that counts in a comparison."""
     factor: float = 2.0
-    """Of a comparison: worse than the standard ones by this factor fails."""
+    """Factor by which a control that fails a comparison is worse than the standard ones."""
 
     standard: tuple[str, ...] = STANDARD
-    """Of a comparison: the references that decide, where they are among them."""
+    """References that decide a comparison, where they are among them."""
 
     def judge(self, own: Estimate, others: Mapping[str, Estimate]) -> tuple[str, float]:
         """The verdict on `own`, and how bad it is: the greater, the worse. `others` are the references on the same path, by name.

@@ -28,7 +28,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What happened in a run or a connection, and why."""
+    """The story of a run or a connection: events and their causes."""
 
     story: Story
     told: tuple[Told, ...]

@@ -72,7 +72,7 @@ def story_of_capture(connection: Connection, packets: pd.DataFrame) -> Story:
 
 
 def _walk(packets: pd.DataFrame) -> dict[str, Any]:
-    """What is acknowledged, in flight and retransmitted after each packet."""
+    """Data acknowledged, in flight and retransmitted after each packet."""
     forward = (packets["direction"] == "forward").to_numpy()
     time, seq, length = (packets[name].to_numpy(np.float64) for name in ("time_s", "seq_bytes", "len_bytes"))
     data = forward & (length > 0)

@@ -16,7 +16,7 @@ const HOUR: Nanos = 3600 * SECOND;
 /// Time beside its running for which a session is reckoned to have its turn.
 const AROUND_MS: u64 = 5000;
 
-/// What a server grants.
+/// Limits of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -99,7 +99,7 @@ pub fn network(address: IpAddr) -> [u8; 8] {
     }
 }
 
-/// What one session may do.
+/// Limits of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Milliseconds for which it may send.

@@ -1,6 +1,6 @@
 //! Encryption: the handshake `NNpsk0` of Noise with a key that both sides have, or `NN` without one (Noise, revision 34, sections 7.4 and 9).
 //!
-//! Without a key nobody knows who the other side is: `NN` keeps out whoever only listens, not whoever is in between.
+//! No side knows the other without a key: `NN` keeps out whoever only listens, not whoever is in between.
 
 use std::fmt;
 

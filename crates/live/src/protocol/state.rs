@@ -79,7 +79,7 @@ impl Pulse {
     }
 }
 
-/// What to do.
+/// Action for the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Send this message.
@@ -98,7 +98,7 @@ pub enum Action {
     Close(String),
 }
 
-/// What happens.
+/// Event that the machine is told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A message came.

@@ -1,4 +1,4 @@
-"""What can be told of a run: each file here is one teller, and one line in `REGISTRY`.
+"""Tellers of a run: each file here is one, and one line in `REGISTRY`.
 
 A teller is a function `tell` from a story to its sentences. A sentence with a time gets a number in the figure.
 """
