@@ -7,7 +7,7 @@ mod dscp;
 mod pool;
 
 pub use dscp::{Dscp, Dscps};
-pub use pool::{Direction, Line, PacketId, Packets};
+pub use pool::{Direction, Front, Line, PacketId, Packets};
 
 use crate::time::Time;
 
@@ -345,6 +345,14 @@ impl Packet {
         let header_len = segment.header_len() as u8;
         let dscp = Dscp::DEFAULT;
         Packet { stamp: now, route, behind: PacketId::NONE, ingress: 0, len: segment.len, header_len, ecn, corrupted: false, dscp }
+    }
+
+    /// Sends it on to the next hop of its route, where it arrives at `arrival` by `port`.
+    #[inline]
+    pub const fn goes_on(&mut self, arrival: Time, port: u16) {
+        self.stamp = arrival;
+        self.route += 1;
+        self.ingress = port;
     }
 
     /// Returns the length of the IP packet in bytes (no link framing).

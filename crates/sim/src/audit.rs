@@ -58,9 +58,9 @@ pub(crate) fn audit(world: &mut World) {
             None => (count.packets_in, count.queue_drops(), count.backlog),
             Some(port) => (port.packets_in, port.packets_lost, port.packets_queued()),
         };
-        assert_eq!(packets_in, count.transmitted + dropped + queued, "link {i}: packets in = transmitted + dropped + queued");
+        assert_eq!(packets_in, link.carried().transmitted + dropped + queued, "link {i}: packets in = transmitted + dropped + queued");
         let accounted = count.delivered + count.lost + on_wires[i];
-        let carried = count.transmitted + count.duplicated;
+        let carried = link.carried().transmitted + count.duplicated;
         assert_eq!(carried, accounted, "link {i}: transmitted + duplicated = delivered + lost + in flight");
         assert_eq!((count.backlog, count.backlog_bytes), link.queue_holds(), "link {i}: its queue holds what came and did not leave");
     }

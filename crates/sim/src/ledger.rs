@@ -201,6 +201,12 @@ impl Ledger {
         self.events.is_some()
     }
 
+    /// True if packets are recorded.
+    #[inline]
+    pub(crate) fn keeps_packets(&self) -> bool {
+        self.packets.is_some()
+    }
+
     /// True if ACKs are recorded.
     #[inline]
     pub(crate) fn keeps_acks(&self) -> bool {

@@ -31,7 +31,7 @@ impl Progress<'_> {
 
     /// Packets that links have transmitted, each as often as it crossed one: what a run's time goes into. Looks at every link.
     pub fn crossings(&self) -> u64 {
-        self.0.links().map(|link| link.count.transmitted).sum()
+        self.0.links().map(|link| link.carried().transmitted).sum()
     }
 }
 

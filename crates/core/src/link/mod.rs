@@ -18,7 +18,7 @@ mod tests;
 mod travel;
 mod unsteady;
 
-pub use count::Count;
+pub use count::{Carried, Count};
 pub use gate::{PauseAt, PauseChange, Shaper};
 pub use grants::RequestGrant;
 pub use jitter::{Jitter, Spread};

@@ -5,11 +5,13 @@
 //! at `s` is stamped with its arrival at the far end, `s + transmit time + delay`, and is the driver's from then on ([`Link::take_sent`]).
 //! (A switch takes a packet cell by cell, from the first cell on. On a link to a switch the arrival is that of the first cell.)
 //!
+//! Where each packet's start is known when it comes ([`timetable`]), the driver has it at once, before it starts.
+//!
 //! At equal times a departure from a queue comes before an arrival at it, unless [`LinkConfig::departs_last`] says otherwise.
 
 mod account;
-mod fifo;
 mod held;
+mod timetable;
 mod transmit;
 mod waits;
 mod wire;
@@ -21,12 +23,13 @@ use super::service::Transmitter;
 use super::travel::Travel;
 use super::unsteady::Unsteady;
 use crate::packet::{Line, PacketId, Packets};
-use crate::queue::{DropReason, Fifo, Party, Queue, QueueLog, discard};
+use crate::queue::{DropReason, Party, Queue, QueueLog, discard};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 use held::Held;
-use transmit::Framed;
+use timetable::Timetable;
+pub(super) use transmit::Framed;
 use waits::Waits;
 
 /// Configuration of a link.
@@ -65,8 +68,8 @@ pub struct Link {
     /// Size in bytes up to which a packet that finds the line idle goes out without a question to the queue.
     passes: u32,
     queue: Box<dyn Queue + Send>,
-    /// The FIFO that stands for a queue that is nothing else, where nothing but the line holds packets back: `queue` stays empty then.
-    fifo: Option<Fifo>,
+    /// The timetable of a queue that is a plain FIFO, where nothing but the line holds packets back: `queue` stays empty then.
+    timetable: Option<Box<Timetable>>,
     /// Gate of the transmitter. `None`: a packet begins as soon as the line is free.
     gate: Option<Box<Gate>>,
     /// Watch on the queue. `None`: the links that fill the queue are not stopped.
@@ -103,7 +106,7 @@ impl Link {
             clocked,
             shapes,
             passes: if clocked | shapes { 0 } else { queue.passes().min(config.mtu) },
-            fifo: queue.fifo(),
+            timetable: queue.fifo_limit().map(|limit| Box::new(Timetable::new(limit))),
             queue,
             gate: shapes.then(Box::default),
             watch: None,
@@ -123,7 +126,7 @@ impl Link {
     /// Makes the link change over time or from packet to packet. Must be called before anything is sent, and not on a link with cells.
     pub fn change(&mut self, unsteady: &Unsteady, rng: impl Fn(&str) -> Rng) {
         assert!(!self.config.cells, "cells go at one rate");
-        self.fifo = None;
+        self.timetable = None;
         self.transmitter = unsteady.transmitter(self.config.rate, rng("rate")).map(Box::new);
         if !unsteady.passage.is_plain() {
             self.travel = Some(Box::new(Travel::new(&unsteady.passage, self.config.delay, rng("delay"), rng("passage"))));
@@ -138,13 +141,13 @@ impl Link {
     /// Shapes the packets of the link. Must be called before anything is sent.
     pub fn shape(&mut self, shaper: Shaper) {
         self.gate = Some(Box::new(Gate::shaped(shaper)));
-        (self.fifo, self.passes) = (None, 0);
+        (self.timetable, self.passes) = (None, 0);
     }
 
     /// Adds a sender of PAUSE frames, and returns its number. Must be called before anything is sent, and after [`Link::shape`] if that is
     /// called.
     pub fn heed_pauses(&mut self) -> usize {
-        (self.fifo, self.passes) = (None, 0);
+        (self.timetable, self.passes) = (None, 0);
         self.gate.get_or_insert_default().heed()
     }
 
@@ -157,7 +160,7 @@ impl Link {
 
     /// Watches the queue, to stop the links that fill it, and let them go on. Must be called before anything is sent.
     pub fn watch(&mut self, config: PauseAt) {
-        self.fifo = None;
+        self.timetable = None;
         self.watch = Some(Box::new(Watch::new(config)));
     }
 
@@ -175,12 +178,12 @@ impl Link {
     #[inline(always)]
     pub fn offer(&mut self, now: Time, id: PacketId, packets: &mut Packets, log: &mut dyn QueueLog) {
         let len = packets[id].ip_len();
-        // One branch tests all three: with paced flows, an idle line is hard to predict.
-        if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.passes) {
+        if self.timetable.is_some() {
+            self.take_in(now, id, len, packets, log);
+        } else if (self.busy_until <= now) & (self.count.backlog == 0) & (len <= self.passes) {
+            // One branch tests all three: with paced flows, an idle line is hard to predict.
             self.count.packets_in += 1;
             self.transmit(now, id, len, packets);
-        } else if self.fifo.is_some() {
-            self.take_into_fifo(now, id, len, packets, log);
         } else {
             self.ask(now, id, len, packets, log);
         }
@@ -267,8 +270,8 @@ impl Link {
     /// Does everything at the queue up to and including `now`.
     #[inline]
     pub fn advance(&mut self, now: Time, packets: &mut Packets, log: &mut dyn QueueLog) {
-        if self.fifo.is_some() {
-            return self.send_from_fifo(now, packets);
+        if self.timetable.is_some() {
+            return self.begin_by(now);
         }
         if self.clocked | self.gate.is_some() | self.watch.is_some() {
             return self.advance_by_events(now, packets, log);
@@ -353,10 +356,10 @@ impl Link {
         &mut self.sent
     }
 
-    /// Returns when the next packet leaves the queue; [`Time::MAX`] while it is empty.
+    /// Returns when the next packet leaves the queue; [`Time::MAX`] while it is empty, or where that is known beforehand.
     #[inline]
     fn next_departure(&self) -> Time {
-        if self.count.backlog > 0 { self.next_start() } else { Time::MAX }
+        if (self.count.backlog > 0) & self.timetable.is_none() { self.next_start() } else { Time::MAX }
     }
 
     /// Returns the first time from `from` on at which a packet may begin.

@@ -194,6 +194,15 @@ pub struct Line {
     len: u32,
 }
 
+/// Packets at the front of a line: the last of them, and how many they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Front {
+    /// The last one; `None` if there are none.
+    pub last: Option<PacketId>,
+    /// Their number.
+    pub len: u32,
+}
+
 impl Line {
     /// Returns an empty line.
     pub const fn new() -> Self {
@@ -235,6 +244,16 @@ impl Line {
         self.first = packets[id].behind;
         self.len -= 1;
         Some(id)
+    }
+
+    /// Takes the packets at its `front`.
+    #[inline]
+    pub fn take(&mut self, front: Front, packets: &Packets) -> Line {
+        let Front { last: Some(last), len } = front else { return Line::new() };
+        let taken = Line { first: self.first, last, len };
+        self.first = packets[last].behind;
+        self.len -= len;
+        taken
     }
 
     /// Takes the packet behind `before`, which is in this line, or the first. It stays in `packets`.

@@ -4,7 +4,7 @@ mod offload;
 #[cfg(test)]
 mod tests;
 
-use super::fifo::{Fifo, LIMIT, Measure, limit_of};
+use super::fifo::{Fifo, LIMIT, Limit, Measure, limit_of};
 use super::{Claim, DropReason, Queue, QueueKind, QueueLog, discard};
 use crate::packet::{PacketId, Packets};
 use crate::params::{Kind, ParamSpec, Value};
@@ -68,8 +68,8 @@ impl Queue for DropTail {
     fn passes(&self) -> u32 {
         self.fifo.largest()
     }
-    fn fifo(&self) -> Option<Fifo> {
-        Some(self.fifo.emptied())
+    fn fifo_limit(&self) -> Option<Limit> {
+        Some(self.fifo.limit())
     }
     fn first(&self) -> Option<PacketId> {
         self.fifo.first()

@@ -172,9 +172,9 @@ impl Fifo {
     pub fn new(limit: Limit) -> Self {
         Fifo { held: Backlog::default(), limit }
     }
-    /// Returns an empty FIFO of the same limit.
-    pub(super) fn emptied(&self) -> Self {
-        Fifo::new(self.limit)
+    /// Returns its limit.
+    pub(super) fn limit(&self) -> Limit {
+        self.limit
     }
     /// Returns true if `packet` fits.
     #[inline]

@@ -33,7 +33,7 @@ mod tests;
 mod wred;
 
 pub use classes::{GROUP, HOST, Share, share};
-pub use fifo::{Fifo, Measure};
+pub use fifo::{Limit, Measure};
 pub use inner::{build, check, in_bytes};
 pub use promises::Claim;
 
@@ -159,8 +159,8 @@ pub trait Queue {
     fn first(&self) -> Option<PacketId> {
         None
     }
-    /// Returns an empty FIFO of the same limit, if the queue is a FIFO that drops arrivals that do not fit, and nothing else.
-    fn fifo(&self) -> Option<Fifo> {
+    /// Returns the limit, if the queue is a FIFO that drops arrivals that do not fit, and nothing else.
+    fn fifo_limit(&self) -> Option<Limit> {
         None
     }
     /// Returns how much is held, counted in `measure`.

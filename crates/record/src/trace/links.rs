@@ -62,11 +62,11 @@ impl LinkTotals {
         let count = &link.count;
         LinkTotals {
             packets_in: count.packets_in,
-            transmitted: count.transmitted,
+            transmitted: link.carried().transmitted,
             dropped: count.drops.iter().sum(),
             filtered: count.drops[DropReason::AckFilter as usize],
             busy: link.busy(time),
-            waited: count.waited(time),
+            waited: link.waited(time),
             waits: link.waits(QUANTILES),
             cells: None,
         }
@@ -83,7 +83,7 @@ impl LinkSample {
             link: number as u32,
             backlog_packets: count.backlog,
             backlog_bytes: count.backlog_bytes,
-            wire_bytes: count.wire_bytes,
+            wire_bytes: link.carried().wire_bytes,
             drops: count.drops.iter().sum(),
             marks: count.marks,
         }
@@ -94,11 +94,11 @@ impl LinkRecord {
     /// Returns the record of `link`, over a measured span that took `span` and began and ended with these totals. It has no name yet.
     #[must_use]
     pub fn of(link: &Link, span: Duration, from: &LinkTotals, to: &LinkTotals) -> Self {
-        let count = &link.count;
+        let (count, carried) = (&link.count, link.carried());
         LinkRecord {
             name: String::new(),
             packets_in: count.packets_in,
-            packets_transmitted: count.transmitted,
+            packets_transmitted: carried.transmitted,
             packets_in_in_span: to.packets_in.saturating_sub(from.packets_in),
             packets_transmitted_in_span: to.transmitted.saturating_sub(from.transmitted),
             packets_dropped_in_span: to.dropped.saturating_sub(from.dropped),
@@ -107,8 +107,8 @@ impl LinkRecord {
             packets_lost: count.lost,
             packets_queued: count.backlog,
             packets_in_flight: link.in_flight(),
-            ip_bytes: count.ip_bytes,
-            wire_bytes: count.wire_bytes,
+            ip_bytes: carried.ip_bytes,
+            wire_bytes: carried.wire_bytes,
             busy_s: to.busy.saturating_sub(from.busy).as_secs_f64(),
             drops: DropReason::ALL.iter().copied().zip(count.drops).filter(|(_, n)| *n > 0).collect(),
             marks: count.marks,

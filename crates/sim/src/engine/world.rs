@@ -312,7 +312,8 @@ impl World {
                 None => assert!(input.line.is_empty(), "what an endpoint has sent has not come to its link"),
             }
         }
-        on_wires
+        // Packets that have not begun are in the queue.
+        self.links().zip(on_wires).map(|(link, on_wire)| on_wire - link.ahead().0).collect()
     }
 
     /// The packets on their way by the link `number`.

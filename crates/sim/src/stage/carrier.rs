@@ -1,12 +1,12 @@
 //! A link as the stage that owns it has it: with where what it carries goes.
 
 use longfat_core::link::Link;
-use longfat_core::packet::PacketId;
+use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::time::{Duration, Time};
 
 use crate::context::inputs::InputId;
 use crate::context::{Context, Message};
-use crate::ledger::LinkLog;
+use crate::ledger::{Ledger, LinkLog};
 
 /// One link.
 pub(crate) struct Carrier {
@@ -38,6 +38,25 @@ impl Carrier {
         let Context { packets, ledger, .. } = context;
         ledger.queued(now, id, packets, self.number);
         self.link.offer(now, id, packets, &mut LinkLog { link: self.number, ledger });
+    }
+
+    /// The packets of `line` come to the queue that come by `until`. Returns when the next one comes.
+    #[inline]
+    pub(crate) fn offer_line(&mut self, line: &mut Line, until: Time, packets: &mut Packets, ledger: &mut Ledger) -> Time {
+        let mut log = LinkLog { link: self.number, ledger };
+        if self.link.takes_lines() && !log.ledger.keeps_packets() {
+            return self.link.take_line(line, until, packets, &mut log);
+        }
+        while let Some(id) = line.first() {
+            let now = packets[id].stamp;
+            if now > until {
+                return now;
+            }
+            line.pop(packets);
+            log.ledger.queued(now, id, packets, log.link);
+            self.link.offer(now, id, packets, &mut log);
+        }
+        Time::MAX
     }
 
     /// Does what happens at the queue before what could still come at `until`.

@@ -1,12 +1,12 @@
 //! Links as stages: packets that have arrived go through the queue in order of time.
 
+use longfat_core::packet::Line;
 use longfat_core::time::Time;
 
 use super::carrier::Carrier;
 use crate::context::Context;
 use crate::context::inputs::InputId;
 use crate::context::merge::Arrival;
-use crate::ledger::LinkLog;
 
 /// A link with the queue before it.
 pub(crate) struct LinkStage {
@@ -32,18 +32,7 @@ impl LinkStage {
         let input = &mut inputs[only];
         let before = input.line.len();
         let line = &mut input.line;
-        let (link, mut log) = (&mut self.carrier.link, LinkLog { link: self.carrier.number, ledger });
-        let mut next = Time::MAX;
-        while let Some(id) = line.first() {
-            let now = packets[id].stamp;
-            if now > until {
-                next = now;
-                break;
-            }
-            line.pop(packets);
-            log.ledger.queued(now, id, packets, log.link);
-            link.offer(now, id, packets, &mut log);
-        }
+        let next = self.carrier.offer_line(line, until, packets, ledger);
         if line.is_empty() {
             self.waiting.clear();
         }
@@ -55,11 +44,11 @@ impl LinkStage {
     fn take_from_all(&mut self, until: Time, context: &mut Context) -> Time {
         let Context { inputs, packets, ledger, .. } = context;
         let next = inputs.gather(&mut self.waiting, until, packets);
-        let mut log = LinkLog { link: self.carrier.number, ledger };
-        for Arrival { time, id, .. } in inputs.batch.drain() {
-            log.ledger.queued(time, id, packets, log.link);
-            self.carrier.link.offer(time, id, packets, &mut log);
+        let mut line = Line::new();
+        for Arrival { id, .. } in inputs.batch.drain() {
+            line.push(id, packets);
         }
+        self.carrier.offer_line(&mut line, Time::MAX, packets, ledger);
         next
     }
 }

@@ -1,6 +1,7 @@
 //! The account of a link: its packets, wherever they are, and its time.
 
 use super::Link;
+use crate::link::count::Carried;
 use crate::packet::Packets;
 use crate::queue::{DropReason, Measure, QueueLog, discard};
 use crate::time::{Duration, Time};
@@ -18,17 +19,42 @@ impl Link {
 
     /// Returns when the transmitter may begin another packet, or might have.
     pub fn next_start(&self) -> Time {
-        self.opens(self.busy_until)
+        match self.timetable.as_ref().and_then(|timetable| timetable.starts(&self.count)) {
+            Some(starts) => starts,
+            None => self.opens(self.busy_until),
+        }
+    }
+
+    /// Returns what the line has carried, up to where the link has been advanced to.
+    pub fn carried(&self) -> Carried {
+        self.timetable.as_ref().map_or(self.count.carried, |timetable| self.count.carried.without(&timetable.ahead()))
+    }
+
+    /// Returns the packets and bytes of the timetable that have yet to begin.
+    pub fn ahead(&self) -> (u64, u64) {
+        self.timetable.as_ref().map_or((0, 0), |timetable| {
+            let ahead = timetable.ahead();
+            (ahead.transmitted, ahead.ip_bytes)
+        })
     }
 
     /// Returns the time spent transmitting up to `now`.
     pub fn busy(&self, now: Time) -> Duration {
-        Duration::from_ps(self.count.busy_ps).saturating_sub(self.busy_until.since(now))
+        // The last packet that has begun ends when the next one begins.
+        let ends = self.timetable.as_ref().and_then(|timetable| timetable.starts(&self.count)).unwrap_or(self.busy_until);
+        Duration::from_ps(self.carried().busy_ps).saturating_sub(ends.since(now))
+    }
+
+    /// Returns the integrals over time, up to `now`, of the packets and of the bytes queued, in packet ps and byte ps.
+    pub fn waited(&self, now: Time) -> (u128, u128) {
+        let (now, Carried { waited, waited_bytes, .. }) = (u128::from(now.as_ps()), self.carried());
+        let still = |count: u64| now * u128::from(count);
+        (waited.wrapping_add(still(self.count.backlog)), waited_bytes.wrapping_add(still(self.count.backlog_bytes)))
     }
 
     /// Returns the packets on the wire, the one in transmission included.
     pub fn in_flight(&self) -> u64 {
-        self.count.transmitted + self.count.duplicated - self.count.delivered - self.count.lost
+        self.carried().transmitted + self.count.duplicated - self.count.delivered - self.count.lost
     }
 
     /// Returns the packets on the wire that the driver has not taken: those sent since it last asked, and those that will be lost.
@@ -46,7 +72,6 @@ impl Link {
             .pop(packets)
             .or_else(|| self.doomed.pop(packets))
             .or_else(&mut under_way)
-            .or_else(|| self.fifo.as_mut().and_then(|fifo| fifo.pop(packets)))
             .or_else(|| self.queue.dequeue(now, packets, log))
         {
             discard(now, id, DropReason::Loss, packets, log);
@@ -55,7 +80,7 @@ impl Link {
 
     /// Returns the packets and bytes held, as the queue itself counts them.
     pub fn queue_holds(&self) -> (u64, u64) {
-        let held = |measure| self.fifo.as_ref().map_or_else(|| self.queue.held(measure), |fifo| fifo.held(measure));
-        (held(Measure::Packets), held(Measure::Bytes))
+        let ahead = self.ahead();
+        (self.queue.held(Measure::Packets) + ahead.0, self.queue.held(Measure::Bytes) + ahead.1)
     }
 }

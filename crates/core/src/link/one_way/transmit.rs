@@ -8,13 +8,27 @@ use crate::packet::{PacketId, Packets};
 use crate::time::{Duration, Time};
 
 /// A packet on the line.
-#[derive(Debug, Default)]
-pub(super) struct Framed {
-    ip_len: u32,
-    bytes: u32,
-    time: Duration,
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::link) struct Framed {
+    pub ip_len: u32,
+    pub bytes: u32,
+    pub time: Duration,
     /// Time until the far end has what it waits for: the whole packet, or its first cell.
     pub lead: Duration,
+}
+
+impl LinkConfig {
+    /// Returns the transmission of a packet of `ip_len` bytes at the rate of the link.
+    #[cold]
+    pub(super) fn framed(&self, ip_len: u32) -> Framed {
+        let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = *self;
+        let bytes = wire_len(ip_len, overhead, min_frame, cells);
+        let whole = rate.transmit_time(u64::from(bytes));
+        let cell = rate.transmit_time(aal5::CELL.into());
+        // Cells take a whole number of cell times, to the picosecond. The time of all their bytes need not be that.
+        let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
+        Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
+    }
 }
 
 impl Link {
@@ -25,17 +39,14 @@ impl Link {
             self.last = self.frame(start, len);
         }
         self.busy_until = start + self.last.time;
-        self.count.transmitted += 1;
-        self.count.ip_bytes += u64::from(len);
-        self.count.wire_bytes += u64::from(self.last.bytes);
-        self.count.busy_ps += self.last.time.as_ps();
+        self.count.carried.transmits(&Framed { ip_len: len, ..self.last });
         self.launch(id, start + self.last.lead + self.config.delay, packets);
     }
 
     /// Returns the transmission of a packet of `ip_len` bytes that begins at `start`.
     #[cold]
     fn frame(&mut self, start: Time, ip_len: u32) -> Framed {
-        let framed = self.framed(ip_len);
+        let framed = self.config.framed(ip_len);
         let in_queue = self.framed_in_queue();
         let Some(transmitter) = &mut self.transmitter else { return framed };
         let time = transmitter.sends(start, framed.bytes, in_queue).since(start);
@@ -59,21 +70,10 @@ impl Link {
         (backlog_bytes + backlog * u64::from(overhead)).max(backlog * u64::from(min_frame))
     }
 
-    /// Returns the transmission of a packet of `ip_len` bytes at the rate of the link.
-    fn framed(&self, ip_len: u32) -> Framed {
-        let LinkConfig { rate, overhead, min_frame, cells, to_switch, .. } = self.config;
-        let bytes = wire_len(ip_len, overhead, min_frame, cells);
-        let whole = rate.transmit_time(u64::from(bytes));
-        let cell = self.cell_time;
-        // Cells take a whole number of cell times, to the picosecond. The time of all their bytes need not be that.
-        let time = if cells { cell * u64::from(bytes / aal5::CELL) } else { whole };
-        Framed { ip_len, bytes, time, lead: if to_switch { cell } else { time } }
-    }
-
     /// Returns the least time from the arrival of a packet at the queue until the far end sees anything of it: a packet of one byte, or one
     /// cell, on an idle line.
     pub fn lag(&self) -> Duration {
-        let lead = self.transmitter.as_ref().map_or_else(|| self.framed(1).lead, |transmitter| transmitter.least());
+        let lead = self.transmitter.as_ref().map_or_else(|| self.config.framed(1).lead, |transmitter| transmitter.least());
         lead + self.config.delay
     }
 
@@ -95,15 +95,15 @@ impl Link {
 
     /// Sends the packet `id` on, for the link behind an output port. Its `len` bytes have left whole by `end`.
     pub fn carry(&mut self, id: PacketId, len: u32, end: Time, packets: &mut Packets) {
-        self.count.transmitted += 1;
-        self.count.ip_bytes += u64::from(len);
+        self.count.carried.transmitted += 1;
+        self.count.carried.ip_bytes += u64::from(len);
         self.launch(id, end + self.config.delay, packets);
     }
 
     /// Counts a packet of `len` bytes before another switch, to which its cells have gone by themselves.
     pub fn pass_on(&mut self, len: u32) {
-        self.count.transmitted += 1;
+        self.count.carried.transmitted += 1;
         self.count.delivered += 1;
-        self.count.ip_bytes += u64::from(len);
+        self.count.carried.ip_bytes += u64::from(len);
     }
 }

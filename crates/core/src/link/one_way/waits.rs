@@ -31,8 +31,9 @@ impl Link {
 
     /// Discards the waits recorded so far.
     pub fn forget_waits(&mut self) {
+        let before = self.carried().transmitted;
         if let Some(waits) = &mut self.waits {
-            **waits = Waits { before: self.count.transmitted, ..Waits::default() };
+            **waits = Waits { before, ..Waits::default() };
         }
     }
 
@@ -40,6 +41,6 @@ impl Link {
     /// from 0 to 1, rising), within 1/128; `None` if none has left, or if waits are not recorded.
     pub fn waits<const N: usize>(&self, of: [f64; N]) -> Option<[Duration; N]> {
         let waits = self.waits.as_ref()?;
-        waits.spread.at(of, self.count.transmitted - waits.before - waits.recorded)
+        waits.spread.at(of, self.carried().transmitted - waits.before - waits.recorded)
     }
 }

@@ -12,10 +12,7 @@ impl Link {
     /// Puts the packet `id`, which is due at `arrival`, onto the wire.
     #[inline(always)]
     pub(super) fn launch(&mut self, id: PacketId, arrival: Time, packets: &mut Packets) {
-        let packet = &mut packets[id];
-        packet.stamp = arrival;
-        packet.route += 1;
-        packet.ingress = self.config.port;
+        packets[id].goes_on(arrival, self.config.port);
         if self.is_perfect || self.goes_straight(arrival, id, packets) {
             self.sent.push(id, packets);
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Link, LinkConfig, PauseAt, Shaper, loss};
-use crate::packet::{Direction, Dscp, Dscps, Ecn, Packet, PacketId, Packets, Segment};
+use super::{Count, Link, LinkConfig, PauseAt, Shaper, loss};
+use crate::packet::{Direction, Dscp, Dscps, Ecn, Line, Packet, PacketId, Packets, Segment};
 use crate::params::{Choice, Kind, Params, Value};
 use crate::queue::{self, DropReason, Measure, Queue, QueueContext, QueueLog};
 use crate::rng::Rng;
@@ -89,6 +89,10 @@ impl Rig {
         let id = self.packets.insert(Direction::There, packet, segment);
         self.link.offer(now, id, &mut self.packets, &mut self.dropped);
     }
+    /// Takes what has come in `line` by `now`, in ps.
+    fn take(&mut self, line: &mut Line, now: u64) {
+        self.link.take_line(line, Time::from_ps(now), &mut self.packets, &mut self.dropped);
+    }
     fn advance(&mut self, now: Time) {
         self.link.advance(now, &mut self.packets, &mut self.dropped);
     }
@@ -112,8 +116,8 @@ fn one_packet_arrives_to_the_picosecond() {
     rig.offer_all(&[(7, 1230), (100 * MS + 1, 577), (200 * MS, 40)]);
     // (577 + 20) bytes take 477.6 us; 40 + 20 bytes are padded to 64 and take 51.2 us.
     assert_eq!(rig.arrived, [(6 * MS + 7, 0), (105 * MS + 477_600_001, 1), (205 * MS + 51_200_000, 2)]);
-    assert_eq!(rig.link.count.ip_bytes, 1230 + 577 + 40);
-    assert_eq!(rig.link.count.wire_bytes, 1250 + 597 + 64);
+    assert_eq!(rig.link.carried().ip_bytes, 1230 + 577 + 40);
+    assert_eq!(rig.link.carried().wire_bytes, 1250 + 597 + 64);
     assert_eq!(rig.link.count.backlog_max, 0, "none of them waited");
 }
 
@@ -125,7 +129,7 @@ fn packets_back_to_back_leave_one_after_the_other() {
     assert_eq!((rig.link.count.backlog_max, rig.link.count.backlog_bytes_max), (2, 2460));
     // Packet 1 waited 1 ms and packet 2 waited 1.5 ms.
     let waited = u128::from(MS / 2);
-    assert_eq!(rig.link.count.waited(Time::from_ps(20 * MS)), (5 * waited, 5 * waited * 1230));
+    assert_eq!(rig.link.waited(Time::from_ps(20 * MS)), (5 * waited, 5 * waited * 1230));
     // Busy: 3 ms by 3 ms, and half of the last one by 10.5 ms.
     assert_eq!(rig.link.busy(Time::from_ps(20 * MS)), Duration::from_millis(4));
 }
@@ -217,7 +221,7 @@ fn integrals_count_what_still_waits_and_busy_time_what_is_still_sent() {
     let now = Time::from_ps(3 * MS / 2);
     rig.advance(now);
     // Two wait for 1 ms, then one for half a ms more; the second is half sent.
-    assert_eq!(rig.link.count.waited(now).0, u128::from(5 * MS / 2));
+    assert_eq!(rig.link.waited(now).0, u128::from(5 * MS / 2));
     assert_eq!(rig.link.busy(now), Duration::from_micros(1500));
 }
 
@@ -404,7 +408,7 @@ fn assert_lazy_is_eager(kind: &str, gaps: &[(u64, u32)]) {
     assert_eq!(rig.arrived, reference.arrived, "{kind}");
     assert_eq!(rig.link.count.queue_drops(), reference.log.0.len() as u64, "{kind}");
     let end = Time::from_ps(at + 1_000_000 * MS);
-    assert_eq!(rig.link.count.waited(end).0, reference.waited, "{kind}");
+    assert_eq!(rig.link.waited(end).0, reference.waited, "{kind}");
     assert_eq!(rig.dropped.0, reference.log.0, "{kind}");
 }
 
@@ -445,37 +449,49 @@ impl Queue for Opaque {
 }
 
 proptest! {
-    /// A link keeps a FIFO itself: it does with the packets what it does with those of any queue.
+    /// A link knows beforehand when the packets of a FIFO begin: it does with them what it does with those of any queue. It may take them one
+    /// by one or in lines.
     #[test]
-    fn a_fifo_of_the_link_is_as_good_as_the_queue(
+    fn a_timetable_is_as_good_as_the_queue(
         packets in prop::collection::vec((0_u64..3 * MS, 40_u32..1510), 0..80),
         looks in prop::collection::vec(0_u64..80, 0..5),
         limit in prop_oneof![(1_u64..6).prop_map(Capacity::Packets), (1500_u64..9000).prop_map(Capacity::Bytes)],
-        (departs_last, unit) in (any::<bool>(), prop::sample::select(vec![1, MS / 4])),
+        (departs_last, in_lines, unit) in (any::<bool>(), any::<bool>(), prop::sample::select(vec![1, MS / 4])),
     ) {
         let choice = queue::choice("droptail").with(&[("limit", Value::Capacity(limit))]);
         let (config, none) = (LinkConfig { departs_last, ..CONFIG }, loss::choice("none"));
         let mut rigs = [Rig::with(config, &choice, &none), Rig::with(config, &choice, &none)];
         rigs[1].link = Link::new(config, Box::new(Opaque(build_queue(&choice))), None);
         rigs.iter_mut().for_each(|rig| rig.link.record_waits());
-        let mut now = 0;
+        let (mut now, mut line) = (0, Line::new());
         for (seq, (gap, len)) in packets.into_iter().enumerate() {
             now += gap / unit * unit;
-            for rig in &mut rigs {
-                rig.offer(Time::from_ps(now), seq, len);
-                if looks.contains(&(seq as u64)) {
-                    rig.advance(Time::from_ps(now));
-                    rig.collect();
-                }
+            rigs[1].offer(Time::from_ps(now), seq, len);
+            if in_lines {
+                let (mut packet, segment) = packet(seq, len);
+                packet.stamp = Time::from_ps(now);
+                let id = rigs[0].packets.insert(Direction::There, packet, segment);
+                line.push(id, &mut rigs[0].packets);
+            } else {
+                rigs[0].offer(Time::from_ps(now), seq, len);
             }
-            let seen = rigs.each_ref().map(|rig| {
-                let Rig { link, arrived, dropped, .. } = rig;
-                (format!("{:?}", link.count), link.queue_holds(), link.due(), arrived.clone(), dropped.0.clone())
-            });
-            prop_assert_eq!(&seen[0], &seen[1]);
+            if looks.contains(&(seq as u64)) {
+                rigs[0].take(&mut line, now);
+                rigs.iter_mut().for_each(|rig| rig.advance(Time::from_ps(now)));
+                let seen = rigs.each_ref().map(|Rig { link, dropped, .. }| {
+                    let Count { packets_in, backlog, backlog_bytes, backlog_max, backlog_bytes_max, drops, .. } = link.count;
+                    let queue = (packets_in, backlog, backlog_bytes, backlog_max, backlog_bytes_max, drops, link.queue_holds());
+                    let line = (link.carried(), link.keeps() - link.ahead().0, link.next_start(), link.busy(Time::from_ps(now)));
+                    (queue, line, link.waited(Time::from_ps(now)), link.waits([0.5]), dropped.0.clone())
+                });
+                prop_assert_eq!(&seen[0], &seen[1]);
+            }
         }
+        rigs[0].take(&mut line, now);
+        prop_assert!(line.is_empty());
         rigs.iter_mut().for_each(|rig| rig.offer_all(&[]));
         prop_assert_eq!(&rigs[0].arrived, &rigs[1].arrived);
+        prop_assert_eq!(&rigs[0].dropped.0, &rigs[1].dropped.0);
         prop_assert_eq!(rigs[0].link.waits([0.1, 0.5, 0.9]), rigs[1].link.waits([0.1, 0.5, 0.9]));
     }
 }

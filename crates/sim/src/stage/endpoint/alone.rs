@@ -17,6 +17,8 @@ pub(crate) struct Alone {
     /// Link of the endpoint, if no other endpoint sends by it. Thousands of endpoints may send by one link: they have no room for one of
     /// their own.
     pub carrier: Option<Box<Carrier>>,
+    /// Packets sent in this turn, which the link takes at its end.
+    sent: Line,
     /// Inputs of the stage of its link, if others send by it: one per [`Cause`], since each is in order of time then.
     outlets: Option<[InputId; 2]>,
 }
@@ -33,7 +35,7 @@ enum Cause {
 impl Alone {
     /// Makes a stage of an endpoint to which packets come by `input`, and which sends by `carrier` or `outlets`.
     pub(crate) fn new(endpoint: Endpoint, input: InputId, carrier: Option<Box<Carrier>>, outlets: Option<[InputId; 2]>) -> Self {
-        Alone { endpoint, input, carrier, outlets }
+        Alone { endpoint, input, carrier, sent: Line::new(), outlets }
     }
 
     /// The endpoint lives up to and including `until`, or until it has had its turn. Returns when it next has something to do.
@@ -68,6 +70,8 @@ impl Alone {
         input.delivered += (before - line.len()) as u64;
         input.line = line;
         let Some(carrier) = &mut self.carrier else { return next };
+        let Context { packets, ledger, .. } = &mut *context;
+        carrier.offer_line(&mut self.sent, Time::MAX, packets, ledger);
         let lived = if next > until { until } else { Time::from_ps(next.as_ps() - 1) };
         carrier.advance_before(lived, context);
         next.min(carrier.link.due())
@@ -76,7 +80,7 @@ impl Alone {
     /// Takes plain segments from the front of `line`, if the endpoint is plain, up to its next wake-up. Returns true if it took any.
     #[inline]
     fn take_plain(&mut self, line: &mut Line, until: Time, turn_ends: u64, context: &mut Context) -> bool {
-        let Alone { endpoint, carrier, outlets, .. } = self;
+        let Alone { endpoint, sent, outlets, .. } = self;
         let (number, way) = (endpoint.number, endpoint.way());
         let Some(Exchange { mut plain, wake, delivered, outgoing }) = endpoint.exchange(context) else { return false };
         let steps = context.steps;
@@ -97,10 +101,9 @@ impl Alone {
             is_all = plain.send(now, |segment| {
                 let packet = outgoing.enter(now, number, Ecn::NotEct, segment, &mut context.ledger);
                 let id = context.packets.insert(way, packet, *segment);
-                if let Some(carrier) = carrier {
-                    carrier.offer(now, id, context);
-                } else if let Some(outlets) = outlets {
-                    context.inputs.put(outlets[Cause::Arrival as usize], id, &mut context.packets);
+                match outlets {
+                    None => sent.push(id, &mut context.packets),
+                    Some(outlets) => context.inputs.put(outlets[Cause::Arrival as usize], id, &mut context.packets),
                 }
             });
             *wake = plain.deadline().min(*wake);
@@ -130,10 +133,9 @@ impl Alone {
         self.endpoint.read(context.now);
         self.endpoint.note_milestone(context);
         while let Some(id) = self.endpoint.poll(context) {
-            if let Some(carrier) = &mut self.carrier {
-                carrier.offer(context.now, id, context);
-            } else if let Some(outlets) = self.outlets {
-                context.inputs.put(outlets[cause as usize], id, &mut context.packets);
+            match self.outlets {
+                None => self.sent.push(id, &mut context.packets),
+                Some(outlets) => context.inputs.put(outlets[cause as usize], id, &mut context.packets),
             }
         }
         self.endpoint.settle(context);
