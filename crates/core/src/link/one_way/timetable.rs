@@ -169,6 +169,39 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// A line that is free and before which none waits.
+struct Free {
+    /// Length of the packets, and their time on the line.
+    len: u32,
+    time: Duration,
+    /// Time from the start of a packet until it is at the far end, and the port there.
+    lag: Duration,
+    port: u16,
+    until: Time,
+}
+
+impl Free {
+    /// Sends the packets of `line` from `first` on, as long as each finds the line free. Returns them, and when the line is free again.
+    #[inline(never)]
+    fn cross(&self, line: &Line, first: PacketId, mut busy_until: Time, packets: &mut Packets) -> (Front, Time) {
+        let Free { len, time, lag, port, until } = *self;
+        let mut front = Front { last: None, len: 0 };
+        let mut at = Some(first);
+        while let Some(id) = at {
+            let packet = &mut packets[id];
+            let now = packet.stamp;
+            if (now > until) | (now < busy_until) | (packet.ip_len() != len) {
+                break;
+            }
+            busy_until = now + time;
+            packet.goes_on(now + lag, port);
+            front = Front { last: at, len: front.len + 1 };
+            at = line.after(id, packets);
+        }
+        (front, busy_until)
+    }
+}
+
 impl Link {
     /// Returns true if [`Link::take_line`] may be called: a plain FIFO, and no losses.
     #[inline]
@@ -201,6 +234,8 @@ impl Link {
         let mut batch = Batch::new(self, packets[first].ip_len())?;
         let lag = batch.link.last.lead + batch.link.config.delay;
         let (mut at, mut last, mut refused) = (Some(first), None, None);
+        let is_small = batch.len <= batch.link.passes;
+        let free = Free { len: batch.len, time: batch.time, lag, port, until };
         while let Some(id) = at {
             let packet = &mut packets[id];
             if (packet.stamp > until) | (packet.ip_len() != batch.len) {
@@ -213,6 +248,15 @@ impl Link {
             packet.goes_on(start + lag, port);
             last = at;
             at = line.after(id, packets);
+            if let Some(id) = at
+                && (batch.backlog == 0) & (packets[id].stamp >= batch.busy_until) & is_small
+            {
+                let (front, busy_until) = free.cross(line, id, batch.busy_until, packets);
+                if let Some(id) = front.last {
+                    (batch.busy_until, batch.taken) = (busy_until, batch.taken + u64::from(front.len));
+                    (last, at) = (front.last, line.after(id, packets));
+                }
+            }
         }
         let taken = batch.taken;
         batch.end();
