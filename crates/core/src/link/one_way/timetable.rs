@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::transmit::Framed;
 use super::Link;
+use super::transmit::Framed;
 use crate::link::count::{Carried, Count, Counted};
 use crate::packet::{Front, Line, PacketId, Packets};
 use crate::queue::fifo::Limit;
@@ -165,7 +165,8 @@ impl<'a> Batch<'a> {
         let count = &mut link.count;
         count.packets_in += taken;
         count.carried.transmit(taken, &link.last, waited);
-        (count.backlog, count.backlog_bytes, count.backlog_max, count.backlog_bytes_max) = (backlog, backlog_bytes, backlog_max, backlog_bytes_max);
+        (count.backlog, count.backlog_bytes, count.backlog_max, count.backlog_bytes_max) =
+            (backlog, backlog_bytes, backlog_max, backlog_bytes_max);
     }
 }
 
