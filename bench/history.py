@@ -117,6 +117,13 @@ def plots(entries: list[Entry]) -> list[Plot]:
             Axis("CPU time of a cell (ns)", start=0),
             _lines(entries, "cells", lambda row: row["cpu_ns_per_cell"]),
         ),
+        Plot(
+            "instructions",
+            "Instructions",
+            when,
+            Axis("Instructions of a data packet or cell", start=0),
+            _lines(entries, "instructions_of", lambda row: row["instructions_per_packet"]),
+        ),
     ]
 
 

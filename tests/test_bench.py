@@ -21,6 +21,7 @@ ROWS = [
     {"control": "bbr", "over_reno": 1.4},
     {"connections": 1000, "over_100": 1.1},
     {"cells": "epd-512", "cpu_ns_per_cell": 40.0},
+    {"instructions_of": "a", "instructions_per_packet": 1327},
 ]
 
 
@@ -52,7 +53,7 @@ def test_times_of_another_processor_are_not_compared(tmp_path: Path) -> None:
 
 def test_a_row_that_is_younger_than_the_history_has_a_gap_before_it(tmp_path: Path) -> None:
     new = {"case": "ansnet", "data_packets_per_cpu_second": 1e6}
-    cases, controls, connections, cells = history.plots([entry("1"), entry("2", rows=[*ROWS, new])])
+    cases, controls, connections, cells, instructions = history.plots([entry("1"), entry("2", rows=[*ROWS, new])])
     assert [series.name for series in cases.series] == ["a", "ansnet"]
     assert list(cases.series[0].y) == [pytest.approx(125), pytest.approx(125)]
     assert str(cases.series[1].y[0]) == "nan"
@@ -60,6 +61,7 @@ def test_a_row_that_is_younger_than_the_history_has_a_gap_before_it(tmp_path: Pa
     assert list(controls.series[1].x) == [1.0, 1.4]
     assert list(connections.series[0].y) == [1.1, 1.1]
     assert list(cells.series[0].y) == [40.0, 40.0]
+    assert list(instructions.series[0].y) == [1327, 1327]
 
 
 def test_the_history_that_is_kept_can_be_drawn(tmp_path: Path) -> None:

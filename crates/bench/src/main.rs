@@ -7,6 +7,7 @@
 mod beside;
 mod cells;
 mod controls;
+mod instructions;
 mod queues;
 mod scale;
 mod shapes;
@@ -170,6 +171,9 @@ fn parent(names: &[&str]) -> io::Result<()> {
     if names == ["shapes"] {
         return shapes::table().map(|_| ());
     }
+    if names == ["instructions"] {
+        return instructions::table().map(|_| ());
+    }
     if names == ["cells"] {
         return cells::table().map(|_| ());
     }
@@ -216,6 +220,7 @@ fn parent(names: &[&str]) -> io::Result<()> {
         rows.extend(beside::table()?);
         rows.extend(scale::table()?);
         rows.extend(cells::table()?);
+        rows.extend(instructions::table()?);
     }
     fs::write("bench.json", format!("[\n{}\n]\n", rows.join(",\n")))
 }

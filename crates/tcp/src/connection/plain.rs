@@ -61,33 +61,31 @@ impl Plain<'_> {
     /// [`Connection::poll_transmit`].
     #[inline]
     pub fn send(&mut self, now: Time, mut send: impl FnMut(&Segment)) -> bool {
-        let mut segment = Segment::default();
         let connection = &mut *self.0;
-        let Sending::Active(sender) = &mut connection.sending else {
-            if connection.ack_now {
-                segment.seq = wrap(connection.iss, 1);
-                connection.stamp_plain(now, &mut segment);
-                connection.acks_sent += 1;
-                send(&segment);
-            }
-            return true;
-        };
-        let burst = sender.burst(now);
-        if burst.start < burst.end {
-            let mss = sender.mss();
-            segment = Segment::new(sender.number(burst.start), 0, mss as u16);
-            let written_through = sender.stream.no_write_ends_before(burst.start + mss);
-            connection.stamp_plain(now, &mut segment);
-            let mut end = burst.start;
-            while end < burst.end {
-                end += mss;
-                let pushes = end >= written_through && connection.sending.sender().is_some_and(|sender| sender.stream.write_ends_at(end));
-                segment.flags = flags::ACK | if pushes { flags::PSH } else { 0 };
-                send(&segment);
-                segment.seq = segment.seq.wrapping_add(mss as u32);
-            }
+        // Segments of `step` bytes from `end` on until `stop`, one after the other: an ACK counts as one.
+        let (mut segment, mut end, stop, step, written_through, is_all);
+        if let Sending::Active(sender) = &mut connection.sending {
+            let burst = sender.burst(now);
+            (end, stop, step, is_all) = (burst.start, burst.end, sender.mss(), burst.is_all);
+            segment = Segment::new(sender.number(end), 0, step as u16);
+            written_through = sender.stream.no_write_ends_before(end + step);
+        } else {
+            (end, stop, step, is_all) = (0, u64::from(connection.ack_now), 1, true);
+            segment = Segment::new(wrap(connection.iss, 1), 0, 0);
+            written_through = u64::MAX;
+            connection.acks_sent += stop;
         }
-        burst.is_all
+        if end < stop {
+            connection.stamp_plain(now, &mut segment);
+        }
+        while end < stop {
+            end += step;
+            let pushes = end >= written_through && connection.sending.sender().is_some_and(|sender| sender.stream.write_ends_at(end));
+            segment.flags = flags::ACK | if pushes { flags::PSH } else { 0 };
+            send(&segment);
+            segment.seq = segment.seq.wrapping_add(step as u32);
+        }
+        is_all
     }
 
     /// Returns the time at which a timer goes off; [`Time::MAX`]: never.

@@ -83,17 +83,19 @@ impl Alone {
         let Alone { endpoint, sent, outlets, .. } = self;
         let (number, way) = (endpoint.number, endpoint.way());
         let Some(Exchange { mut plain, wake, delivered, outgoing }) = endpoint.exchange(context) else { return false };
-        let steps = context.steps;
+        let before = line.len();
+        let mut left = turn_ends.saturating_sub(context.steps);
         let mut is_all = true;
         while let Some(id) = line.first() {
             let (packet, segment) = (&context.packets[id], context.packets.segment(id));
             let now = packet.stamp;
-            let is_over = (now > until) | (now > *wake) | ((context.steps >= turn_ends) & (now > context.now)) | packet.corrupted;
+            // A turn ends between two instants.
+            let is_over = (now > until.min(*wake)) | ((left == 0) & (now > context.now)) | packet.corrupted;
             if is_over || !plain.handle(now, segment) {
                 break;
             }
             context.now = now;
-            context.steps += 1;
+            left = left.saturating_sub(1);
             context.ledger.left(now, packet, segment);
             delivered.add(packet.ip_len());
             line.pop(&context.packets);
@@ -111,10 +113,12 @@ impl Alone {
                 break;
             }
         }
+        let taken = before - line.len();
+        context.steps += taken as u64;
         if !is_all {
             self.attend(Cause::Arrival, context);
         }
-        context.steps > steps
+        taken > 0
     }
 
     /// The packet `id` has come. If it is damaged, the checksum fails.
