@@ -101,8 +101,8 @@ def papers() -> Iterator[Entry]:
 
 def validation() -> Iterator[Entry]:
     """Controls beside their theory."""
-    page = ROOT / "docs" / "validation.md"
-    for title, target in PICTURE.findall(page.read_text(encoding="utf-8")):
+    pages = sorted((ROOT / "docs").glob("validation*.md"))
+    for page, title, target in ((page, *found) for page in pages for found in PICTURE.findall(page.read_text(encoding="utf-8"))):
         picture = page.parent / target
         files = [
             VALIDATION / f"{name}.toml" for name in (FILES.get(picture.stem, picture.stem), re.sub("-(loss|delay)$", "", picture.stem))
