@@ -7,7 +7,10 @@ The README, the tutorial and the pages named in `PAGES` are run from top to bott
   was printed. A block in which something else than longfat is called is left alone;
 - a block marked `python` is run, all of a document in one namespace; a block marked `output` holds what it printed.
 
+- a block between `<!-- parameters -->` and `<!-- end -->` holds the parameters of the page's entry, from the registry.
+
 `python tests/test_docs.py` writes what is printed now into the documents: read the difference before you commit it.
+`python tests/test_docs.py parameters` writes the parameters alone.
 """
 
 from __future__ import annotations
@@ -179,16 +182,36 @@ def test_the_index_counts_what_the_papers_pages_count() -> None:
             assert in_words, f"docs/index.md: {held} of {of} is not what papers/{paper} says"
 
 
-@pytest.mark.parametrize(
-    ("kind", "folder"),
-    [
-        ("stacks", "stacks"),
-        ("congestion_controls", "congestion"),
-        ("window_sizings", "window-sizing"),
-        ("queues", "queues"),
-        ("discards", "discard"),
-    ],
-)
+FOLDERS = {
+    "stacks": "stacks",
+    "congestion_controls": "congestion",
+    "window_sizings": "window-sizing",
+    "queues": "queues",
+    "discards": "discard",
+}
+KEYS = {"congestion_controls": "congestion_control", "window_sizings": "window_sizing", "queues": "queue", "discards": "discard"}
+PARAMETERS = re.compile(r"(?<=<!-- parameters -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def with_parameters(text: str, kind: str, entry: dict[str, Any]) -> str:
+    """The page of an entry with the parameters that the registry has."""
+    head = f"| name | default | meaning ([values](../experiment/{KEYS[kind]}.md)) |\n|---|---|---|\n"
+    rows = [
+        f"| `{param['name']}` | {'' if param['default'] == 'auto' else param['default']} | {param['doc']} |\n" for param in entry["params"]
+    ]
+    return PARAMETERS.sub(lambda _: head + "".join(rows), text)
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_parameters_are_those_of_the_registry(kind: str) -> None:
+    for entry in longfat.registries()[kind]:
+        page = ROOT / "docs" / FOLDERS[kind] / f"{entry['name']}.md"
+        text = page.read_text(encoding="utf-8")
+        assert bool(PARAMETERS.search(text)) == bool(entry["params"]), page
+        assert text == with_parameters(text, kind, entry), "`python tests/test_docs.py parameters` writes them"
+
+
+@pytest.mark.parametrize(("kind", "folder"), FOLDERS.items())
 def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: str) -> None:
     for entry in longfat.registries()[kind]:
         page = ROOT / "docs" / folder / f"{entry['name']}.md"
@@ -275,6 +298,14 @@ def test_the_readme_counts_as_the_registries_do(kind: str, what: str) -> None:
     assert set(said) <= {str(n), WORDS[n] if n < len(WORDS) else str(n)}, f"there are {n} {what}"
 
 
+def update_parameters() -> None:
+    """Writes the parameters of the registries into the pages of their entries."""
+    for kind in KEYS:
+        for entry in longfat.registries()[kind]:
+            page = ROOT / "docs" / FOLDERS[kind] / f"{entry['name']}.md"
+            page.write_text(with_parameters(page.read_text(encoding="utf-8"), kind, entry), encoding="utf-8")
+
+
 def update() -> None:
     """Writes what is printed now into the documents."""
     for path in RUN:
@@ -284,4 +315,6 @@ def update() -> None:
 
 
 if __name__ == "__main__":
-    update()
+    update_parameters()
+    if "parameters" not in sys.argv:
+        update()
