@@ -271,11 +271,11 @@ def test_every_warning_has_its_section_and_a_symptom() -> None:
         assert f"(warnings.md#{name})" in troubleshooting, f"docs/troubleshooting.md has no row for {name}"
 
 
-def test_every_error_of_troubleshooting_is_one_that_longfat_prints() -> None:
+def test_every_error_of_the_docs_is_one_that_longfat_prints() -> None:
     """`...` stands for what differs. Errors of files are looked for in the snapshots of their tests."""
     snapshots = sorted((ROOT / "crates" / "experiment" / "src" / "tests" / "snapshots").glob("*.snap"))
     printed = "\n".join(path.read_text(encoding="utf-8") for path in snapshots).replace("`", "")
-    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     sections = [part for part in page.split("\n## ") if part.startswith("Errors of ")]
     quoted = [
         one for part in sections for cell in re.findall(r"^\| (.*?) \|", part, flags=re.MULTILINE) for one in re.findall(r"`([^`]+)`", cell)

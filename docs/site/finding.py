@@ -46,7 +46,8 @@ ALIASES = {
     "docs/results.md": "metrics columns throughput fairness Jain",
     "docs/sweeps.md": "parameter study grid repeats seeds confidence interval Sobol",
     "docs/traffic.md": "cross traffic background web HTTP video",
-    "docs/troubleshooting.md": "error message problem fails help",
+    "docs/errors.md": "error message is not a unit here there is no key",
+    "docs/troubleshooting.md": "problem fails help warning wrong number",
     "docs/testbed.md": "emulation real kernel Linux namespaces",
 }
 """Words by page."""
