@@ -7,7 +7,10 @@ The README, the tutorial and the pages named in `PAGES` are run from top to bott
   was printed. A block in which something else than longfat is called is left alone;
 - a block marked `python` is run, all of a document in one namespace; a block marked `output` holds what it printed.
 
+- a block between `<!-- parameters -->` and `<!-- end -->` holds the parameters of the page's entry, from the registry.
+
 `python tests/test_docs.py` writes what is printed now into the documents: read the difference before you commit it.
+`python tests/test_docs.py parameters` writes the parameters alone.
 """
 
 from __future__ import annotations
@@ -160,10 +163,10 @@ def test_every_source_file_that_a_page_names_is_there(path: Path) -> None:
 
 
 def test_the_index_reaches_every_page() -> None:
-    index = ROOT / "docs" / "index.md"
-    reached = {(index.parent / file).resolve() for file, _ in links(index)}
-    missing = [str(path.relative_to(ROOT)) for path in DOCUMENTS if path != index and path.resolve() not in reached]
-    assert not missing, f"docs/index.md does not link to {', '.join(missing)}"
+    lists = (ROOT / "docs" / "index.md", ROOT / "notebook" / "README.md")
+    reached = {(page.parent / file).resolve() for page in lists for file, _ in links(page)}
+    missing = [str(path.relative_to(ROOT)) for path in DOCUMENTS if path != lists[0] and path.resolve() not in reached]
+    assert not missing, f"neither docs/index.md nor notebook/README.md links to {', '.join(missing)}"
 
 
 def test_the_index_counts_what_the_papers_pages_count() -> None:
@@ -179,16 +182,36 @@ def test_the_index_counts_what_the_papers_pages_count() -> None:
             assert in_words, f"docs/index.md: {held} of {of} is not what papers/{paper} says"
 
 
-@pytest.mark.parametrize(
-    ("kind", "folder"),
-    [
-        ("stacks", "stacks"),
-        ("congestion_controls", "congestion"),
-        ("window_sizings", "window-sizing"),
-        ("queues", "queues"),
-        ("discards", "discard"),
-    ],
-)
+FOLDERS = {
+    "stacks": "stacks",
+    "congestion_controls": "congestion",
+    "window_sizings": "window-sizing",
+    "queues": "queues",
+    "discards": "discard",
+}
+KEYS = {"congestion_controls": "congestion_control", "window_sizings": "window_sizing", "queues": "queue", "discards": "discard"}
+PARAMETERS = re.compile(r"(?<=<!-- parameters -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def with_parameters(text: str, kind: str, entry: dict[str, Any]) -> str:
+    """The page of an entry with the parameters that the registry has."""
+    head = f"| name | default | meaning ([values](../experiment/{KEYS[kind]}.md)) |\n|---|---|---|\n"
+    rows = [
+        f"| `{param['name']}` | {'' if param['default'] == 'auto' else param['default']} | {param['doc']} |\n" for param in entry["params"]
+    ]
+    return PARAMETERS.sub(lambda _: head + "".join(rows), text)
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_parameters_are_those_of_the_registry(kind: str) -> None:
+    for entry in longfat.registries()[kind]:
+        page = ROOT / "docs" / FOLDERS[kind] / f"{entry['name']}.md"
+        text = page.read_text(encoding="utf-8")
+        assert bool(PARAMETERS.search(text)) == bool(entry["params"]), page
+        assert text == with_parameters(text, kind, entry), "`python tests/test_docs.py parameters` writes them"
+
+
+@pytest.mark.parametrize(("kind", "folder"), FOLDERS.items())
 def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: str) -> None:
     for entry in longfat.registries()[kind]:
         page = ROOT / "docs" / folder / f"{entry['name']}.md"
@@ -224,9 +247,8 @@ def test_a_validation_that_says_nothing_is_none(empty: str) -> None:
 
 def test_each_rule_of_the_stack_linux_is_as_linux_as_the_rfc_or_unknown() -> None:
     """And what is as Linux has a source."""
-    text = (ROOT / "docs" / "stacks" / "linux.md").read_text(encoding="utf-8")
-    table = text.split("### Rule by rule")[1].split("\n##")[0]
-    rules = [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in table.splitlines() if line.startswith("| ")][1:]
+    text = (ROOT / "docs" / "linux-rules.md").read_text(encoding="utf-8")
+    rules = [[cell.strip() for cell in line.strip("| \n").split(" | ")] for line in text.splitlines() if line.startswith("| ")][1:]
     assert len(rules) > 30
     for rule, here, *source in rules:
         verdict = re.match(r"as Linux|as the RFC|as RFC \d+|unknown", here)
@@ -249,11 +271,11 @@ def test_every_warning_has_its_section_and_a_symptom() -> None:
         assert f"(warnings.md#{name})" in troubleshooting, f"docs/troubleshooting.md has no row for {name}"
 
 
-def test_every_error_of_troubleshooting_is_one_that_longfat_prints() -> None:
+def test_every_error_of_the_docs_is_one_that_longfat_prints() -> None:
     """`...` stands for what differs. Errors of files are looked for in the snapshots of their tests."""
     snapshots = sorted((ROOT / "crates" / "experiment" / "src" / "tests" / "snapshots").glob("*.snap"))
     printed = "\n".join(path.read_text(encoding="utf-8") for path in snapshots).replace("`", "")
-    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     sections = [part for part in page.split("\n## ") if part.startswith("Errors of ")]
     quoted = [
         one for part in sections for cell in re.findall(r"^\| (.*?) \|", part, flags=re.MULTILINE) for one in re.findall(r"`([^`]+)`", cell)
@@ -276,6 +298,14 @@ def test_the_readme_counts_as_the_registries_do(kind: str, what: str) -> None:
     assert set(said) <= {str(n), WORDS[n] if n < len(WORDS) else str(n)}, f"there are {n} {what}"
 
 
+def update_parameters() -> None:
+    """Writes the parameters of the registries into the pages of their entries."""
+    for kind in KEYS:
+        for entry in longfat.registries()[kind]:
+            page = ROOT / "docs" / FOLDERS[kind] / f"{entry['name']}.md"
+            page.write_text(with_parameters(page.read_text(encoding="utf-8"), kind, entry), encoding="utf-8")
+
+
 def update() -> None:
     """Writes what is printed now into the documents."""
     for path in RUN:
@@ -285,4 +315,6 @@ def update() -> None:
 
 
 if __name__ == "__main__":
-    update()
+    update_parameters()
+    if "parameters" not in sys.argv:
+        update()

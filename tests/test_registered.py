@@ -1,4 +1,4 @@
-"""Claims and published numbers are closed: what has been edited since they were fixed stands in the paper's README."""
+"""Claims and published numbers are closed: what has been edited since they were fixed stands in the notebook, or beside them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def test_every_paper_has_one() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_edit_is_told_and_no_other(name: str) -> None:
     folder = locate.paper_folder(name)
-    readme = (folder / "README.md").read_text(encoding="utf-8")
-    (section,) = re.findall(rf"^{HEADING}$(.*?)(?=^## )", readme, flags=re.M | re.S)
+    method = ROOT / "notebook" / f"{name}-method.md"
+    page = (method if method.is_file() else folder / "README.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^{HEADING}$(.*?)(?=^## |\Z)", page, flags=re.M | re.S)
     told = {
         one
         for line in section.splitlines()

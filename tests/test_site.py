@@ -153,7 +153,7 @@ def test_pages_in_a_browser(browser: webdriver.Chrome, site: Path, width: int) -
         ("bufferbloat", "cookbook/bufferbloat.html"),
         ("data transfer node", "transfer-node.html"),
         ("install", "install.html"),
-        ("netem", "from-other-tools.html"),
+        ("netem", "from-tc.html"),
         ("rwnd", "glossary.html"),
         ("limit_output_bytes", "experiment/host.html"),
     ],

@@ -1,4 +1,4 @@
-"""Lines of docs/from-other-tools.md: each is a line that an experiment file takes."""
+"""Lines of docs/from-*.md: each is a line that an experiment file takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from pathlib import Path
 import longfat
 import pytest
 
-PAGE = Path(__file__).parent.parent / "docs" / "from-other-tools.md"
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = ("from-other-tools.md", "from-tc.md", "from-ns-3.md")
+TEXT = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in PAGES)
 MEASURE = '\n[measure]\nduration = "1 s"\n'
 LINK = '[path]\npreset = "dumbbell"\nbottleneck = {{ {rest}{line} }}\nedge = {{ rate = "10 Gbit/s", delay = "5 ms" }}\n[[flow]]' + MEASURE
 FLOW = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = {{ rate = "10 Mbit/s" }}\n[[flow]]\nstack = "rfc"\n{line}' + MEASURE
@@ -22,7 +24,7 @@ FLOW = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = {{ rate = "10 M
 def rows() -> Iterator[tuple[str, str]]:
     """The head of the table's second column, and the code of that column, of each row."""
     head = ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+    for line in TEXT.splitlines():
         if not line.startswith("|"):
             head = ""
             continue
@@ -43,7 +45,7 @@ def file_of(head: str, code: str) -> str:
     return LINK.format(rest=rest, line=code)
 
 
-def test_the_page_has_its_tables() -> None:
+def test_the_pages_have_their_tables() -> None:
     heads = [head for head, _ in rows()]
     assert heads.count("at the link") > 30
     assert heads.count("in the flow") > 15
@@ -89,7 +91,7 @@ FILES = {
 def test_the_commands_for_measured_series_make_traces(tmp_path: Path) -> None:
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-    commands = re.findall(r"^\$ (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    commands = re.findall(r"^\$ (.*)$", TEXT, re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
         subprocess.run(["bash", "-o", "pipefail", "-ec", command], cwd=tmp_path, check=True)

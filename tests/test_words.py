@@ -18,7 +18,7 @@ import pytest
 from conftest import ROOT
 
 ALLOWED = Path(__file__).with_name("words.json")
-WORDS, COLUMNS = 30, 120
+WORDS, COLUMNS, PAGE = 30, 120, 1500
 FENCE = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 FIRST = re.compile(r"(What|Of|Those|As|That|So|By(?! (default|then)\b)|The same)\b(?!.*\?$)")
 """Words that begin no sentence; a question may begin with "What"."""
@@ -75,6 +75,33 @@ def faults(path: Path) -> Iterator[tuple[str, str]]:
             yield from ((rule, sentence) for rule, pattern in RULES.items() if pattern.search(sentence))
 
 
+GENERATED = re.compile(
+    r"<!-- (?:columns|packet kinds|kinds|table|parameters)\b.*?<!-- end -->|<!-- (?:Generated|Below this line).*", re.DOTALL
+)
+
+
+def by_hand(text: str) -> int:
+    """Words of a page that are written by hand: neither code, nor what a command writes into the page."""
+    return len(re.findall(r"\S*\w\S*", GENERATED.sub("", FENCE.sub("", text))))
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.md")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_is_short(path: Path) -> None:
+    words = by_hand(path.read_text(encoding="utf-8"))
+    assert words <= PAGE, f"{words} words: a page has one reader; give another reader a page, a record the notebook"
+
+
+def test_words_by_hand_leave_out_code_and_what_is_generated() -> None:
+    parts = (
+        "# A page",
+        "<!-- parameters -->\n| `a` | b |\n<!-- end -->",
+        "Three more words.",
+        "```sh\nnot this\n```",
+        "<!-- Generated -->\nno",
+    )
+    assert by_hand("\n\n".join(parts)) == 5
+
+
 def allowed() -> dict[str, dict[str, int]]:
     return json.loads(ALLOWED.read_text(encoding="utf-8"))
 
@@ -106,6 +133,12 @@ def test_each_rule_sees_its_fault(tmp_path: Path, text: str, rules: list[str]) -
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
     assert [rule for rule, _ in faults(page)] == rules
+
+
+def test_comments_say_retransmitted() -> None:
+    files = [path for path in sorted(ROOT.glob("crates/**/*.rs")) if "target" not in path.parts]
+    assert len(files) > 300
+    assert not [path for path in files if RULES["sent again"].search(path.read_text(encoding="utf-8"))]
 
 
 def lower() -> None:

@@ -32,7 +32,9 @@ ALIASES = {
     "docs/ecn.md": "explicit congestion notification L4S AccECN CE mark",
     "docs/experiment-file.md": "config configuration TOML syntax keys schema",
     "docs/faq.md": "QUIC HTTP/3 IPv6 cite citation",
-    "docs/from-other-tools.md": "netem tc mininet mahimahi ns-3 iperf3 flent migrate convert",
+    "docs/from-ns-3.md": "ns-3 ns3 TcpSocket migrate convert",
+    "docs/from-other-tools.md": "mininet mahimahi iperf3 flent migrate convert",
+    "docs/from-tc.md": "netem tc tbf htb police qdisc migrate convert",
     "docs/glossary.md": "glossary terms definitions BDP rwnd cwnd",
     "docs/hosts.md": "NIC TSO GSO GRO LRO coalescing txqueuelen TSQ CPU",
     "docs/install.md": "install installation setup pip wheel requirements macOS Windows WSL Docker",
@@ -44,7 +46,8 @@ ALIASES = {
     "docs/results.md": "metrics columns throughput fairness Jain",
     "docs/sweeps.md": "parameter study grid repeats seeds confidence interval Sobol",
     "docs/traffic.md": "cross traffic background web HTTP video",
-    "docs/troubleshooting.md": "error message problem fails help",
+    "docs/errors.md": "error message is not a unit here there is no key",
+    "docs/troubleshooting.md": "problem fails help warning wrong number",
     "docs/testbed.md": "emulation real kernel Linux namespaces",
 }
 """Words by page."""

@@ -101,13 +101,12 @@ def papers() -> Iterator[Entry]:
 
 def validation() -> Iterator[Entry]:
     """Controls beside their theory."""
-    page = ROOT / "docs" / "validation.md"
-    for title, target in PICTURE.findall(page.read_text(encoding="utf-8")):
-        picture = page.parent / target
-        files = [
-            VALIDATION / f"{name}.toml" for name in (FILES.get(picture.stem, picture.stem), re.sub("-(loss|delay)$", "", picture.stem))
-        ]
-        yield Entry(picture, title, page, next(file for file in files if file.exists()))
+    for page in sorted((ROOT / "docs").glob("validation*.md")):
+        for title, target in PICTURE.findall(page.read_text(encoding="utf-8")):
+            picture = page.parent / target
+            names = (FILES.get(picture.stem, picture.stem), re.sub("-(loss|delay)$", "", picture.stem))
+            files = [VALIDATION / f"{name}.toml" for name in names]
+            yield Entry(picture, title, page, next(file for file in files if file.exists()))
 
 
 def draw() -> None:

@@ -68,6 +68,8 @@ of one class.
 `longfat run which-queue` runs the experiments, and `python docs/site/which_queue.py` writes this page from the results.
 """
 
+MARK = "<!-- Below this line the page is generated: see docs/site/which_queue.py -->"
+
 
 def read(results: Path) -> pd.DataFrame:
     """One row a run: what the tables and the picture need."""
@@ -145,7 +147,7 @@ def main(results: Path) -> None:
     picture(runs).save(ROOT / "docs" / "images" / "which-queue.svg")
     durations = ", ".join(f"{runs.loc[runs['path'] == path, 'end_s'].max():.0f} s at {name.split(',')[0]}" for path, name in PATHS.items())
     shown = "![Utilization against the 99th percentile of the wait, 15 queues, 50 flows of CUBIC at 1 Gb/s](images/which-queue.svg)"
-    page = [HEAD, shown, NOTES.format(durations=durations), *tables(runs)]
+    page = [HEAD, shown, NOTES.format(durations=durations), MARK, *tables(runs)]
     (ROOT / "docs" / "which-queue.md").write_text("\n\n".join(part.strip() for part in page) + "\n", encoding="utf-8")
 
 

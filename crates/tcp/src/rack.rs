@@ -33,7 +33,7 @@ pub(super) struct Rack {
     mult: u32,
     persist: u32,
     dsack_round: Option<u64>,
-    /// First transmissions below this need not be looked at any more: they have arrived, were sent again, or have been called lost.
+    /// First transmissions below this need not be looked at any more: they have arrived, were retransmitted, or have been called lost.
     judged: u64,
     /// Time when the next segment will be lost, unless it arrives before.
     pub wake: Option<Time>,

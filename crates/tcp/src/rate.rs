@@ -366,7 +366,7 @@ impl RateSampler {
         }
     }
 
-    /// After a timeout all that is outstanding up to `max` counts as lost, and is sent again from the start. What is known of
+    /// After a timeout all that is outstanding up to `max` counts as lost, and is retransmitted from the start. What is known of
     /// earlier retransmissions is given up: should one of them still arrive, the first transmission stands for it, whose interval
     /// is longer and whose rate is lower.
     pub(crate) fn start_over(&mut self, max: u64) {

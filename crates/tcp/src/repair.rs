@@ -35,7 +35,7 @@ pub(super) enum Phase {
     Open,
     /// Fast recovery, until the recovery point is acknowledged.
     Recovery,
-    /// After a timeout (or under Tahoe): everything outstanding is sent again, in slow start, until the recovery point is acknowledged.
+    /// After a timeout (or under Tahoe): everything outstanding is retransmitted, in slow start, until the recovery point is acknowledged.
     Loss,
 }
 
@@ -143,7 +143,7 @@ impl Repair {
         matches!(self.detection, Detection::Duplicates(FastRetransmit::Reno))
     }
 
-    /// Returns true if nothing is lost, SACKed, sent again or asked for by a timer, and no window is held down.
+    /// Returns true if nothing is lost, SACKed, retransmitted or asked for by a timer, and no window is held down.
     #[inline]
     pub(crate) fn is_plain(&self, board: &Scoreboard) -> bool {
         self.is_open()
@@ -239,7 +239,7 @@ impl Repair {
         self.eases()
     }
 
-    /// Takes in that the left edge moves to `ack` while what a timeout lost is sent again.
+    /// Takes in that the left edge moves to `ack` while what a timeout lost is retransmitted.
     pub(crate) fn progress_in_loss(&mut self, ack: u64) {
         if ack >= self.recover {
             self.phase = Phase::Open;
@@ -357,7 +357,7 @@ impl Repair {
         self.frto.begin(first);
     }
 
-    /// Everything outstanding is to be sent again, the first of it at once. None of it counts as retransmitted.
+    /// Everything outstanding is to be retransmitted, the first of it at once. None of it counts as retransmitted.
     ///
     /// RFC 2018 §8 would forget the SACKs after a timeout, since the receiver may have reneged; RFC 6675 §5.1 lets a sender keep
     /// them if it looks out for that. We keep them: a receiver that reneged shows it when the left edge meets a SACKed byte, and
@@ -390,14 +390,15 @@ impl Repair {
         }
     }
 
-    /// A window that was closed is open: whatever the probes did not get through is sent again, which says nothing of the last reduction.
+    /// A window that was closed is open: whatever the probes did not get through is retransmitted, which says nothing of the last
+    /// reduction.
     pub(crate) fn window_opened(&mut self, board: &mut Scoreboard, control: &mut Measured) {
         self.lose_all(board, control);
         self.undo.forget();
         self.send_again(board.max());
     }
 
-    /// Everything outstanding, up to `max`, is to be sent again.
+    /// Everything outstanding, up to `max`, is to be retransmitted.
     fn send_again(&mut self, max: u64) {
         self.phase = Phase::Loss;
         self.recover = max;

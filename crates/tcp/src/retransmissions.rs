@@ -65,12 +65,12 @@ impl Unjudged {
     }
 }
 
-/// The newest retransmission of every byte that was sent again and has not arrived, by offset; and, in order of time, those that are
+/// The newest retransmission of every byte that was retransmitted and has not arrived, by offset; and, in order of time, those that are
 /// not known to be lost. Only retransmissions cost anything here.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retransmissions {
     newest: Blocks<Newest>,
-    /// Parts of these may have arrived, or may have been sent again later: `newest` then says otherwise.
+    /// Parts of these may have arrived, or may have been retransmitted later: `newest` then says otherwise.
     in_time: VecDeque<Unjudged>,
     /// Order of the last retransmission.
     last: Option<Order>,
@@ -127,7 +127,7 @@ impl Retransmissions {
         }
     }
 
-    /// `start..end` has arrived: what of it was sent again is forgotten, and told to `gone` in order.
+    /// `start..end` has arrived: what of it was retransmitted is forgotten, and told to `gone` in order.
     pub(crate) fn take(&mut self, start: u64, end: u64, mut gone: impl FnMut(Retransmission)) {
         if self.newest.is_empty() {
             return;
@@ -157,7 +157,7 @@ impl Retransmissions {
         })
     }
 
-    /// The oldest retransmission of which something has neither arrived nor been sent again since nor been called lost.
+    /// The oldest retransmission of which something has neither arrived nor been retransmitted since nor been called lost.
     pub(crate) fn oldest(&mut self) -> Option<Retransmission> {
         while let Some(&oldest) = self.in_time.front() {
             if let Some(piece) = self.within(oldest.start, oldest.end()).find(|piece| piece.order.serial == oldest.serial) {
@@ -197,12 +197,12 @@ impl Retransmissions {
         self.in_time.clear();
     }
 
-    /// Bytes of `ranges` that were sent again and have not arrived.
+    /// Bytes of `ranges` that were retransmitted and have not arrived.
     pub(crate) fn bytes_among(&self, ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
         ranges.flat_map(|(start, end)| self.within(start, end)).map(|retransmission| retransmission.end - retransmission.start).sum()
     }
 
-    /// Bytes that were sent again and have not arrived.
+    /// Bytes that were retransmitted and have not arrived.
     pub(crate) fn bytes(&self) -> u64 {
         self.newest.iter().map(|newest| u64::from(newest.len)).sum()
     }
@@ -227,7 +227,7 @@ mod tests {
         r.sent(10, 20, 90, at(1));
         r.sent(20, 30, 90, at(1));
         r.sent(50, 60, 90, at(2));
-        // Sent again later: the first is no longer what counts of 10..20.
+        // Retransmitted later: the first is no longer what counts of 10..20.
         r.sent(10, 20, 90, at(3));
         assert_eq!(oldest(&mut r), Some((10, 30, at(1))));
         r.take(20, 30, |gone| assert_eq!(gone.order.sent, at(1)));

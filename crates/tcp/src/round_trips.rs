@@ -156,7 +156,7 @@ impl RoundTrips {
         }
     }
 
-    /// Something is, or will be, sent again: what is timed may be of it (Karn).
+    /// Something is, or will be, retransmitted: what is timed may be of it (Karn).
     #[inline]
     pub(crate) fn sent_again(&mut self) {
         self.timed = None;

@@ -5,7 +5,7 @@
 //! moves forward within an episode, so that `pipe` is kept up to date at a cost that does not grow with the window.
 //!
 //! RACK (RFC 8985) marks losses by time, anywhere, and finds lost retransmissions too. There the marks stay at the left edge, and a
-//! set of ranges tells what is lost and not sent again since: all else that is not SACKed is in flight, once.
+//! set of ranges tells what is lost and not retransmitted since: all else that is not SACKed is in flight, once.
 
 use crate::range_set::RangeSet;
 
@@ -20,7 +20,7 @@ pub(super) struct Scoreboard {
     sacked_below_lost: u64,
     retransmitted_until: u64,
     sacked_below_retransmitted: u64,
-    /// Lost by time, and not sent again since.
+    /// Lost by time, and not retransmitted since.
     lost: RangeSet,
     lost_bytes: u64,
 }
@@ -63,7 +63,7 @@ impl Scoreboard {
         self.sacked_bytes > 0
     }
 
-    /// Returns true if nothing is SACKed, lost or sent again.
+    /// Returns true if nothing is SACKed, lost or retransmitted.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.sacked_bytes | self.lost_bytes | (self.lost_until - self.una) | (self.retransmitted_until - self.una) == 0
@@ -164,7 +164,7 @@ impl Scoreboard {
         self.lost_bytes > before
     }
 
-    /// Bytes lost by time and not sent again since.
+    /// Bytes lost by time and not retransmitted since.
     pub(crate) fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
@@ -256,13 +256,13 @@ impl Scoreboard {
         self.retransmitted_until
     }
 
-    /// Bytes lost, and bytes sent again, as the marks have them.
+    /// Bytes lost, and bytes retransmitted, as the marks have them.
     pub(crate) fn marked(&self) -> (u64, u64) {
         let lost = self.lost_until - self.una - self.sacked_below_lost;
         (lost, self.retransmitted_until - self.una - self.sacked_below_retransmitted)
     }
 
-    /// Returns the ranges that are lost by time and not sent again since.
+    /// Returns the ranges that are lost by time and not retransmitted since.
     pub(crate) fn lost(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.lost.descending()
     }
@@ -277,7 +277,7 @@ impl Scoreboard {
         self.lost_until
     }
 
-    /// Returns true if lost bytes remain to be sent again.
+    /// Returns true if lost bytes remain to be retransmitted.
     pub(crate) fn has_lost(&self) -> bool {
         self.next_lost(1).is_some()
     }

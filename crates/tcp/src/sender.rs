@@ -268,7 +268,7 @@ impl Sender {
         self.timers.arm_rto(now, &self.trips);
     }
 
-    /// Returns for how long nothing has answered what is sent again, or a window probe.
+    /// Returns for how long nothing has answered what is retransmitted, or a window probe.
     pub(crate) fn unanswered(&self, now: Time) -> Duration {
         self.timers.unanswered(now, self.board.una())
     }

@@ -64,7 +64,7 @@ impl SentLog {
         }
     }
 
-    /// Something up to `end` is sent again.
+    /// Something up to `end` is retransmitted.
     pub(crate) fn sent_again(&mut self, end: u64) {
         self.ambiguous_until = self.ambiguous_until.max(end);
         self.forget_below(self.ambiguous_until);

@@ -34,7 +34,7 @@ pub(super) struct Validation {
     round: Option<(u64, u64)>,
     /// In the non-validated phase: since when.
     since: Option<Time>,
-    /// Fast recovery from congestion in that phase: what was reduced from, and R, what was lost and sent again since.
+    /// Fast recovery from congestion in that phase: what was reduced from, and R, what was lost and retransmitted since.
     recovery: Option<(u64, u64)>,
 }
 
@@ -130,7 +130,7 @@ impl Validation {
         (self.parts, self.round, self.since) = (None, None, None);
     }
 
-    /// Something lost is sent again.
+    /// Something lost is retransmitted.
     pub(crate) fn repaired(&mut self, bytes: u64) {
         if let Some((_, lost)) = &mut self.recovery {
             *lost += bytes;

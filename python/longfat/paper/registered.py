@@ -1,7 +1,7 @@
 """The registry of a paper: its numbers and claims as fixed before anything was run (`registered.csv`), and the edits since.
 
 A registry that can be edited after a run can be made to agree with it. The contents of every row of `claims.csv` and `published/*.csv`
-were hashed in the commit that fixed them; each edit since then stands in the paper's README with its reason, and a test compares.
+were hashed in the commit that fixed them; each edit since then stands in `notebook/NAME-method.md` with its reason, and a test compares.
 """
 
 from __future__ import annotations

@@ -285,7 +285,8 @@ proptest! {
         experiment.seed = seed;
         let flow = experiment.flows[0].clone();
         experiment.flows = (0..streams).map(|_| flow.clone()).collect();
-        // Not a packet each 8 ms: those come with every SYN sent again (after 1, 3, 7, ... s), and a backlog of one packet then drops each.
+        // Not a packet each 8 ms: those come with every SYN retransmitted (after 1, 3, 7, ... s), and a backlog of one packet then drops
+        // each.
         experiment.flows.push(Flow { traffic: Traffic::udp(Rate::from_bps(1_003_000), 1000), ..flow.clone() });
         let mut experiment = with_nic(experiment, txqueuelen, on_full);
         let cycles = Cycles { packet: 2000, byte: 1.0 };

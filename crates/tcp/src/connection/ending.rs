@@ -62,7 +62,7 @@ impl Connection {
         self.aborted == Some(Abort::Reset) && !self.is_established()
     }
 
-    /// RFC 9293 §3.8.3: what is sent again has not been answered for so long that the connection is given up (R2, in units of time).
+    /// RFC 9293 §3.8.3: what is retransmitted has not been answered for so long that the connection is given up (R2, in units of time).
     /// R1, at which IP would be asked for another route, says nothing here.
     pub(super) fn mind_user_timeout(&mut self, now: Time) {
         if self.config.timers.user_timeout.is_some_and(|limit| self.sender().unanswered(now) >= limit) {

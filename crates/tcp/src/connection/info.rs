@@ -12,13 +12,13 @@ use longfat_core::time::{Duration, Time};
 pub struct Stats {
     /// Payload sent, retransmissions included.
     pub bytes_sent: u64,
-    /// Payload sent again, for a loss or as a probe.
+    /// Payload retransmitted, for a loss or as a probe.
     pub bytes_retransmitted: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
-    /// Data segments sent again: of `segments_sent`, those that were not the first of their data.
+    /// Data segments retransmitted: of `segments_sent`, those that were not the first of their data.
     pub segments_retransmitted: u64,
-    /// FINs sent again without data.
+    /// FINs retransmitted without data.
     pub fins_retransmitted: u64,
     /// Pure ACKs sent.
     pub acks_sent: u64,

@@ -192,7 +192,7 @@ impl Books {
 }
 
 proptest! {
-    /// Whatever is sent, arrives, gets lost, is sent again and lost again: detection, `pipe` and the timer are those of the RFC
+    /// Whatever is sent, arrives, gets lost, is retransmitted and lost again: detection, `pipe` and the timer are those of the RFC
     /// applied to each byte.
     #[test]
     fn detection_equals_the_rfc_byte_by_byte(steps in prop::collection::vec((0u8..10, 0u64..30, 1u64..5, 0u64..12), 1..120)) {

@@ -169,7 +169,7 @@ fn what_arrives_out_of_order_counts_once_and_when_it_arrives() {
 
 #[test]
 fn an_answer_too_quick_for_a_retransmission_gives_no_rate() {
-    // Spuriously sent again at 15 ms; the first copy arrives a millisecond later. §4.1.2.3, GenerateRateSample.
+    // Spuriously retransmitted at 15 ms; the first copy arrives a millisecond later. §4.1.2.3, GenerateRateSample.
     let mut flow = Flow::default();
     flow.send(0, 1);
     flow.send(14, 1);

@@ -242,10 +242,10 @@ impl Repair {
         self.threshold.max(self.detection.rack().map_or(0, |rack| rack.reordering.div_ceil(mss) as u32))
     }
 
-    /// Bytes outstanding that are lost, sent again since or not, and bytes outstanding that were sent again.
+    /// Bytes outstanding that are lost, retransmitted since or not, and bytes outstanding that were retransmitted.
     pub(crate) fn lost_and_retransmitted(&self, board: &Scoreboard) -> (u64, u64) {
         let Some(rack) = self.detection.rack() else { return board.marked() };
-        // Data sent again had been lost, but for a tail loss probe. It may be lost once more.
+        // Data retransmitted had been lost, but for a tail loss probe. It may be lost once more.
         let retransmitted = rack.retransmissions.bytes();
         let twice = rack.retransmissions.bytes_among(board.lost());
         (board.lost_bytes() + retransmitted - twice, retransmitted - twice)

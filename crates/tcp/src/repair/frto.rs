@@ -7,7 +7,7 @@ enum Step {
     Never,
     /// There was no timeout, or its verdict is known.
     Idle,
-    /// §2.1 and §3.1, step 2: the first segment was sent again, up to `end` (0: not yet); its ACK is awaited.
+    /// §2.1 and §3.1, step 2: the first segment was retransmitted, up to `end` (0: not yet); its ACK is awaited.
     First { end: u64 },
     /// Step 3: so many new segments may go; the next ACK decides. `needed`: the first one answered the retransmission.
     Second { allowed: u8, needed: bool },
@@ -81,7 +81,7 @@ impl Frto {
         !matches!(self.step, Step::Never | Step::Idle)
     }
 
-    /// Something up to `end` was sent again.
+    /// Something up to `end` was retransmitted.
     pub(crate) fn sent_again(&mut self, end: u64) {
         if let Step::First { end: first @ 0 } = &mut self.step {
             *first = end;
@@ -114,16 +114,16 @@ impl Frto {
     /// The basic algorithm (§2.1), or, where recovery is `selective`, the enhanced one (§3.1). Everything outstanding at the timeout
     /// lay below `recover`.
     ///
-    /// Departures from §3.1: step 2a is that of §2.1, so an ACK of a part of what was sent again ends it. A duplicate that tells nothing
+    /// Departures from §3.1: step 2a is that of §2.1, so an ACK of a part of what was retransmitted ends it. A duplicate that tells nothing
     /// new does not decide step 3 (it may report a copy, or change the window): the next ACK does.
     ///
-    /// Beyond the RFC: if timestamps tell that the receiver missed the segment sent again, the timeout was not spurious, whatever comes
-    /// late after it. A segment that was sent again before the timeout is no original (RFC 4138, appendix B).
+    /// Beyond the RFC: if timestamps tell that the receiver missed the segment retransmitted, the timeout was not spurious, whatever comes
+    /// late after it. A segment that was retransmitted before the timeout is no original (RFC 4138, appendix B).
     pub(crate) fn judge(&mut self, told: AckReport, recover: u64, selective: bool) -> Finding {
         let AckReport { ack, moves, duplicate, original, highest_sacked, answers_again } = told;
         match self.step {
             Step::First { end } if moves => {
-                // Step 2a: all of it is there, or not even what was sent again.
+                // Step 2a: all of it is there, or not even what was retransmitted.
                 let goes_on = end > 0 && ack >= end && ack < recover;
                 // Step 2b.
                 self.step = if goes_on { Step::Second { allowed: Self::MOST_NEW, needed: answers_again } } else { Step::Idle };

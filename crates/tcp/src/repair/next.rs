@@ -90,7 +90,7 @@ impl Repair {
             return None;
         }
         // Departs from rule 4 where the highest outstanding byte is SACKed: the ACK clock then needs no rescue, and the highest
-        // hole has been sent again already by rule 1 or 3.
+        // hole has been retransmitted already by rule 1 or 3.
         let (start, end) = board.last_segment(payload_max)?;
         Some(Speculation { start, end, is_rescue: true })
     }
@@ -165,7 +165,7 @@ impl Repair {
         self.log.sent(start, start + len, now);
     }
 
-    /// `start..end` is sent again at `now`, because it is lost, by a repair; or as a probe or a guess. `stamp`: its TSval.
+    /// `start..end` is retransmitted at `now`, because it is lost, by a repair; or as a probe or a guess. `stamp`: its TSval.
     pub(crate) fn sent_again(&mut self, now: Time, (start, end): (u64, u64), board: &Scoreboard, repairs: bool, stamp: Option<u32>) {
         match self.detection.rack_mut() {
             Some(rack) => rack.retransmissions.sent(start, end, board.max(), now),

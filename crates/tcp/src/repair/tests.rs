@@ -27,7 +27,7 @@ fn outside() -> (RoundTrips, Measured) {
     (RoundTrips::new(&rfc, longfat_core::time::Duration::ZERO), Measured::new(crate::congestion::build(&rfc)))
 }
 
-/// Everything outstanding is sent again.
+/// Everything outstanding is retransmitted.
 fn start_over(repair: &mut Repair, board: &mut Scoreboard) {
     let (trips, mut control) = outside();
     repair.start_over(Time::ZERO, board, MSS, &trips, &mut control);

@@ -1,7 +1,8 @@
 //! The last reduction, as long as it can be taken back: Eifel detection (RFC 3522) and DSACKs (RFC 3708) tell whether it was for
 //! nothing.
 //!
-//! A reduction is judged by what its own repair sent again, and by nothing else. What an earlier repair or a tail loss probe sent again
+//! A reduction is judged by what its own repair retransmitted, and by nothing else. What an earlier repair or a tail loss probe
+//! retransmitted
 //! may still be on its way when it begins, and proves nothing when it arrives.
 
 use crate::range_set::RangeSet;
@@ -49,7 +50,7 @@ impl Reduction {
         }
     }
 
-    /// `left..right`, all of it sent again by its repair, arrived twice. Each report stands for one retransmission.
+    /// `left..right`, all of it retransmitted by its repair, arrived twice. Each report stands for one retransmission.
     fn reported(&mut self, left: u64, right: u64) {
         let mut at = left;
         while let Some((start, end)) = self.twice.next_hole(at, right) {
@@ -102,13 +103,13 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// `frto`: F-RTO asks what was sent again.
+    /// `frto`: F-RTO asks what was retransmitted.
     pub(super) fn new(enabled: bool, frto: bool) -> Self {
         Undo { enabled, keeps: enabled || frto, kept: None }
     }
 
     /// A reduction for a loss, or for a `timeout`, with all below `una` acknowledged: from now on it is watched. It `inherits` where some of
-    /// what is lost was sent again by the repair before: whether that was for nothing no DSACK of this one's own retransmissions tells.
+    /// what is lost was retransmitted by the repair before: whether that was for nothing no DSACK of this one's own retransmissions tells.
     pub(super) fn watch(&mut self, timeout: bool, una: u64, inherits: bool) {
         if self.keeps {
             self.forget();
@@ -141,7 +142,7 @@ impl Undo {
         self.last().is_some_and(|last| last.timeout)
     }
 
-    /// `start..end` is sent again, with all below `una` acknowledged and the TSval `stamp`: because it is lost, by a repair; or as
+    /// `start..end` is retransmitted, with all below `una` acknowledged and the TSval `stamp`: because it is lost, by a repair; or as
     /// a probe or a guess.
     #[inline]
     pub(super) fn sent_again(&mut self, start: u64, end: u64, una: u64, repairs: bool, stamp: Option<u32>) {
@@ -158,7 +159,7 @@ impl Undo {
         }
     }
 
-    /// Returns how much of `start..end` was not sent again before the reduction that is watched.
+    /// Returns how much of `start..end` was not retransmitted before the reduction that is watched.
     pub(super) fn sent_once(&self, start: u64, end: u64) -> u64 {
         end - start - self.kept.as_ref().map_or(0, |kept| kept.earlier.sent.bytes_within(start, end))
     }
@@ -171,8 +172,8 @@ impl Undo {
 
     /// RFC 3522 §3.2: whether an ACK that fills the holes `filled` answers something sent before its retransmission. It echoes the
     /// segment with which the left edge moved (RFC 7323 §4.3), and which of those that was is not known where ACKs are delayed or
-    /// lost. So it decides where all that it fills was sent again by this repair; if the sender is `blind`, knowing of nothing
-    /// beyond the left edge, where the first of it was. Where some of that had been sent again before, it must echo a time before
+    /// lost. So it decides where all that it fills was retransmitted by this repair; if the sender is `blind`, knowing of nothing
+    /// beyond the left edge, where the first of it was. Where some of that had been retransmitted before, it must echo a time before
     /// that, too. The first such ACK decides.
     pub(super) fn eifel(&mut self, segment: &Segment, filled: impl Iterator<Item = (u64, u64)>, blind: bool) -> bool {
         let Some(Kept { last: Some(last), earlier }) = self.kept.as_deref_mut().filter(|_| self.enabled) else { return false };
@@ -196,8 +197,9 @@ impl Undo {
         any && segment.timestamps().zip(stamp).is_some_and(|((_, ecr), stamp)| timestamp_before(ecr, stamp))
     }
 
-    /// RFC 3708 §3: `left..right` arrived twice. Whether all that the repair sent again had arrived before, each time that it did (B.1).
-    /// `waiting`: more is to be sent again. Where something arrives twice that nobody sent again (A.4), the network makes copies, and DSACKs
+    /// RFC 3708 §3: `left..right` arrived twice. Whether all that the repair retransmitted had arrived before, each time that it did (B.1).
+    /// `waiting`: more is to be retransmitted. Where something arrives twice that nobody retransmitted (A.4), the network makes copies, and
+    /// DSACKs
     /// no longer tell of this reduction.
     ///
     /// Departures: A.4 would give up DSACKs for the rest of the connection. A.3 gives up on a second retransmission; here each must be
@@ -227,7 +229,7 @@ mod tests {
         segment
     }
 
-    /// 1000..2000 sent again at 77, 3000..3500 at 80.
+    /// 1000..2000 retransmitted at 77, 3000..3500 at 80.
     fn watched() -> Undo {
         let mut undo = Undo::new(true, false);
         undo.watch(false, 1000, false);
@@ -249,12 +251,12 @@ mod tests {
     #[test]
     fn an_ack_of_something_else_says_nothing() {
         let mut undo = watched();
-        assert!(!undo.eifel(&echoing(76), once((2000, 3000)), false), "not sent again");
+        assert!(!undo.eifel(&echoing(76), once((2000, 3000)), false), "not retransmitted");
         assert!(!undo.eifel(&echoing(76), [(1000, 2000), (2500, 3000)].into_iter(), false), "one of both");
         let mut blind = watched();
         assert!(!blind.eifel(&echoing(76), once((500, 5000)), true));
         assert!(blind.eifel(&echoing(76), once((1000, 5000)), true), "without SACK, the left edge");
-        assert!(undo.eifel(&echoing(76), [(1000, 2000), (3000, 3500)].into_iter(), false), "either was sent again, and both later");
+        assert!(undo.eifel(&echoing(76), [(1000, 2000), (3000, 3500)].into_iter(), false), "either was retransmitted, and both later");
     }
 
     /// A repair begins while a retransmission of the one before is on its way.
@@ -264,7 +266,7 @@ mod tests {
         undo.watch(false, 2000, false);
         undo.sent_again(4000, 5000, 2000, true, Some(100));
         assert!(!undo.eifel(&echoing(80), once((3000, 3500)), false));
-        // Sent again by both: the first must have been for nothing, too.
+        // Retransmitted by both: the first must have been for nothing, too.
         undo.sent_again(3000, 3500, 2000, true, Some(101));
         assert!(!undo.eifel(&echoing(80), once((3000, 3500)), false));
         let mut undo = watched();
@@ -330,7 +332,7 @@ mod tests {
         undo.watch(true, 0, false);
         undo.sent_again(0, 10, 0, true, None);
         assert!(!undo.is_watching() && !undo.is_of_timeout() && !undo.dsack((0, 10), false));
-        // For F-RTO alone: what was sent again is known, and nothing else.
+        // For F-RTO alone: what was retransmitted is known, and nothing else.
         let mut undo = Undo::new(false, true);
         undo.watch(false, 0, false);
         undo.sent_again(0, 10, 0, true, Some(5));

@@ -226,7 +226,7 @@ impl Sender {
         }
         if repairs && self.repair.is_open() && resent {
             // RFC 5681 §4.3: losses in two successive windows are two indications of congestion. What was found lost beyond the point that
-            // ended this repair, and sent again, is of the next window. Linux enters recovery again at this ACK (measured,
+            // ended this repair, and retransmitted, is of the next window. Linux enters recovery again at this ACK (measured,
             // docs/stacks/linux.md).
             self.enter_recovery(now, delivered_before);
         }

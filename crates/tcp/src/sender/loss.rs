@@ -99,7 +99,7 @@ impl Sender {
         self.repair.steer(delivered, self.board.pipe(), advanced && !newly_lost, || self.control.cwnd());
     }
 
-    /// The reduction was for nothing: window and state as before it, and what is on its way is not sent again (RFC 4015).
+    /// The reduction was for nothing: window and state as before it, and what is on its way is not retransmitted (RFC 4015).
     pub(super) fn take_back(&mut self, now: Time, segment: &Segment) {
         self.stats.spurious_recoveries += 1;
         self.control.on_spurious();

@@ -25,7 +25,7 @@ pub(crate) struct Timers {
     persist: Option<u8>,
     /// A window probe is to be sent.
     window_probe: bool,
-    /// Since when nothing has answered what is sent again, or a window probe, and the left edge then.
+    /// Since when nothing has answered what is retransmitted, or a window probe, and the left edge then.
     unanswered: (u64, Time),
 }
 

@@ -301,7 +301,7 @@ fn a_probe_that_pacing_holds_goes_when_it_may() {
 }
 
 /// RFC 5681 §4.3: losses in two successive windows lower the window twice. The second is of what was sent during the repair of the first,
-/// and has been found and sent again before that repair ends.
+/// and has been found and retransmitted before that repair ends.
 #[test]
 fn losses_of_two_windows_reduce_twice() {
     for recovery in [RecoveryKind::Sack, RACK] {

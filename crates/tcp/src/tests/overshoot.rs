@@ -16,7 +16,7 @@ struct Path {
     dropped: u64,
     /// How long the bottleneck was busy in each round.
     busy: Vec<Duration>,
-    /// One past the highest byte sent; whether anything was sent again; one past the highest byte dropped before that.
+    /// One past the highest byte sent; whether anything was retransmitted; one past the highest byte dropped before that.
     highest: u64,
     again: bool,
     overshoot_end: u64,
@@ -127,10 +127,10 @@ fn check_sack_with_prr(outcome: &Outcome) {
     let first_loss = rounds.iter().position(|r| r.dropped > 0).unwrap();
     let lost: u64 = rounds[first_loss..first_loss + 3].iter().map(|r| r.dropped).sum();
     assert!(lost > 2_000, "the overshoot loses {lost}");
-    // RFC 6675 §5: what is lost is sent again once, without a timeout.
+    // RFC 6675 §5: what is lost is retransmitted once, without a timeout.
     assert_eq!(outcome.stats.timeouts, 0, "{} {:?}", shown(), outcome.stats);
     let dropped: u64 = rounds.iter().map(|r| r.dropped).sum();
-    assert_eq!(outcome.stats.segments_retransmitted, dropped, "each lost packet is sent again exactly once: {}", shown());
+    assert_eq!(outcome.stats.segments_retransmitted, dropped, "each lost packet is retransmitted exactly once: {}", shown());
     // RFC 9937 §4: the flight comes down to ssthresh in proportion, with no silence of half a round trip; ssthresh is one BDP.
     for (n, round) in rounds.iter().enumerate().skip(first_loss) {
         assert!(round.utilization > 0.95, "round {n} used {:.3}: {}", round.utilization, shown());
@@ -149,7 +149,7 @@ const STYLES: [(&str, RecoveryKind, bool); 6] = [
 /// One row a style; docs/recovery.md explains the numbers.
 fn table(access_gbps: u64, check: impl Fn(&str, &Outcome)) -> String {
     let mut table = format!(
-        "access link {access_gbps} Gb/s\nstyle       goodput Mb/s  dropped  sent again  fast retransmits  timeouts  repaired after s\n"
+        "access link {access_gbps} Gb/s\nstyle       goodput Mb/s  dropped     retrans  fast retransmits  timeouts  repaired after s\n"
     );
     for (name, recovery, prr) in STYLES {
         let outcome = run(access_gbps, recovery, prr);

@@ -260,7 +260,7 @@ fn next_seg_rescues_the_end_of_a_stream() {
     assert_eq!(again, [(200, 2), (200, 9), (300, 8)]);
 }
 
-/// RFC 6675 §5.1 and RFC 2018 §8: a receiver that reneged is found out by a timeout, and everything is sent again.
+/// RFC 6675 §5.1 and RFC 2018 §8: a receiver that reneged is found out by a timeout, and everything is retransmitted.
 #[test]
 fn a_receiver_that_reneges_costs_a_timeout_and_no_data() {
     let mut pair = Pair::with_iss(
@@ -291,7 +291,7 @@ fn a_receiver_that_reneges_costs_a_timeout_and_no_data() {
 fn duplicates_of_a_go_back_n_are_no_loss() {
     for recovery in [RecoveryKind::Tahoe, RecoveryKind::NewReno] {
         let sender = TcpConfig { recovery, mss: 1000, initial_window: 10, timestamps: false, ..config("rfc") };
-        // Every ACK of the first flight is late by 3 s: a spurious timeout, and all is sent again.
+        // Every ACK of the first flight is late by 3 s: a spurious timeout, and all is retransmitted.
         let mut pair = Pair::new(sender, TcpConfig { timestamps: false, ..config("rfc") }, ms(50));
         let clock = pair.clock.clone();
         pair = pair.network(move |_, client, segment, _| {

@@ -100,7 +100,7 @@ fn eifel_undoes_a_timeout_by_a_delay_spike() {
     }
 }
 
-/// RFC 3708: the receiver reports all that the timer sent again as duplicates (without timestamps, nor F-RTO).
+/// RFC 3708: the receiver reports all that the timer retransmitted as duplicates (without timestamps, nor F-RTO).
 #[test]
 fn dsacks_undo_a_timeout_by_a_delay_spike() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {

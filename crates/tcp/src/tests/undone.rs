@@ -66,7 +66,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Returns true if, when `reduced` was taken back, something had arrived that was sent again for it nevertheless: an older
+    /// Returns true if, when `reduced` was taken back, something had arrived that was retransmitted for it nevertheless: an older
     /// transmission, or two copies of the new one.
     fn is_proven(&self, reduced: Reduced) -> bool {
         let undone = reduced.undone.expect("undone");
@@ -190,7 +190,8 @@ proptest! {
         prop_assert!(outcome.stats.fast_retransmits + outcome.stats.timeouts <= lost);
     }
 
-    /// Whatever the network does, what is taken back was for nothing: the network knows of something that arrived and was sent again. Or, by
+    /// Whatever the network does, what is taken back was for nothing: the network knows of something that arrived and was retransmitted.
+    /// Or, by
     /// F-RTO, it was early.
     #[test]
     fn what_is_undone_was_for_nothing(
@@ -237,7 +238,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// No data is lost, and some is late: each fast retransmit is for nothing. Eifel takes it back if what was sent first arrives first
-    /// (RFC 3522 §3.2), the DSACKs do once the last copy has been reported (RFC 3708 §2). Neither can know where what an older repair sent again
+    /// (RFC 3522 §3.2), the DSACKs do once the last copy has been reported (RFC 3708 §2). Neither can know where what an older repair
+    /// retransmitted
     /// is still under way, Eifel not where one ACK overtakes another; and both come too late where there is a new reduction by then.
     #[test]
     fn each_way_agrees_about_a_fast_retransmit_for_nothing(

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Ten windows of ten segments, of which a window loses one that is sent again; each packet with an identification of its own and timestamps
+/// Ten windows of ten segments, of which a window loses one that is retransmitted; each packet with an identification of its own and
+/// timestamps
 /// of a clock of 10 ms, which is too slow to tell a copy.
 fn identified() -> Vec<Packet> {
     let mut transfer = Transfer::new();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Ten windows of four segments over 172 ms, without timestamps. The first two of each are sent again as one after `wait` ms, and all is
+/// Ten windows of four segments over 172 ms, without timestamps. The first two of each are retransmitted as one after `wait` ms, and all is
 /// acknowledged `answer` ms later. Of the handshake nothing is known but its SYN, and the first round trip is 548 ms.
 fn again(wait: i64, answer: i64) -> Value {
     let mut transfer = Transfer::new();

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// At 0.2 ms every tenth segment comes 50 ms late: what is behind it arrives, and the sender waits for that one. `again`: it is sent again by a
+/// At 0.2 ms every tenth segment comes 50 ms late: what is behind it arrives, and the sender waits for that one. `again`: it is
+/// retransmitted by a
 /// timer, in vain, before that.
 fn overtaken(again: bool) -> Value {
     let mut transfer = Transfer::new();
