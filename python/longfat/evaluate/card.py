@@ -344,12 +344,16 @@ def _values(suite: Suite, criterion: Criterion, results: Results) -> Iterator[tu
         return
     assert criterion.measure is not None, f"{criterion.name} has a measure or is harm"
     keys = [*results.axes, "repeat"]
-    rows = {tuple(row[name] for name in keys): cast("dict[str, Any]", row) for row in results.runs.to_dict("records")}
+    rows = {
+        tuple(row[name] for name in keys): (number, cast("dict[str, Any]", row))
+        for number, row in enumerate(results.runs.to_dict("records"))
+    }
     links = results.links.groupby(keys, sort=False)
     for key, flows in results.flows.groupby(keys, sort=False):
         labels = {axis: str(label) for axis, label in zip(results.axes, cast("tuple[object, ...]", key), strict=False)}
         if labels[suite.what] != ALONE:
-            yield labels, criterion.measure(Seen(rows[cast("tuple[object, ...]", key)], flows, links.get_group(key)))
+            number, row = rows[cast("tuple[object, ...]", key)]
+            yield labels, criterion.measure(Seen(row, flows, links.get_group(key), partial(results.__getitem__, number)))
 
 
 def alone(experiment: Experiment, labels: dict[str, str]) -> str:

@@ -21,6 +21,9 @@ PART = less_than_others(0.01)
 HARM = less_than_others(0.1, 1.25)
 """Harm: a tenth matters (Ware and others, HotNets 2019: no more than the standard controls do to each other)."""
 
+CONVERGES = less_than_others(5.0)
+"""Delta-fair convergence time (RFC 5166 section 2.3.3): 5 s matter, and double is bad."""
+
 CRITERIA = (
     Criterion(
         "heavy-loss",
@@ -53,6 +56,7 @@ CRITERIA = (
         more_than_others(0.15, 1.5),
         part_of("subject-late"),
     ),
+    Criterion("converges", "5.1.4", "time until a late comer shares evenly", "late-comer", "s", CONVERGES, measures.converges),
     Criterion(
         "unequal-rtts",
         "5.1.4",
@@ -92,9 +96,7 @@ CRITERIA = (
     Criterion(
         "radio-loss", "6.4", "goodput where 0.1 and 1 % are lost", "radio-loss", "bit/s", more_than_others(5e5, 1.5), measures.goodput
     ),
-    Criterion(
-        "rate-use", "7.9", "goodput over a rate that varies", "varying-rate", "bit/s", more_than_others(5e5, 1.5), measures.goodput
-    ),
+    Criterion("rate-use", "7.9", "goodput over a rate that varies", "varying-rate", "bit/s", more_than_others(5e5, 1.5), measures.goodput),
     Criterion(
         "rate-delay",
         "7.9",

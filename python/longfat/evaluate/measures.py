@@ -13,8 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from longfat.results import convergence
+
 if TYPE_CHECKING:
     import pandas as pd
+
+    from longfat.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,8 @@ class Seen:
     """Its row of `runs`."""
     flows: pd.DataFrame
     links: pd.DataFrame
+    open: Callable[[], Result]
+    """The whole run, with its series."""
 
 
 Measure = Callable[[Seen], float]
@@ -114,3 +120,9 @@ def dropped_of(name: str) -> Measure:
         return float(flows["packets_dropped"].sum()) / float(flows["segments_sent"].sum())
 
     return measure
+
+
+def converges(seen: Seen) -> float:
+    """Delta-fair convergence time of the judged flows, in seconds; where they did not converge, the time that they had."""
+    found = convergence.of_run(seen.open(), list(dict.fromkeys(subject(seen)["group"])))
+    return found.left_s if math.isnan(found.time_s) else found.time_s
