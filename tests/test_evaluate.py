@@ -13,13 +13,23 @@ import pytest
 from conftest import command
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
 from longfat.evaluate import page, show
-from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue, evaluate_startup
+from longfat.evaluate.alone import alone
+from longfat.evaluate.card import (
+    Answer,
+    Card,
+    OnPath,
+    _of_queue,  # pyright: ignore[reportPrivateUsage]
+    evaluate_control,
+    evaluate_queue,
+    evaluate_startup,
+)
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import EXPERIMENTS, Suite
 from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
 from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.variants import variants
 from longfat.results.harm import harm
 
 FEW = ["dead-path", "crowd-loss"]
@@ -103,7 +113,7 @@ def test_results_have_harm() -> None:
 @pytest.mark.parametrize("suite", [CONTROLS, QUEUES, STARTUPS], ids=lambda suite: suite.what)
 def test_each_criterion_is_an_experiment_with_a_short_form(suite: Suite) -> None:
     assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
-    assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.what).glob("*.toml")}
+    assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.folder).glob("*.toml")}
     for criterion in suite.criteria:
         assert bool(criterion.harms) != bool(criterion.measure), criterion.name
         quick = longfat.load(suite.file(criterion))
@@ -286,6 +296,50 @@ def test_a_queue_is_judged_with_its_settings(folder: Path) -> None:
         evaluate_queue("kodel")
     with pytest.raises(longfat.LongfatError, match="targit"):
         evaluate_queue("codel", {"targit": "1 ms"})
+
+
+def test_each_parameter_of_a_queue_is_halved_and_doubled() -> None:
+    text = QUEUES.file(QUEUES.criteria[0]).read_text(encoding="utf-8")
+    codel = variants("mine", {"kind": "codel", "target": "4 ms"}, text, _of_queue)
+    assert list(codel) == ["mine", "interval 50 ms", "interval 200 ms", "target 2 ms", "target 8 ms"]
+    assert codel["interval 50 ms"] == {"kind": "codel", "target": "4 ms", "interval": "50 ms"}
+    # What the queue refuses is left out: a probability above 1, a low threshold above the high one.
+    red = variants("red", {"kind": "red", "max_p": 0.8, "min_threshold": "50 packets", "max_threshold": "90 packets"}, text, _of_queue)
+    assert "max_p 0.4" in red
+    assert not {"max_p 1.6", "min_threshold 100 packets", "max_threshold 45 packets"} & set(red)
+
+
+def test_a_queue_that_needs_its_parameters_is_sensitive(folder: Path) -> None:
+    # Twice of a buffer that is full is twice the wait.
+    card = evaluate_queue("droptail", against=["pie"], criteria=["sensitive-delay", "sensitive-use"], quick=True, folder=folder)
+    worst = card["sensitive-delay"].worst
+    assert worst is not None
+    assert card["sensitive-delay"].verdict == FAILS
+    assert worst.labels == {"parameter": "limit 500 kB"}
+    assert worst.own.mean == pytest.approx(2 * worst.others["droptail"].mean, rel=0.2)
+    one = longfat.Experiment(card["sensitive-delay"].experiment)
+    assert one.axes == {}
+    assert "500 kB" in one.resolve(0).resolved
+    assert card.tradeoffs == []
+
+
+def test_delay_and_goodput_stand_beside_each_other(folder: Path) -> None:
+    card = evaluate_queue("codel", against=["droptail"], criteria=["row-delay"], quick=True, folder=folder)
+    codel, droptail = card.tradeoffs
+    assert (codel.scenario, codel.queue, codel.path, droptail.queue) == ("row", "codel", {}, "droptail")
+    assert codel.ellipse.repeats == 3
+    # The queue that is judged is at both routers.
+    resolved = json.loads(longfat.Experiment(card["row-delay"].experiment).resolve(0).resolved)
+    assert {link["queue"]["kind"] for link in resolved["path"]["link"] if link["name"].strip("<>") in ("first", "second")} == {"codel"}
+    assert codel.ellipse.x_median < 0.5 * droptail.ellipse.x_median
+    assert codel.ellipse.y_median < droptail.ellipse.y_median
+    text = page.markdown([card], "longfat evaluate queue codel")
+    assert "## Delay and goodput of codel: row" in text
+    html = page.html([card], "longfat evaluate queue codel")
+    assert "Delay and goodput, codel" in html
+    told = show.as_json(card)
+    assert json.loads(json.dumps(told)) == told
+    assert told["tradeoffs"][0]["x_median"] == codel.ellipse.x_median
 
 
 def test_a_start_is_judged(folder: Path) -> None:

@@ -130,5 +130,13 @@ NOT_SHOWN = (
     ("5.3", "principles and deployment: these are for the specification to argue"),
 )
 
-CONTROLS = Suite("control", "RFC 9743", CRITERIA, NOT_SHOWN, ("reno", "cubic", "bbr3"))
+CONTROLS = Suite(
+    "control",
+    "RFC 9743",
+    "Congestion controls by the criteria of RFC 9743",
+    CRITERIA,
+    NOT_SHOWN,
+    ("reno", "cubic", "bbr3"),
+    "control",
+)
 """References: two standards (RFC 5681, RFC 9438), and BBRv3, whose kin are widely deployed."""

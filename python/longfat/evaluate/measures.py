@@ -87,9 +87,9 @@ def goodput(seen: Seen) -> float:
     return float(subject(seen)["goodput_bps"].sum())
 
 
-def goodput_of(name: str) -> Measure:
-    """Payload of group `name`, bit/s."""
-    return lambda seen: float(group(seen, name)["goodput_bps"].sum())
+def goodput_of(*names: str) -> Measure:
+    """Payload of the groups of these names, bit/s."""
+    return lambda seen: float(seen.flows.loc[seen.flows["group"].isin(names), "goodput_bps"].sum())
 
 
 def jain(seen: Seen) -> float:
@@ -126,3 +126,8 @@ def converges(seen: Seen) -> float:
     """Delta-fair convergence time of the judged flows, in seconds; where they did not converge, the time that they had."""
     found = convergence.of_run(seen.open(), list(dict.fromkeys(subject(seen)["group"])))
     return found.left_s if math.isnan(found.time_s) else found.time_s
+
+
+def excess_rtt_p95(seen: Seen) -> float:
+    """Round trip beyond the least that 95 of 100 samples did not exceed, in seconds: the mean over the flows (RFC 7928 section 2.7)."""
+    return float((seen.flows["rtt_p95_s"] - seen.flows["rtt_min_s"]).mean())

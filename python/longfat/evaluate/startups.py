@@ -51,4 +51,12 @@ CRITERIA = (
 
 NOT_SHOWN = (("5.1.5", "start-ups that need a memory of earlier connections are not in longfat"),)
 
-STARTUPS = Suite("startup", "RFC 9743", CRITERIA, NOT_SHOWN, ("standard", "hystart", "hystart++"))
+STARTUPS = Suite(
+    "startup",
+    "RFC 9743",
+    "Start-ups by the criteria of RFC 9743",
+    CRITERIA,
+    NOT_SHOWN,
+    ("standard", "hystart", "hystart++"),
+    "startup",
+)
