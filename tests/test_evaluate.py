@@ -12,6 +12,7 @@ import longfat
 import pytest
 from conftest import command
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
+from longfat._longfat import quantity
 from longfat.evaluate import page, show
 from longfat.evaluate.alone import alone
 from longfat.evaluate.card import (
@@ -29,6 +30,7 @@ from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
 from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.evaluate.variants import variants
 from longfat.results.harm import harm
 
@@ -110,7 +112,7 @@ def test_results_have_harm() -> None:
         results.harm("peer", axis="who", alone="alone", metric="speed")
 
 
-@pytest.mark.parametrize("suite", [CONTROLS, QUEUES, STARTUPS], ids=lambda suite: suite.what)
+@pytest.mark.parametrize("suite", [CONTROLS, TCPEVAL, QUEUES, STARTUPS], ids=lambda suite: suite.folder)
 def test_each_criterion_is_an_experiment_with_a_short_form(suite: Suite) -> None:
     assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
     assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.folder).glob("*.toml")}
@@ -260,6 +262,7 @@ def test_a_table_fits_80_columns(reno: Card) -> None:
         ({"control": "cubik"}, "did you mean 'cubic'?"),
         ({"control": "cubic", "against": ["rino"]}, "did you mean 'reno'?"),
         ({"control": "cubic", "against": ["cubic"]}, "expected something other than cubic itself"),
+        ({"control": "cubic", "suite": "rfc9744"}, "there is no suite 'rfc9744': choose one of rfc9743, tcpeval"),
         ({"control": "cubic", "criteria": ["fairness"]}, "there is no criterion 'fairness': choose among heavy-loss, "),
     ],
 )
@@ -296,6 +299,57 @@ def test_a_queue_is_judged_with_its_settings(folder: Path) -> None:
         evaluate_queue("kodel")
     with pytest.raises(longfat.LongfatError, match="targit"):
         evaluate_queue("codel", {"targit": "1 ms"})
+
+
+TCPEVAL_RATES = {
+    "data-center": ("1 Gbit/s", "1 Gbit/s", 40e-6, 400e-6),
+    "access": ("100 Mbit/s", "100 Mbit/s", 8e-3, 204e-3),
+    "ocean": ("1 Gbit/s", "1 Gbit/s", 134e-3, 330e-3),
+    "satellite": ("40 Mbit/s", "4 Mbit/s", 604e-3, 800e-3),
+    "wireless": ("4 Mbit/s", "2 Mbit/s", 8e-3, 204e-3),
+    "dial-up": ("64 kbit/s", "64 kbit/s", 14e-3, 210e-3),
+}
+"""Scenarios of draft-irtf-iccrg-tcpeval-01 section 4.4: rate each way, and the shortest and longest round trip (Table 1, and the link)."""
+
+
+@pytest.mark.parametrize("scenario", TCPEVAL_RATES)
+def test_scenarios_of_tcpeval_are_as_written(scenario: str) -> None:
+    there, back, shortest, longest = TCPEVAL_RATES[scenario]
+    experiment = longfat.load(EXPERIMENTS / "tcpeval" / f"{scenario}.toml")
+    assert experiment.axes == {"load": ["60 %", "85 %", "110 %"]}
+    experiment.quicken()
+    run = json.loads(experiment.resolve(0).resolved)
+    links = {link["name"]: link for link in run["path"]["link"]}
+    one_way = links["bottleneck"]
+    assert (one_way["rate"], one_way.get("reverse", {}).get("rate", one_way["rate"])) == (there, back)
+    ends = [2 * quantity_s(link["delay"]) for name, link in links.items() if name != "bottleneck" and "right" in name]
+    through = 2 * quantity_s(one_way["delay"])
+    assert through + min(ends) == pytest.approx(shortest)
+    assert through + max(ends) == pytest.approx(longest)
+    # 90 % of the connections have packets of 1500 bytes, 10 % of 536 (section 2.4).
+    loads = [flow["traffic"]["load"]["sweep"] for flow in tomllib.loads(experiment.text)["flow"]]
+    heavy, light = ([one["value"] if isinstance(one, dict) else one for one in some] for some in loads[:2])
+    assert [a + b for a, b in zip(heavy, light, strict=True)] == pytest.approx([0.6, 0.85, 1.1])
+    assert [b / a for a, b in zip(heavy, light, strict=True)] == pytest.approx([1 / 9] * 3)
+
+
+def quantity_s(text: str) -> float:
+    """Seconds of a duration."""
+    found = quantity(text)
+    assert found is not None
+    return found[0]
+
+
+def test_tcpeval_judges_by_the_central_link(folder: Path) -> None:
+    card = evaluate_control(
+        "cubic", suite="tcpeval", against=["reno"], criteria=["dial-up-use", "dial-up-delay"], quick=True, folder=folder
+    )
+    assert [path.name for path in card["dial-up-use"].paths] == ["load 60 %", "load 85 %", "load 110 %"]
+    light, _, heavy = (path.own.mean for path in card["dial-up-use"].paths)
+    assert 0.3 < light < heavy <= 1.0
+    # 1250 ms of buffer.
+    assert all(0.0 < path.own.mean < 1.3 for path in card["dial-up-delay"].paths)
+    assert "draft-irtf-iccrg-tcpeval-01 section 4.4.6" in json.dumps(show.as_json(card))
 
 
 def test_each_parameter_of_a_queue_is_halved_and_doubled() -> None:

@@ -24,6 +24,7 @@ from longfat.evaluate.probe import fault, probe_of
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, PASSES, WORDS, Estimate, estimate
 from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.evaluate.tradeoff import Tradeoff, of_sweep
 from longfat.evaluate.variants import variants
 from longfat.experiment import Experiment
@@ -36,6 +37,8 @@ SUBJECT, PEER = "subject", "peer"
 """Names of groups of flows: those that begin with `subject` have what is judged, `peer` has the references in turn."""
 ALONE = "alone"
 """Value of the axis `control` in which the peers have the path to themselves."""
+SUITES = {"rfc9743": CONTROLS, "tcpeval": TCPEVAL}
+"""Suites for a congestion control, by the words of `--suite`."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class Card:
 def evaluate_control(
     control: str | type,
     *,
+    suite: str = "rfc9743",
     against: Sequence[str] = CONTROLS.against,
     criteria: Sequence[str] = (),
     quick: bool = False,
@@ -117,20 +121,25 @@ def evaluate_control(
 ) -> Card:
     """Judges a congestion control, a class or a name, by the criteria of RFC 9743, each of them a sweep of its own.
 
+    `suite` is "rfc9743", or "tcpeval" for the basic scenarios of the Common TCP Evaluation Suite.
+
     `against` are the controls it is compared with on the same paths, and to which harm is counted. `criteria` names some of all. `quick`
     takes shorter runs and three repeats. With `folder`, runs are kept there, a folder for each experiment, and not run twice. `tick` is
     called ten times a second with the share of all runs that is done. A control that raises, never sends or needs seconds for a call gets
     a card that says so. Raises LongfatError for a name that there is not, and where results cannot be kept.
     """
+    if suite not in SUITES:
+        raise LongfatError(f"there is no suite {suite!r}: choose one of {', '.join(SUITES)}")
+    chosen = SUITES[suite]
     name = control if isinstance(control, str) else str(getattr(control, "congestion_control", control.__name__))
     for one in (name, *against):
         _check("control", one, lambda one=one: probe_of(one))
-    beside = _beside(name, against)
+    beside = beside_of(name, against)
     if wrong := fault(name):
-        return Card(CONTROLS, name, beside, quick, [], wrong)
+        return Card(chosen, name, beside, quick, [], wrong)
     raises = name not in _known("control")
-    make = partial(_of_control, name, beside)
-    return _card(CONTROLS, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
+    make = partial(put_controls, name, beside)
+    return _card(chosen, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
 
 
 def evaluate_queue(
@@ -153,7 +162,7 @@ def evaluate_queue(
     for one in (queue, *against):
         _check("queue", one)
     name = " ".join([queue, *(f"{key}={value}" for key, value in (settings or {}).items())])
-    beside = _beside(name, against)
+    beside = beside_of(name, against)
     own = _kind(queue, settings or {})
     values = {name: own} | {one: _kind(one) for one in beside}
     _queues(values)
@@ -181,7 +190,7 @@ def evaluate_startup(
     """
     for one in (startup, *against):
         _check("startup", one)
-    beside = _beside(startup, against)
+    beside = beside_of(startup, against)
     make = partial(_of_startup, [startup, *beside])
     return _card(STARTUPS, startup, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
 
@@ -239,7 +248,7 @@ def _card(
             said = str(error) if isinstance(error, LongfatError) else f"{type(error).__name__}: {error}"
             answers |= {one.name: Answer(one, broken=said) for one in of_file}
         else:
-            answers |= {one.name: _answer(suite, one, name, experiment, results) for one in of_file}
+            answers |= {one.name: answer_of(suite, one, name, experiment, results) for one in of_file}
             if suite is QUEUES and not of_file[0].varies:
                 tradeoffs += of_sweep(file, suite.what, results)
         done += costs[file]
@@ -247,7 +256,8 @@ def _card(
     return Card(suite, name, beside, running.quick, [answers[one.name] for one in chosen], tradeoffs=tradeoffs)
 
 
-def _beside(name: str, against: Sequence[str]) -> list[str]:
+def beside_of(name: str, against: Sequence[str]) -> list[str]:
+    """The references other than what is judged. Raises LongfatError where none is left."""
     beside = [one for one in dict.fromkeys(against) if one != name]
     if not beside:
         raise LongfatError(f"against {','.join(against)}: expected something other than {name} itself")
@@ -289,7 +299,7 @@ def _check(what: str, name: str, use: Callable[[], object] | None = None) -> Non
     raise LongfatError(f"there is no {KINDS[what][1]} {name!r}: {hint}")
 
 
-def _of_control(name: str, against: Sequence[str], experiment: Experiment, _: bool = False) -> None:
+def put_controls(name: str, against: Sequence[str], experiment: Experiment, _: bool = False) -> None:
     """Puts the controls in place of those that the file has."""
     flows = tomllib.loads(experiment.changed_text)["flow"]
     groups = [str(flow.get("name", "")) for flow in flows]
@@ -341,7 +351,8 @@ def _value(text: str) -> Any:
         return text
 
 
-def _answer(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
+def answer_of(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
+    """The answer to a criterion from the results of its experiment."""
     if criterion.varies:
         return _of_variants(suite, criterion, name, experiment, results)
     axes = [axis for axis in experiment.axes if axis != suite.what]

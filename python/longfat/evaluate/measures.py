@@ -131,3 +131,22 @@ def converges(seen: Seen) -> float:
 def excess_rtt_p95(seen: Seen) -> float:
     """Round trip beyond the least that 95 of 100 samples did not exceed, in seconds: the mean over the flows (RFC 7928 section 2.7)."""
     return float((seen.flows["rtt_p95_s"] - seen.flows["rtt_min_s"]).mean())
+
+
+def _of_link(name: str, column: str) -> Measure:
+    return lambda seen: float(seen.links.loc[seen.links["name"] == name, column].iloc[0])
+
+
+def link_utilization(name: str) -> Measure:
+    """Share of the measured span in which the link transmitted."""
+    return _of_link(name, "utilization")
+
+
+def link_loss(name: str) -> Measure:
+    """Share of the packets offered to the link that were dropped."""
+    return _of_link(name, "loss_share")
+
+
+def link_queue_mean(name: str) -> Measure:
+    """Mean wait in front of the link, in seconds."""
+    return _of_link(name, "queue_delay_mean_s")
