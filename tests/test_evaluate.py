@@ -12,14 +12,26 @@ import longfat
 import pytest
 from conftest import command
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
+from longfat._longfat import quantity
 from longfat.evaluate import page, show
-from longfat.evaluate.card import Answer, Card, OnPath, alone, evaluate_control, evaluate_queue, evaluate_startup
+from longfat.evaluate.alone import alone
+from longfat.evaluate.card import (
+    Answer,
+    Card,
+    OnPath,
+    _of_queue,  # pyright: ignore[reportPrivateUsage]
+    evaluate_control,
+    evaluate_queue,
+    evaluate_startup,
+)
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import EXPERIMENTS, Suite
 from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
 from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.tcpeval import TCPEVAL
+from longfat.evaluate.variants import variants
 from longfat.results.harm import harm
 
 FEW = ["dead-path", "crowd-loss"]
@@ -100,10 +112,10 @@ def test_results_have_harm() -> None:
         results.harm("peer", axis="who", alone="alone", metric="speed")
 
 
-@pytest.mark.parametrize("suite", [CONTROLS, QUEUES, STARTUPS], ids=lambda suite: suite.what)
+@pytest.mark.parametrize("suite", [CONTROLS, TCPEVAL, QUEUES, STARTUPS], ids=lambda suite: suite.folder)
 def test_each_criterion_is_an_experiment_with_a_short_form(suite: Suite) -> None:
     assert len({criterion.name for criterion in suite.criteria}) == len(suite.criteria)
-    assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.what).glob("*.toml")}
+    assert {criterion.experiment for criterion in suite.criteria} == {file.stem for file in (EXPERIMENTS / suite.folder).glob("*.toml")}
     for criterion in suite.criteria:
         assert bool(criterion.harms) != bool(criterion.measure), criterion.name
         quick = longfat.load(suite.file(criterion))
@@ -250,6 +262,7 @@ def test_a_table_fits_80_columns(reno: Card) -> None:
         ({"control": "cubik"}, "did you mean 'cubic'?"),
         ({"control": "cubic", "against": ["rino"]}, "did you mean 'reno'?"),
         ({"control": "cubic", "against": ["cubic"]}, "expected something other than cubic itself"),
+        ({"control": "cubic", "suite": "rfc9744"}, "there is no suite 'rfc9744': choose one of rfc9743, tcpeval"),
         ({"control": "cubic", "criteria": ["fairness"]}, "there is no criterion 'fairness': choose among heavy-loss, "),
     ],
 )
@@ -286,6 +299,101 @@ def test_a_queue_is_judged_with_its_settings(folder: Path) -> None:
         evaluate_queue("kodel")
     with pytest.raises(longfat.LongfatError, match="targit"):
         evaluate_queue("codel", {"targit": "1 ms"})
+
+
+TCPEVAL_RATES = {
+    "data-center": ("1 Gbit/s", "1 Gbit/s", 40e-6, 400e-6),
+    "access": ("100 Mbit/s", "100 Mbit/s", 8e-3, 204e-3),
+    "ocean": ("1 Gbit/s", "1 Gbit/s", 134e-3, 330e-3),
+    "satellite": ("40 Mbit/s", "4 Mbit/s", 604e-3, 800e-3),
+    "wireless": ("4 Mbit/s", "2 Mbit/s", 8e-3, 204e-3),
+    "dial-up": ("64 kbit/s", "64 kbit/s", 14e-3, 210e-3),
+}
+"""Scenarios of draft-irtf-iccrg-tcpeval-01 section 4.4: rate each way, and the shortest and longest round trip (Table 1, and the link)."""
+
+
+@pytest.mark.parametrize("scenario", TCPEVAL_RATES)
+def test_scenarios_of_tcpeval_are_as_written(scenario: str) -> None:
+    there, back, shortest, longest = TCPEVAL_RATES[scenario]
+    experiment = longfat.load(EXPERIMENTS / "tcpeval" / f"{scenario}.toml")
+    assert experiment.axes == {"load": ["60 %", "85 %", "110 %"]}
+    experiment.quicken()
+    run = json.loads(experiment.resolve(0).resolved)
+    links = {link["name"]: link for link in run["path"]["link"]}
+    one_way = links["bottleneck"]
+    assert (one_way["rate"], one_way.get("reverse", {}).get("rate", one_way["rate"])) == (there, back)
+    ends = [2 * quantity_s(link["delay"]) for name, link in links.items() if name != "bottleneck" and "right" in name]
+    through = 2 * quantity_s(one_way["delay"])
+    assert through + min(ends) == pytest.approx(shortest)
+    assert through + max(ends) == pytest.approx(longest)
+    # 90 % of the connections have packets of 1500 bytes, 10 % of 536 (section 2.4).
+    loads = [flow["traffic"]["load"]["sweep"] for flow in tomllib.loads(experiment.text)["flow"]]
+    heavy, light = ([one["value"] if isinstance(one, dict) else one for one in some] for some in loads[:2])
+    assert [a + b for a, b in zip(heavy, light, strict=True)] == pytest.approx([0.6, 0.85, 1.1])
+    assert [b / a for a, b in zip(heavy, light, strict=True)] == pytest.approx([1 / 9] * 3)
+
+
+def quantity_s(text: str) -> float:
+    """Seconds of a duration."""
+    found = quantity(text)
+    assert found is not None
+    return found[0]
+
+
+def test_tcpeval_judges_by_the_central_link(folder: Path) -> None:
+    card = evaluate_control(
+        "cubic", suite="tcpeval", against=["reno"], criteria=["dial-up-use", "dial-up-delay"], quick=True, folder=folder
+    )
+    assert [path.name for path in card["dial-up-use"].paths] == ["load 60 %", "load 85 %", "load 110 %"]
+    light, _, heavy = (path.own.mean for path in card["dial-up-use"].paths)
+    assert 0.3 < light < heavy <= 1.0
+    # 1250 ms of buffer.
+    assert all(0.0 < path.own.mean < 1.3 for path in card["dial-up-delay"].paths)
+    assert "draft-irtf-iccrg-tcpeval-01 section 4.4.6" in json.dumps(show.as_json(card))
+
+
+def test_each_parameter_of_a_queue_is_halved_and_doubled() -> None:
+    text = QUEUES.file(QUEUES.criteria[0]).read_text(encoding="utf-8")
+    codel = variants("mine", {"kind": "codel", "target": "4 ms"}, text, _of_queue)
+    assert list(codel) == ["mine", "interval 50 ms", "interval 200 ms", "target 2 ms", "target 8 ms"]
+    assert codel["interval 50 ms"] == {"kind": "codel", "target": "4 ms", "interval": "50 ms"}
+    # What the queue refuses is left out: a probability above 1, a low threshold above the high one.
+    red = variants("red", {"kind": "red", "max_p": 0.8, "min_threshold": "50 packets", "max_threshold": "90 packets"}, text, _of_queue)
+    assert "max_p 0.4" in red
+    assert not {"max_p 1.6", "min_threshold 100 packets", "max_threshold 45 packets"} & set(red)
+
+
+def test_a_queue_that_needs_its_parameters_is_sensitive(folder: Path) -> None:
+    # Twice of a buffer that is full is twice the wait.
+    card = evaluate_queue("droptail", against=["pie"], criteria=["sensitive-delay", "sensitive-use"], quick=True, folder=folder)
+    worst = card["sensitive-delay"].worst
+    assert worst is not None
+    assert card["sensitive-delay"].verdict == FAILS
+    assert worst.labels == {"parameter": "limit 500 kB"}
+    assert worst.own.mean == pytest.approx(2 * worst.others["droptail"].mean, rel=0.2)
+    one = longfat.Experiment(card["sensitive-delay"].experiment)
+    assert one.axes == {}
+    assert "500 kB" in one.resolve(0).resolved
+    assert card.tradeoffs == []
+
+
+def test_delay_and_goodput_stand_beside_each_other(folder: Path) -> None:
+    card = evaluate_queue("codel", against=["droptail"], criteria=["row-delay"], quick=True, folder=folder)
+    codel, droptail = card.tradeoffs
+    assert (codel.scenario, codel.queue, codel.path, droptail.queue) == ("row", "codel", {}, "droptail")
+    assert codel.ellipse.repeats == 3
+    # The queue that is judged is at both routers.
+    resolved = json.loads(longfat.Experiment(card["row-delay"].experiment).resolve(0).resolved)
+    assert {link["queue"]["kind"] for link in resolved["path"]["link"] if link["name"].strip("<>") in ("first", "second")} == {"codel"}
+    assert codel.ellipse.x_median < 0.5 * droptail.ellipse.x_median
+    assert codel.ellipse.y_median < droptail.ellipse.y_median
+    text = page.markdown([card], "longfat evaluate queue codel")
+    assert "## Delay and goodput of codel: row" in text
+    html = page.html([card], "longfat evaluate queue codel")
+    assert "Delay and goodput, codel" in html
+    told = show.as_json(card)
+    assert json.loads(json.dumps(told)) == told
+    assert told["tradeoffs"][0]["x_median"] == codel.ellipse.x_median
 
 
 def test_a_start_is_judged(folder: Path) -> None:

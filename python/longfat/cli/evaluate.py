@@ -21,6 +21,7 @@ from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.show import as_json as card_as_json
 from longfat.evaluate.show import print_card
 from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.executors.named import named
 from longfat.locate import results_home
 from longfat.report import terminal
@@ -38,6 +39,9 @@ PageOption = Annotated[Path | None, typer.Option("--page", metavar="FILE", help=
 JsonOption = Annotated[bool, typer.Option("--json", help="All of it, with every path.")]
 ResultsOption = Annotated[str, typer.Option("--results", metavar="DIR|URL", help="Where results are kept.")]
 JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. Default: one per core.")]
+SuiteOption = Annotated[
+    str, typer.Option("--suite", metavar="NAME", help="rfc9743, or tcpeval: the basic scenarios of draft-irtf-iccrg-tcpeval-01.")
+]
 ExecutorOption = Annotated[
     str | None,
     typer.Option("--executor", metavar="NAME", help="Who runs them, as for `longfat run`. Controls in Python need this process."),
@@ -47,6 +51,7 @@ ExecutorOption = Annotated[
 @evaluate_command.command("control")
 def control_command(
     what: Annotated[list[str], typer.Argument(metavar="NAME|FILE.py...", help="Controls, or files with controls in Python.")],
+    suite: SuiteOption = "rfc9743",
     against: AgainstOption = CONTROLS_AGAINST,
     criteria: CriteriaOption = "",
     quick: QuickOption = False,
@@ -60,7 +65,7 @@ def control_command(
     names = [name for one in what for name in _controls(one)]
     if executor is not None and (ours := [one for one in what if one.endswith(".py")]):
         raise LongfatError(f"--executor {executor}: {ours[0]} runs in this process only")
-    asked = {name: partial(evaluate_control, name) for name in names}
+    asked = {name: partial(evaluate_control, name, suite=suite) for name in names}
     _evaluate(asked, against, criteria, quick, page, as_json, results, jobs, executor)
 
 
@@ -112,7 +117,7 @@ def startup_command(
 def criteria_command() -> None:
     """List the criteria: section, what is measured, and the bound with its source."""
     out = terminal.console()
-    for suite in (CONTROLS, QUEUES, STARTUPS):
+    for suite in (CONTROLS, TCPEVAL, QUEUES, STARTUPS):
         out.print(f"[bold]{suite.what}[/], {suite.document}", soft_wrap=True)
         for one in suite.criteria:
             bound = "" if one.rule.bound is None else f"at {'most' if one.rule.better == 'less' else 'least'} {one.rule.bound:g}: "

@@ -16,14 +16,18 @@ from typing import Any, cast
 
 from longfat._longfat import registries
 from longfat.errors import ExperimentError, LongfatError, StorageError
+from longfat.evaluate.alone import alone
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import Criterion, Suite
 from longfat.evaluate.measures import Seen
 from longfat.evaluate.probe import fault, probe_of
 from longfat.evaluate.queues import QUEUES
-from longfat.evaluate.rules import FAILS, WORDS, Estimate, estimate
+from longfat.evaluate.rules import FAILS, PASSES, WORDS, Estimate, estimate
 from longfat.evaluate.startups import STARTUPS
-from longfat.experiment import Experiment, toml_value
+from longfat.evaluate.tcpeval import TCPEVAL
+from longfat.evaluate.tradeoff import Tradeoff, of_sweep
+from longfat.evaluate.variants import variants
+from longfat.experiment import Experiment
 from longfat.results.harm import by_repeat
 from longfat.results.results import Results
 from longfat.store import Location
@@ -33,6 +37,8 @@ SUBJECT, PEER = "subject", "peer"
 """Names of groups of flows: those that begin with `subject` have what is judged, `peer` has the references in turn."""
 ALONE = "alone"
 """Value of the axis `control` in which the peers have the path to themselves."""
+SUITES = {"rfc9743": CONTROLS, "tcpeval": TCPEVAL}
+"""Suites for a congestion control, by the words of `--suite`."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,8 @@ class Card:
     answers: list[Answer]
     fault: str = ""
     """Sentence that says why nothing was run; empty where it was."""
+    tradeoffs: list[Tradeoff] = field(default_factory=list[Tradeoff])
+    """Delay and goodput on each path of a queue's scenarios."""
 
     def __getitem__(self, name: str) -> Answer:
         """The answer to the criterion of this name. Raises KeyError."""
@@ -102,6 +110,7 @@ class Card:
 def evaluate_control(
     control: str | type,
     *,
+    suite: str = "rfc9743",
     against: Sequence[str] = CONTROLS.against,
     criteria: Sequence[str] = (),
     quick: bool = False,
@@ -112,20 +121,25 @@ def evaluate_control(
 ) -> Card:
     """Judges a congestion control, a class or a name, by the criteria of RFC 9743, each of them a sweep of its own.
 
+    `suite` is "rfc9743", or "tcpeval" for the basic scenarios of the Common TCP Evaluation Suite.
+
     `against` are the controls it is compared with on the same paths, and to which harm is counted. `criteria` names some of all. `quick`
     takes shorter runs and three repeats. With `folder`, runs are kept there, a folder for each experiment, and not run twice. `tick` is
     called ten times a second with the share of all runs that is done. A control that raises, never sends or needs seconds for a call gets
     a card that says so. Raises LongfatError for a name that there is not, and where results cannot be kept.
     """
+    if suite not in SUITES:
+        raise LongfatError(f"there is no suite {suite!r}: choose one of {', '.join(SUITES)}")
+    chosen = SUITES[suite]
     name = control if isinstance(control, str) else str(getattr(control, "congestion_control", control.__name__))
     for one in (name, *against):
         _check("control", one, lambda one=one: probe_of(one))
-    beside = _beside(name, against)
+    beside = beside_of(name, against)
     if wrong := fault(name):
-        return Card(CONTROLS, name, beside, quick, [], wrong)
+        return Card(chosen, name, beside, quick, [], wrong)
     raises = name not in _known("control")
-    make = partial(_of_control, name, beside)
-    return _card(CONTROLS, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
+    make = partial(put_controls, name, beside)
+    return _card(chosen, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
 
 
 def evaluate_queue(
@@ -148,10 +162,15 @@ def evaluate_queue(
     for one in (queue, *against):
         _check("queue", one)
     name = " ".join([queue, *(f"{key}={value}" for key, value in (settings or {}).items())])
-    beside = _beside(name, against)
-    values = {name: _kind(queue, settings or {})} | {one: _kind(one) for one in beside}
+    beside = beside_of(name, against)
+    own = _kind(queue, settings or {})
+    values = {name: own} | {one: _kind(one) for one in beside}
     _queues(values)
-    return _card(QUEUES, name, beside, criteria, partial(_of_queue, values), _Running(quick, folder, jobs, executor, tick), raises=False)
+
+    def make(experiment: Experiment, varies: bool) -> None:
+        _of_queue(variants(name, own, experiment.text, _of_queue) if varies else values, experiment)
+
+    return _card(QUEUES, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
 
 
 def evaluate_startup(
@@ -171,7 +190,7 @@ def evaluate_startup(
     """
     for one in (startup, *against):
         _check("startup", one)
-    beside = _beside(startup, against)
+    beside = beside_of(startup, against)
     make = partial(_of_startup, [startup, *beside])
     return _card(STARTUPS, startup, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
 
@@ -192,12 +211,15 @@ def _card(
     name: str,
     beside: list[str],
     criteria: Sequence[str],
-    make: Callable[[Experiment], object],
+    make: Callable[[Experiment, bool], object],
     running: _Running,
     *,
     raises: bool,
 ) -> Card:
-    """Runs the experiments of the criteria, each with its references put in by `make`. `raises` says that hooks may raise anything."""
+    """Runs the experiments of the criteria. `raises` says that hooks may raise anything.
+
+    `make` puts what is judged and the references into an experiment, or where told so what is judged and its variants.
+    """
     chosen = _chosen(suite, criteria)
     experiments: dict[str, Experiment] = {}
     for criterion in chosen:
@@ -205,10 +227,10 @@ def _card(
             experiment = Experiment(suite.file(criterion).read_text(encoding="utf-8"), name=criterion.experiment)
             if running.quick:
                 experiment.quicken()
-            make(experiment)
+            make(experiment, criterion.varies)
             experiments[criterion.experiment] = Experiment(experiment.changed_text, name=criterion.experiment)
     costs = {file: max(1.0, experiment.plans.whole().items.cost) for file, experiment in experiments.items()}
-    done, answers = 0.0, dict[str, Answer]()
+    done, answers, tradeoffs = 0.0, dict[str, Answer](), list[Tradeoff]()
     for file, experiment in experiments.items():
         base = done
 
@@ -216,7 +238,7 @@ def _card(
             running.tick((base + work.current_cost) / sum(costs.values()))
 
         of_file = [criterion for criterion in chosen if criterion.experiment == file]
-        kept = running.folder / suite.what / file if running.folder is not None else None
+        kept = running.folder / suite.folder / file if running.folder is not None else None
         try:
             results = experiment.sweep(kept, jobs=running.jobs, executor=running.executor, tick=inner)
         except Exception as error:
@@ -226,13 +248,16 @@ def _card(
             said = str(error) if isinstance(error, LongfatError) else f"{type(error).__name__}: {error}"
             answers |= {one.name: Answer(one, broken=said) for one in of_file}
         else:
-            answers |= {one.name: _answer(suite, one, name, experiment, results) for one in of_file}
+            answers |= {one.name: answer_of(suite, one, name, experiment, results) for one in of_file}
+            if suite is QUEUES and not of_file[0].varies:
+                tradeoffs += of_sweep(file, suite.what, results)
         done += costs[file]
         running.tick(done / sum(costs.values()))
-    return Card(suite, name, beside, running.quick, [answers[one.name] for one in chosen])
+    return Card(suite, name, beside, running.quick, [answers[one.name] for one in chosen], tradeoffs=tradeoffs)
 
 
-def _beside(name: str, against: Sequence[str]) -> list[str]:
+def beside_of(name: str, against: Sequence[str]) -> list[str]:
+    """The references other than what is judged. Raises LongfatError where none is left."""
     beside = [one for one in dict.fromkeys(against) if one != name]
     if not beside:
         raise LongfatError(f"against {','.join(against)}: expected something other than {name} itself")
@@ -274,7 +299,7 @@ def _check(what: str, name: str, use: Callable[[], object] | None = None) -> Non
     raise LongfatError(f"there is no {KINDS[what][1]} {name!r}: {hint}")
 
 
-def _of_control(name: str, against: Sequence[str], experiment: Experiment) -> None:
+def put_controls(name: str, against: Sequence[str], experiment: Experiment, _: bool = False) -> None:
     """Puts the controls in place of those that the file has."""
     flows = tomllib.loads(experiment.changed_text)["flow"]
     groups = [str(flow.get("name", "")) for flow in flows]
@@ -290,7 +315,7 @@ def _of_control(name: str, against: Sequence[str], experiment: Experiment) -> No
         experiment.vary(f"flow[{number}].congestion_control", list(against), name="peer")
 
 
-def _of_startup(names: Sequence[str], experiment: Experiment) -> None:
+def _of_startup(names: Sequence[str], experiment: Experiment, _: bool = False) -> None:
     """Puts the slow starts in place of those that the file has."""
     flows = tomllib.loads(experiment.changed_text)["flow"]
     for number, flow in enumerate(flows):
@@ -298,9 +323,15 @@ def _of_startup(names: Sequence[str], experiment: Experiment) -> None:
             experiment.vary(f"flow[{number}].slow_start", list(names), name="startup")
 
 
+PLACE = "droptail"
+"""Queue in an experiment's file that stands for the queue that is judged."""
+
+
 def _of_queue(values: Mapping[str, Any], experiment: Experiment) -> None:
-    """Puts the queues in place of that which the file has."""
-    experiment.vary("path.bottleneck.queue", values, name="queue")
+    """Puts the queues in place of each `queue = "droptail"` of the file."""
+    path = tomllib.loads(experiment.changed_text)["path"]
+    links = [f"path.link[{number}]" for number, link in enumerate(path.get("link", [])) if link.get("queue") == PLACE]
+    experiment.vary({f"{link}.queue": values for link in links or ["path.bottleneck"]}, name="queue")
 
 
 def _queues(values: Mapping[str, Any]) -> None:
@@ -320,7 +351,10 @@ def _value(text: str) -> Any:
         return text
 
 
-def _answer(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
+def answer_of(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
+    """The answer to a criterion from the results of its experiment."""
+    if criterion.varies:
+        return _of_variants(suite, criterion, name, experiment, results)
     axes = [axis for axis in experiment.axes if axis != suite.what]
     by_path: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for labels, value in _values(suite, criterion, results):
@@ -336,6 +370,22 @@ def _answer(suite: Suite, criterion: Criterion, name: str, experiment: Experimen
     return Answer(criterion, paths, experiment=text)
 
 
+def _of_variants(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
+    """Answer of a criterion whose paths are what is judged with other parameters, each beside its own parameters."""
+    by_variant: dict[str, list[float]] = {}
+    for labels, value in _values(suite, criterion, results):
+        by_variant.setdefault(labels[suite.what], []).append(value)
+    usual = {name: estimate(by_variant.pop(name))}
+    # Without a parameter there is nothing to be sensitive to.
+    paths = [] if by_variant else [OnPath({"parameter": "none"}, usual[name], usual, PASSES, 0.0)]
+    for label, values in by_variant.items():
+        own = estimate(values)
+        paths.append(OnPath({"parameter": label}, own, usual, *criterion.rule.judge(own, usual)))
+    answer = Answer(criterion, paths)
+    text = alone(experiment, {suite.what: answer.worst.labels["parameter"]}) if answer.worst and by_variant else ""
+    return Answer(criterion, paths, experiment=text)
+
+
 def _values(suite: Suite, criterion: Criterion, results: Results) -> Iterator[tuple[dict[str, str], float]]:
     """Labels and number of each run."""
     if criterion.harms:
@@ -344,40 +394,13 @@ def _values(suite: Suite, criterion: Criterion, results: Results) -> Iterator[tu
         return
     assert criterion.measure is not None, f"{criterion.name} has a measure or is harm"
     keys = [*results.axes, "repeat"]
-    rows = {tuple(row[name] for name in keys): cast("dict[str, Any]", row) for row in results.runs.to_dict("records")}
+    rows = {
+        tuple(row[name] for name in keys): (number, cast("dict[str, Any]", row))
+        for number, row in enumerate(results.runs.to_dict("records"))
+    }
     links = results.links.groupby(keys, sort=False)
     for key, flows in results.flows.groupby(keys, sort=False):
         labels = {axis: str(label) for axis, label in zip(results.axes, cast("tuple[object, ...]", key), strict=False)}
         if labels[suite.what] != ALONE:
-            yield labels, criterion.measure(Seen(rows[cast("tuple[object, ...]", key)], flows, links.get_group(key)))
-
-
-def alone(experiment: Experiment, labels: dict[str, str]) -> str:
-    """The experiment as TOML with one value of each axis, those of these labels: one path, with its repeats."""
-    one = Experiment(experiment.text, name=experiment.name)
-    chosen = {axis: values.index(labels[axis]) for axis, values in experiment.axes.items()}
-    for path, axis, values in _sweeps(tomllib.loads(experiment.text), ""):
-        one.set(path, toml_value(_without_label(values[chosen[axis]]), path.rpartition(".")[2]))
-    return one.changed_text
-
-
-def _without_label(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    table = cast("dict[str, Any]", value)
-    return table["value"] if "value" in table else {key: item for key, item in table.items() if key != "label"}
-
-
-def _sweeps(value: Any, path: str) -> Iterator[tuple[str, str, list[Any]]]:
-    """Path, axis and values of each sweep of a file."""
-    if isinstance(value, dict):
-        table = cast("dict[str, Any]", value)
-        if "sweep" in table:
-            yield path, str(table.get("name", path.rpartition(".")[2])), table["sweep"]
-            return
-        for key, item in table.items():
-            if key != "quick":
-                yield from _sweeps(item, f"{path}.{key}" if path else key)
-    elif isinstance(value, list):
-        for number, item in enumerate(cast("list[Any]", value)):
-            yield from _sweeps(item, f"{path}[{number}]")
+            number, row = rows[cast("tuple[object, ...]", key)]
+            yield labels, criterion.measure(Seen(row, flows, links.get_group(key), partial(results.__getitem__, number)))

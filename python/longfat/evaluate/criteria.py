@@ -29,6 +29,8 @@ class Criterion:
     """Number of one run; None where it is harm."""
     harms: str = ""
     """Column of flows by which harm to the group `peer` is counted; empty where it is no harm."""
+    varies: bool = False
+    """True where each parameter of what is judged is halved and doubled, and compared with its own value."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,18 @@ class Suite:
     """Criteria of one document for one kind of thing."""
 
     what: Literal["control", "queue", "startup"]
-    """Kind of thing that is judged; also the axis of its sweeps and the folder of its experiments."""
+    """Kind of thing that is judged; also the axis of its sweeps."""
     document: str
+    title: str
+    """Title of a page of cards."""
     criteria: tuple[Criterion, ...]
     not_shown: tuple[tuple[str, str], ...]
     """Sections that runs do not answer, and why."""
     against: tuple[str, ...]
     """References, unless others are named."""
+    folder: str
+    """Folder of its experiments, and of their results."""
 
     def file(self, criterion: Criterion) -> Path:
         """Experiment file of a criterion."""
-        return EXPERIMENTS / self.what / f"{criterion.experiment}.toml"
+        return EXPERIMENTS / self.folder / f"{criterion.experiment}.toml"

@@ -13,8 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from longfat.results import convergence
+
 if TYPE_CHECKING:
     import pandas as pd
+
+    from longfat.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,8 @@ class Seen:
     """Its row of `runs`."""
     flows: pd.DataFrame
     links: pd.DataFrame
+    open: Callable[[], Result]
+    """The whole run, with its series."""
 
 
 Measure = Callable[[Seen], float]
@@ -81,9 +87,9 @@ def goodput(seen: Seen) -> float:
     return float(subject(seen)["goodput_bps"].sum())
 
 
-def goodput_of(name: str) -> Measure:
-    """Payload of group `name`, bit/s."""
-    return lambda seen: float(group(seen, name)["goodput_bps"].sum())
+def goodput_of(*names: str) -> Measure:
+    """Payload of the groups of these names, bit/s."""
+    return lambda seen: float(seen.flows.loc[seen.flows["group"].isin(names), "goodput_bps"].sum())
 
 
 def jain(seen: Seen) -> float:
@@ -114,3 +120,33 @@ def dropped_of(name: str) -> Measure:
         return float(flows["packets_dropped"].sum()) / float(flows["segments_sent"].sum())
 
     return measure
+
+
+def converges(seen: Seen) -> float:
+    """Delta-fair convergence time of the judged flows, in seconds; where they did not converge, the time that they had."""
+    found = convergence.of_run(seen.open(), list(dict.fromkeys(subject(seen)["group"])))
+    return found.left_s if math.isnan(found.time_s) else found.time_s
+
+
+def excess_rtt_p95(seen: Seen) -> float:
+    """Round trip beyond the least that 95 of 100 samples did not exceed, in seconds: the mean over the flows (RFC 7928 section 2.7)."""
+    return float((seen.flows["rtt_p95_s"] - seen.flows["rtt_min_s"]).mean())
+
+
+def _of_link(name: str, column: str) -> Measure:
+    return lambda seen: float(seen.links.loc[seen.links["name"] == name, column].iloc[0])
+
+
+def link_utilization(name: str) -> Measure:
+    """Share of the measured span in which the link transmitted."""
+    return _of_link(name, "utilization")
+
+
+def link_loss(name: str) -> Measure:
+    """Share of the packets offered to the link that were dropped."""
+    return _of_link(name, "loss_share")
+
+
+def link_queue_mean(name: str) -> Measure:
+    """Mean wait in front of the link, in seconds."""
+    return _of_link(name, "queue_delay_mean_s")

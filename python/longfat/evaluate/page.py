@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,16 +15,12 @@ from longfat.errors import LongfatError
 from longfat.evaluate import show
 from longfat.evaluate.card import Answer, Card
 from longfat.evaluate.rules import FAILS
+from longfat.evaluate.tradeoff import Tradeoff, figures
 from longfat.plot import Axis, Plot, Series
 from longfat.plot import Rule as Line
 from longfat.report.page import template
 
 ENDINGS = (".html", ".md")
-TITLES = {
-    "control": "Congestion controls by the criteria of RFC 9743",
-    "queue": "Queues by the scenarios of RFC 7928",
-    "startup": "Start-ups by the criteria of RFC 9743",
-}
 
 
 def check(file: Path) -> None:
@@ -76,7 +73,7 @@ def html(cards: Sequence[Card], command: str) -> str:
 
     titles, rows = table(cards)
     return template("evaluate.html.jinja").render(
-        title=TITLES[cards[0].suite.what],
+        title=cards[0].suite.title,
         version=__version__,
         command=command,
         faults=[card.fault for card in cards if card.fault],
@@ -87,7 +84,10 @@ def html(cards: Sequence[Card], command: str) -> str:
         cards=cards,
         picture=picture,
         to_svg=to_svg,
+        figures=figures,
         beside=show.beside,
+        TRADED=TRADED,
+        traded=traded,
         FAILS=FAILS,
     )
 
@@ -96,7 +96,7 @@ def markdown(cards: Sequence[Card], command: str) -> str:
     """Returns the table, the paths on which a criterion is failed, and the sources, as Markdown."""
     titles, rows = table(cards)
     lines = [
-        f"# {TITLES[cards[0].suite.what]}",
+        f"# {cards[0].suite.title}",
         "",
         f"Made by longfat {__version__}, `{command}`.",
         "",
@@ -109,9 +109,24 @@ def markdown(cards: Sequence[Card], command: str) -> str:
             failed = [(answer, answer.worst) for answer in card.answers if answer.verdict == FAILS]
             lines += [f"- {one.criterion.name}: {one.broken or (show.beside(one, worst) if worst else '')}" for one, worst in failed]
             lines.append("")
+    for card in cards:
+        for _, shown in figures(card.tradeoffs):
+            lines += [f"## Delay and goodput of {card.name}: {shown[0].scenario}", ""]
+            lines += [_row(TRADED), "|---" * len(TRADED) + "|", *(_row(traded(one)) for one in shown), ""]
     lines += ["## What is measured", "", *(f"- {name}: {what}" for name, what in sources(cards)), ""]
     lines += ["## Not shown", "", *(f"- Section {section}, {why}." for section, why in cards[0].suite.not_shown)]
     return "\n".join(lines) + "\n"
+
+
+TRADED = ("path", "queue", "delay (ms)", "goodput (Mbit/s)", "correlation")
+
+
+def traded(one: Tradeoff) -> list[str]:
+    """Row of the table of a trade-off: medians over the repeats, each with the deviation."""
+    shown = one.ellipse
+    lean = "–" if math.isnan(shown.correlation) else f"{shown.correlation:.2f}"
+    delay = f"{shown.x_median * 1e3:.3g} ± {shown.x_deviation * 1e3:.2g}"
+    return [one.name, one.queue, delay, f"{shown.y_median * 1e-6:.3g} ± {shown.y_deviation * 1e-6:.2g}", lean]
 
 
 def _row(cells: Sequence[str]) -> str:

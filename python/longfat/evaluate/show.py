@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from longfat.evaluate.card import Answer, Card, OnPath
 from longfat.evaluate.criteria import Criterion
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate
+from longfat.evaluate.tradeoff import Tradeoff
+from longfat.results.ellipse import Ellipse
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,6 +100,7 @@ def as_json(card: Card) -> dict[str, Any]:
         "quick": card.quick,
         "fault": card.fault,
         "criteria": [_answer(card, answer) for answer in card.answers],
+        "tradeoffs": [_tradeoff(one) for one in card.tradeoffs],
         "not_shown": dict(card.suite.not_shown),
     }
 
@@ -128,5 +131,10 @@ def _answer(card: Card, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _plain(one: Estimate) -> dict[str, float | None]:
+def _tradeoff(one: Tradeoff) -> dict[str, Any]:
+    """Medians, means and deviations of delay in seconds (x) and goodput in bit/s (y)."""
+    return {"scenario": one.scenario, "path": one.path, "queue": one.queue} | _plain(one.ellipse)
+
+
+def _plain(one: Estimate | Ellipse) -> dict[str, float | None]:
     return {name: None if math.isnan(value) else value for name, value in asdict(one).items()}

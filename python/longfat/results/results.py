@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from longfat._longfat import columns, quantity, registries
 from longfat.errors import LongfatError
 from longfat.lazy import np, pd
-from longfat.results import adaptive, frames, harm, repeats, sizes
+from longfat.results import adaptive, convergence, ellipse, frames, harm, repeats, sizes
 from longfat.results.result import SERIES, Later, Result, TableName, cells_of, changed
 from longfat.results.warning import DECLARED, RunWarning, of_facts, unmet
 
@@ -179,6 +179,26 @@ class Results(Sequence[Result]):
         completion times and losses the share that was added (Ware and others, HotNets 2019). Raises LongfatError for a name there is not.
         """
         return harm.table(self, group, metric, axis, alone, level)
+
+    def convergence(
+        self, *groups: str, delta: float = convergence.DELTA, over_s: float | None = None, level: float = repeats.LEVEL
+    ) -> pd.DataFrame:
+        """Delta-fair convergence time: from the last start until each of n flows has (1 ± delta)/n of what they have together.
+
+        The flows are those of `groups`, or all with a goodput; rates are taken over `over_s` seconds, by default ten mean round trips of
+        the slowest flow. One row per combination of the axes: `repeats`, how many `converged`, and of those the mean `convergence_s` and
+        `convergence_rtts` (in least round trips), each with half of its interval (`..._ci`). Source: RFC 5166 section 2.3.3. Raises
+        LongfatError without `measure.interval`, for fewer than two flows, and for a group that there is not.
+        """
+        return convergence.table(self, groups, delta, over_s, level)
+
+    def ellipse(self, x: str = ellipse.DELAY, y: str = ellipse.GOODPUT) -> pd.DataFrame:
+        """Trade-off of two metrics of the runs, by default mean wait at the bottleneck and total goodput: a normal distribution per path.
+
+        One row per combination of the axes: `repeats`, `x_median`, `y_median`, `x_mean`, `y_mean`, `x_deviation`, `y_deviation` (divided
+        by n) and `correlation`, NaN where one does not vary. Source: RFC 7928 section 2.7. Raises LongfatError for a metric there is not.
+        """
+        return ellipse.table(self, x, y)
 
     def by_size(self, edges: Sequence[float] = sizes.EDGES) -> pd.DataFrame:
         """Completion times and slowdowns of flows by their sizes, of traffic `flows`: those that began after the warmup and finished.
