@@ -24,7 +24,7 @@ LAYERS = (
     ("paper",),
     ("report",),
     ("capture", "evaluate"),
-    ("advice", "explain"),
+    ("advice", "explain", "fit"),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from longfat.errors import ExperimentError, LongfatError, StorageError
     from longfat.evaluate import Card, evaluate_control, evaluate_queue, evaluate_startup
     from longfat.experiment import Experiment, load, load_results
+    from longfat.fit import Fit, fit_path
     from longfat.results.result import Result
     from longfat.results.results import Results
     from longfat.results.warning import RunWarning
@@ -36,6 +37,7 @@ __all__ = [
     "CongestionControl",
     "Experiment",
     "ExperimentError",
+    "Fit",
     "LongfatError",
     "Observation",
     "Promise",
@@ -53,6 +55,7 @@ __all__ = [
     "evaluate_control",
     "evaluate_queue",
     "evaluate_startup",
+    "fit_path",
     "load",
     "load_results",
     "registries",
@@ -67,6 +70,7 @@ _HOMES = {
     "longfat.control": ("Promise", "Promises", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),
+    "longfat.fit": ("Fit", "fit_path"),
     "longfat.results.result": ("Result",),
     "longfat.results.results": ("Results",),
     "longfat.simulation": ("Observation", "Simulation"),

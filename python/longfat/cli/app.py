@@ -23,6 +23,7 @@ from longfat.report import terminal
 VERBS: dict[str, dict[str, str]] = {
     "Ask": {
         "advise": "Say which control, window, streams and pacing to set for a path, from runs of it.",
+        "fit": "Find the path behind measured numbers: an interval for each unknown, and what the data do not decide.",
         "evaluate": "Judge a congestion control, a queue or a start-up by RFC 9743 and RFC 7928: a verdict per criterion.",
         "list": "List queues, controls, metrics and everything else with a name; for one entry, its parameters.",
         "schema": "Print the JSON Schema of experiment files, for editors.",
@@ -55,6 +56,7 @@ VERBS: dict[str, dict[str, str]] = {
 """Every verb of `longfat` and the first sentence of its help, by the groups of `--help`, in their order."""
 EXAMPLES = {
     "advise": "longfat advise --rate 10Gbit/s --rtt 80ms --page advice.html",
+    "fit": "longfat fit iperf3-*.json --out path.toml",
     "evaluate": "longfat evaluate control cubic",
     "list": "longfat list queues",
     "schema": "longfat schema > longfat.schema.json",
@@ -76,6 +78,7 @@ EXAMPLES = {
 """An example for each verb, shown at the end of its help."""
 FIRST = (
     ("I have a path:", "longfat advise --rate 10Gbit/s --rtt 80ms"),
+    ("I have numbers:", "longfat fit iperf3-*.json"),
     ("I have a capture:", "longfat trace transfer.pcapng"),
     ("I have a question:", "longfat run bufferbloat"),
 )
