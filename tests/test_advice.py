@@ -749,6 +749,8 @@ def test_a_policer_is_what_the_path_carries() -> None:
     assert made.question.payload == pytest.approx(2e9 * 1448 / 1500)
     # No queue grows in front of a policer: its buffer is no case.
     assert {case.buffer for case in made.cases} == {"0.5 bdp"}
+    assert [case.name for case in made.cases][:2] == ["no loss", "loss 1e-6"]
+    assert ask(policer="2Gbit/s", burst="50MB", buffer="1 MB").cases[0].name == "1 MB, no loss"
     resolved = json.loads(longfat.Experiment(plan.to_toml(made)).resolve(0).resolved)
     queue = resolved["path"]["link"][0]["queue"]
     assert (queue["kind"], queue["rate"], queue["burst"]) == ("policer", "2 Gbit/s", "50 MB")
@@ -770,11 +772,49 @@ def test_two_sites_share_the_link() -> None:
 
 
 def test_short_transfers_of_others_use_their_share() -> None:
-    found = longfat.advise(**SMALL, buffer="1 bdp", loss=0, load=0.5)
+    # Runs are long enough for some forty short transfers, at most half of the longest run: 0.39 come in a second.
+    found = longfat.advise("20Mbit/s", "20ms", edge="100Mbit/s", buffer="1 bdp", loss=0, load=0.5)
+    assert [one.duration for one in found.plan.lengths] == [32, 32]
     assert [case.rivals for case in found.plan.cases] == [0]
     cubic = found.cells["cubic", found.plan.cases[0].name]
     assert 0.2 * found.plan.question.payload < cubic.goodput < 0.9 * found.plan.question.payload
     assert "use 50 % of the path" in str(found)
+    # Any transfer takes a round trip for the handshake, and half of one for its data.
+    for cell in found.cells.values():
+        assert 1.5 * 0.02 < cell.short_p50 <= cell.short_p95
+    # Beside eight streams a newcomer has a ninth of the link, beside one a half.
+    assert found.cells["8 x cubic", cubic.case].short_p50 > 1.2 * cubic.short_p50
+    said = [one for one in found.found.reasons if one.startswith("Short transfers of others (up to 100 kB) take ")]
+    assert len(said) == 1
+    assert "The round trips of one take 30 ms at least." in said[0]
+    titles, rows = show.answers(found)
+    assert titles[-1] == "others' short transfers: median, 95 %"
+    assert all(", " in row[-1] for row in rows if not row[1].startswith("≤"))
+
+
+def test_among_equals_who_delays_short_transfers_less_is_set() -> None:
+    """Made up by hand: rates are equal; short transfers take 200 ms beside CUBIC and 150 ms beside BBR, then never end beside BBR."""
+    made = ask(load=0.5, buffer="1 bdp", loss=0)
+    name = made.cases[0].name
+
+    def found(slowest: dict[str, float]) -> verdict.Verdict:
+        cells = made_up(made, {"cubic": 9e9, "bbr": 9e9}, half=1e8)
+        for one, seconds in slowest.items():
+            cells[one, name] = replace(cells[one, name], short_p50=0.1, short_p95=seconds, short_count=50)
+        return verdict.verdict(made, cells, "mean RTT")
+
+    kind = found({"cubic": 0.2, "bbr": 0.15})
+    assert kind.best.name == "bbr"
+    assert (
+        "Short transfers of others (up to 100 kB) take 100 ms, 150 ms: the median and the 95th percentile of 50. "
+        "The round trips of one take 225 ms at least."
+    ) in kind.reasons
+    assert "Beside cubic they take 100 ms, 200 ms." in kind.reasons
+    # A difference of less than a tenth does not count: then the least change does.
+    assert found({"cubic": 0.2, "bbr": 0.199}).best.name == "cubic"
+    never = found({"cubic": 0.2, "bbr": math.inf})
+    assert never.best.name == "cubic"
+    assert "Beside bbr they take 100 ms, unfinished." in never.reasons
 
 
 def test_a_target_says_what_must_be_true() -> None:

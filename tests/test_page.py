@@ -81,6 +81,12 @@ def test_no_words_lie_over_others(what: str, tall: bool) -> None:
     for number, one in enumerate(words):
         for other in [*words[number + 1 :], *drawn]:
             assert one[0] >= other[2] or one[2] <= other[0] or one[1] >= other[3] or one[3] <= other[1], (at_links[number], other)
+    # No link is drawn through words. Their letters are within 8 pixels above the line on which they stand.
+    ends = re.findall(r'<line class="[^"]*" x1="(\d+)" y1="(\d+)" x2="(\d+)" y2="(\d+)"', svg)
+    for place, said in zip(words, at_links, strict=True):
+        for x1, y1, x2, y2 in (map(float, end) for end in ends):
+            on = [(x1 + (x2 - x1) * step / 200, y1 + (y2 - y1) * step / 200) for step in range(201)]
+            assert not any(place[0] < x < place[2] and place[1] + 1 < y < place[3] for x, y in on), (said, (x1, y1, x2, y2))
     for width, said in re.findall(r'<g>.*?width="(\d+)".*?<text class="small"[^>]*>([^<]*)<', svg):
         assert 5.5 * len(said) <= int(width)
 

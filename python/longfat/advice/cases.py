@@ -25,6 +25,8 @@ class Case:
     """Congestion control of the rivals."""
     when: str = ""
     """When the path is in this state, in the words of the question."""
+    policed: bool = False
+    """True where a policer drops before the buffer fills, so that its size does not matter: the name leaves it out."""
 
     @property
     def name(self) -> str:
@@ -32,7 +34,7 @@ class Case:
         lost = f"loss {probability(self.loss)}" if self.loss else "no loss"
         lost += f" ({self.when})" if self.when else ""
         beside = f", beside {f'{self.rivals} ' if self.rivals > 1 else ''}{self.control}" if self.rivals else ""
-        return f"{self.buffer}, {lost}{beside}"
+        return f"{'' if self.policed else f'{self.buffer}, '}{lost}{beside}"
 
 
 def size_of(case: Case) -> float:
@@ -53,7 +55,7 @@ def of(question: Question) -> list[Case]:
     buffers = question.buffers or (BUFFERS[:1] if question.policer else BUFFERS)
     losses = question.losses or tuple(("", loss) for loss in LOSSES)
     (when, loss), *others = losses
-    middle = Case(buffers[0], loss, count, control, when)
+    middle = Case(buffers[0], loss, count, control, when, policed=question.policer is not None and question.buffers is None)
     made = [middle, *(replace(middle, buffer=buffer) for buffer in buffers[1:])]
     made += [replace(middle, loss=loss, when=when) for when, loss in others]
     if question.rivals is None:

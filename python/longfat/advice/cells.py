@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from longfat.advice.plan import Plan, group_of
+from longfat.advice import lengths
+from longfat.advice.plan import OTHERS, Plan, group_of
 from longfat.lazy import np
 from longfat.results.repeats import half_width
 from longfat.results.result import Result
@@ -22,6 +23,10 @@ DELAYS = (("rtt_p95_s", "p95 RTT"), ("rtt_mean_s", "mean RTT"))
 """Columns of flows for what a candidate's round trips are, and what to call them: the first that there is."""
 SHORT = ("short_run",)
 """Warnings that say that a longer run may give another number."""
+SMALL = 100_000
+"""Bytes of payload up to which a transfer of others is short: pFabric (SIGCOMM 2013, section 5) calls these small."""
+FEWEST = 10
+"""Least short transfers of which a median is told."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,12 @@ class Cell:
     """Least of Jain's indices of the streams' goodput, of all runs."""
     sites: tuple[float, ...] = ()
     """Payload of each site, bit/s."""
+    short_p50: float = math.nan
+    """Median completion time of the short transfers of others, s; NaN without them. One that never finished took for ever."""
+    short_p95: float = math.nan
+    """95th percentile of the same."""
+    short_count: int = 0
+    """Number of these transfers."""
 
     def as_case(self, case: str) -> Cell:
         """Copies the cell to another case, in which the same would happen."""
@@ -81,6 +92,7 @@ def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Ce
     rivals = [run.flows.loc[run.flows["group"] == "rival", "goodput_bps"] for run in runs]
     sites = [[float(flows.loc[flows["group"] == group, "goodput_bps"].sum()) for group in groups] for flows in own]
     least = [min(rates) for rates in sites]
+    short = _short(plan, candidate, case, runs)
     sent = sum(int(flows["segments_sent"].sum()) for flows in own)
     again = sum(int(flows["segments_retransmitted"].sum()) for flows in own)
     return Cell(
@@ -97,7 +109,31 @@ def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Ce
         seeds=len(runs),
         jain=min(_jain(flows["goodput_bps"].to_numpy(dtype=float)) for flows in own),
         sites=tuple(float(rate) for rate in np.mean(sites, axis=0)),
+        short_p50=_quantile(short, 0.5),
+        short_p95=_quantile(short, 0.95),
+        short_count=len(short),
     )
+
+
+def _short(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> list[float]:
+    """Completion times of the short transfers of others, of all runs, s.
+
+    Those count that began after the warmup, and long enough before the end that few are cut off. One that did not finish has taken
+    longer than all others.
+    """
+    length = plan.length_of(candidate, case)
+    last = length.duration - min(lengths.slow_start(plan.question), (length.duration - length.warmup) / 2)
+    took: list[float] = []
+    for run in runs:
+        flows = run.flows[(run.flows["group"] == OTHERS) & (run.flows["bytes_delivered"] <= SMALL)]
+        begun = flows["start_s"].between(length.warmup, last)
+        took += flows.loc[begun, "completion_s"].fillna(math.inf).tolist()
+    return took
+
+
+def _quantile(took: Sequence[float], share: float) -> float:
+    """The least value that so large a share does not exceed, as the metrics of a run have it; NaN of fewer than `FEWEST`."""
+    return sorted(took)[math.ceil(share * len(took)) - 1] if len(took) >= FEWEST else math.nan
 
 
 def _jain(rates: NDArray[np.float64]) -> float:

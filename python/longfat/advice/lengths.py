@@ -19,6 +19,10 @@ START, ROUNDS_OF_START = 2.0, 20
 """Seconds and round trips that never count: slow start."""
 SHORTEST, ROUNDS = 10.0, 60
 """Seconds and round trips that count, at least: BBR drains its queue every ten seconds, and looks for a new rate every 62 round trips."""
+SHORT_TRANSFERS = 40
+"""Short transfers of others that begin meanwhile, where they come so often that half of the longest run has as many."""
+MEAN_SIZE, SHARE_SHORT = 1.71e6, 0.53
+"""Of the sizes of web search: their mean, bytes, and the share of those up to 80 kB (docs/traffic.md)."""
 LONGEST = 60.0
 """Seconds of a run where the packets would allow more."""
 CUBIC_C, CUBIC_BETA = 0.4, 0.7
@@ -60,7 +64,7 @@ def loss_period(question: Question, loss: float) -> float:
 
 def rate_based(question: Question) -> Length:
     """Length of runs of controls that go by rates."""
-    start = _start(question)
+    start = slow_start(question)
     return Length("by rate", _whole(start + _least(question)), start, f"BBR drains its queue every {SHORTEST:g} s")
 
 
@@ -72,7 +76,7 @@ def clean(question: Question, buffer: float) -> Length:
         if (made := _of(question, period, _packets(question))) is not None:
             missing = "" if reno <= period else ", which is longer than a run may be"
             return Length("without loss", *made, f"{told}{missing}")
-    start = _start(question)
+    start = slow_start(question)
     return Length("without loss", _whole(start + _least(question)), start, f"{told}: both are longer than a run may be")
 
 
@@ -81,7 +85,7 @@ def lossy(question: Question, losses: Sequence[float], buffer: float) -> Length:
 
     Where the buffer overflows sooner than the path loses a packet, that is the period.
     """
-    start, full, periods = _start(question), cubic_period(question, buffer), PERIODS if question.thorough else PERIODS[-1:]
+    start, full, periods = slow_start(question), cubic_period(question, buffer), PERIODS if question.thorough else PERIODS[-1:]
     best, told = (_whole(start + _least(question)), start), ""
     for loss in sorted(losses, reverse=True):
         lost = loss_period(question, loss)
@@ -96,7 +100,7 @@ def lossy(question: Question, losses: Sequence[float], buffer: float) -> Length:
 
 def _of(question: Question, period: float, packets: float, periods: Sequence[int] = PERIODS) -> tuple[float, float] | None:
     """Duration and warmup for whole periods at so many packets a second; None where that is too long."""
-    warmup = max(_start(question), period)
+    warmup = max(slow_start(question), period)
     for count in periods:
         seconds = warmup + max(count * period, _least(question))
         if seconds <= LONGEST * _times(question) and seconds * packets <= PACKETS * _times(question):
@@ -117,12 +121,23 @@ def _times(question: Question) -> float:
     return THOROUGH if question.thorough else 1.0
 
 
-def _start(question: Question) -> float:
+def slow_start(question: Question) -> float:
+    """Seconds at the begin of a run that never count."""
     return round(max(START, ROUNDS_OF_START * question.rtt), 3)
 
 
 def _least(question: Question) -> float:
-    return max(SHORTEST, ROUNDS * question.rtt)
+    least = max(SHORTEST, ROUNDS * question.rtt)
+    if not question.load:
+        return least
+    # Half of what a run may have, since a control's first period comes before it.
+    most = _times(question) / 2 * min(LONGEST, PACKETS / _packets(question))
+    return max(least, min(most, SHORT_TRANSFERS / short_transfers(question)))
+
+
+def short_transfers(question: Question) -> float:
+    """Short transfers of others that begin in a second, by the load."""
+    return question.load * question.carried / 8 / MEAN_SIZE * SHARE_SHORT
 
 
 def _whole(seconds: float) -> float:

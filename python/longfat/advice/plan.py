@@ -22,6 +22,8 @@ SEEDS_OF_LOSS = 3
 SEEDS_THOROUGH = (5, 12)
 STAGGER = "20 ms"
 """Most time from one start to the next, which is random. It is short: on a long path the first to start keeps its lead for minutes."""
+OTHERS = "others"
+"""Name of the group of short transfers of others."""
 WINDOW_LIMIT = 1 << 30
 """RFC 7323 section 2.3."""
 MIB = 1 << 20
@@ -43,6 +45,11 @@ class Plan:
             return self.lengths[0]
         name = "by rate" if candidate.by_rate else "with loss" if case.loss else "without loss"
         return next(one for one in self.lengths if one.name == name)
+
+    def length_of(self, candidate: str, case: str) -> Length:
+        """The same by their names."""
+        one = next(one for one in self.candidates if one.name == candidate)
+        return self.length(one, next(state for state in self.cases if state.name == case))
 
     def seeds(self, candidate: Candidate, case: Case) -> tuple[int, int]:
         """Least and most seeds of a cell; one where every seed gives the same run."""
@@ -129,7 +136,7 @@ def to_toml(plan: Plan) -> str:
 
     most = max((one.streams for one in plan.candidates if one.maxrate is not None), default=1)
     pairs = most * len(question.rtts) + 1
-    others = f"left{pairs}"
+    last = f"left{pairs}"
     trips = [rtt for rtt in question.rtts for _ in range(most)] + [question.rtts[0]]
     rtt = json.dumps([_time(one) for one in trips]) if len(question.rtts) > 1 else f'"{_time(question.rtt)}"'
     held = [f"left{number}" for number in range(1, pairs)]
@@ -173,7 +180,7 @@ def to_toml(plan: Plan) -> str:
             "",
         ]
     if slow:
-        lines += ["[[host]]", f'name = "{others}"', 'txqueuelen = "1000 packets"', 'on_full = "wait"', ""]
+        lines += ["[[host]]", f'name = "{last}"', 'txqueuelen = "1000 packets"', 'on_full = "wait"', ""]
     for site in range(len(question.rtts)):
         lines += [
             "[[flow]]",
@@ -194,8 +201,8 @@ def to_toml(plan: Plan) -> str:
         lines += [
             "[[flow]]",
             'name = "rival"',
-            f'from = "{others}"',
-            f'to = "{others.replace("left", "right")}"',
+            f'from = "{last}"',
+            f'to = "{last.replace("left", "right")}"',
             f'start = {{ random = "uniform 0 s..{STAGGER}" }}',
             'stack = "linux"',
             f'congestion_control = "{max(plan.cases, key=lambda case: case.rivals).control}"',
@@ -207,9 +214,9 @@ def to_toml(plan: Plan) -> str:
         load = question.load * question.carried / question.rate
         lines += [
             "[[flow]]",
-            'name = "others"',
-            f'from = "{others}"',
-            f'to = "{others.replace("left", "right")}"',
+            f'name = "{OTHERS}"',
+            f'from = "{last}"',
+            f'to = "{last.replace("left", "right")}"',
             f"stop = {by_length(lambda one: _time(one.duration - question.rtt))}",
             'stack = "linux"',
             f'traffic = {{ kind = "flows", sizes = "web-search", load = {load:g} }}',

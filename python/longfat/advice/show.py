@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from longfat.advice import linux
-from longfat.advice.cells import Cell
+from longfat.advice.cells import FEWEST, Cell
 from longfat.advice.lengths import Length
 from longfat.advice.plan import WINDOW_LIMIT, Plan
 from longfat.advice.question import Question
-from longfat.advice.ranking import is_whole, judged, kept, retransmits, wastes, worst_case
-from longfat.advice.verdict import rate
+from longfat.advice.ranking import is_whole, judged, kept, retransmits, short_transfers, wastes, worst_case
+from longfat.advice.verdict import rate, short_times
 from longfat.lazy import pd
 from longfat.plot.units import with_unit
 from longfat.results.results import Results
@@ -46,6 +46,8 @@ def table(advice: Advice) -> pd.DataFrame:
         worst, first = worst_case(advice.plan, advice.cells, one), own[0]
         row |= {"worst_bps": worst.goodput, "worst_case": worst.case, "whole": is_whole(advice.plan, advice.cells, one)}
         row |= {"delay_s": first.delay if first else math.nan, "retransmission_rate": first.retransmitted if first else math.nan}
+        short = short_transfers(advice.plan, advice.cells, one)
+        row |= {"short_p50_s": short.short_p50 if short else math.nan, "short_p95_s": short.short_p95 if short else math.nan}
         rows.append(row | {"rival_share": kept(advice.plan, advice.cells, one), "window_bytes": advice.plan.window(one)})
     return pd.DataFrame(rows)
 
@@ -63,6 +65,8 @@ def answers(advice: Advice) -> tuple[list[str], list[list[str]]]:
         f"{advice.delay} ({plan.cases[0].name})",
     ]
     titles += [f"{rival.control} beside it keeps"] if rival else []
+    has_short = any(short_transfers(plan, cells, one) for one in plan.candidates)
+    titles += ["others' short transfers: median, 95 %"] if has_short else []
     rows: list[list[str]] = []
     for one in sorted(plan.candidates, key=lambda one: (one is not advice.found.best, -worst_case(plan, cells, one).goodput)):
         worst, first, most = worst_case(plan, cells, one), cells.get((one.name, plan.cases[0].name)), retransmits(plan, cells, one)
@@ -71,7 +75,9 @@ def answers(advice: Advice) -> tuple[list[str], list[list[str]]]:
         row += [f"{100 * most.retransmitted:.2g} %" if most else UNKNOWN_CELL]
         row += [with_unit(first.delay, "s") if first and not math.isnan(first.delay) else UNKNOWN_CELL]
         share = kept(plan, cells, one)
-        rows.append([*row, *([f"{100 * share:.0f} %" if not math.isnan(share) else UNKNOWN_CELL] if rival else [])])
+        row += [f"{100 * share:.0f} %" if not math.isnan(share) else UNKNOWN_CELL] if rival else []
+        short = short_transfers(plan, cells, one)
+        rows.append(row + ([short_times(short) if short else UNKNOWN_CELL] if has_short else []))
     return titles, rows
 
 
@@ -106,6 +112,8 @@ def supposed(advice: Advice) -> list[str]:
         made.append(f"A policer of {with_unit(own, 'bit/s')} with a bucket of {with_unit(burst, 'B')} drops what exceeds it.")
     if question.load:
         made.append(f"Short transfers of others (sizes of web search) use {100 * question.load:g} % of the path in every case.")
+        if not any(cell.short_count >= FEWEST for cell in advice.cells.values()):
+            made.append(f"Fewer than {FEWEST} of them were short: too few to say how long these take (--duration, --thorough).")
     every = len(plan.candidates) * len(plan.cases)
     if missing := every - len(advice.cells):
         behind = f"{AT_MOST.strip()}: behind in this case already, so it was not run in all others"
@@ -171,7 +179,8 @@ def print_advice(console: Console, advice: Advice) -> None:
     for trap in advice.warnings:
         console.print(f"  [yellow]warning:[/] {escape(trap)}", soft_wrap=True)
     say("\nOn Linux", "bold")
-    say(f"  {linux.arithmetic(advice.plan, found.best)}")
+    if not found.best.untouched:
+        say(f"  {linux.arithmetic(advice.plan, found.best)}")
     _print_lines(console, linux.lines(advice.plan, found.best))
     if found.stock is not found.best:
         say(f"\n{released(advice)}", "bold")
@@ -233,7 +242,7 @@ def html(advice: Advice) -> str:
 
 
 def as_json(advice: Advice) -> dict[str, Any]:
-    """Rates in bit/s, times in seconds, sizes in bytes; None where there is no value."""
+    """Rates in bit/s, times in seconds, sizes in bytes; None where there is no value, or where a short transfer did not finish."""
     plan = advice.plan
     cells = [{name: _plain(value) for name, value in asdict(cell).items()} for cell in advice.cells.values()]
     return {
@@ -257,4 +266,4 @@ def as_json(advice: Advice) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

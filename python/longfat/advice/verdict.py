@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from longfat.advice.candidates import Candidate
-from longfat.advice.cells import Cell
+from longfat.advice.cells import SMALL, Cell
 from longfat.advice.plan import Plan
 from longfat.advice.question import spoken
 from longfat.advice.ranking import (
@@ -22,6 +22,7 @@ from longfat.advice.ranking import (
     kinder_than,
     level,
     retransmits,
+    short_transfers,
     top_of,
     wastes,
     worst_case,
@@ -71,6 +72,7 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
         *_level(plan, worst, best, alike),
         *_waste(plan, cells, best, alike),
         *_fair(plan, cells, best, alike),
+        *_short(plan, cells, best, alike),
         *_delay(plan, cells, best, delay),
         *_flags(plan, cells, best),
     ]
@@ -98,7 +100,8 @@ def _first(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate)
     if least.case != own.case:
         where = f" alone in its worst case ({own.case})" if where else f" alone ({own.case})"
         rest = f", and {rate(least)} in the worst of all that was run ({least.case})"
-    made = [f"Set {best.name} ({best.what}): it gets {rate(own)}{where}{rest}."]
+    setting = f"Leave Linux as it comes ({best.what})" if best.untouched else f"Set {best.name} ({best.what})"
+    made = [f"{setting}: it gets {rate(own)}{where}{rest}."]
     if len(own.sites) > 1:
         named = [f"{with_unit(value, 'bit/s')} ({with_unit(trip, 's')})" for value, trip in zip(own.sites, plan.question.rtts, strict=True)]
         made.append(f"Rates are those of the site that gets least: the sites get {_list(named)}.")
@@ -200,6 +203,25 @@ def _fair(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate])
     if rest:
         made.append(f"Beside {_list([f'{one.name} it gets {100 * other:.0f} %' for one, other in rest])}.")
     return made
+
+
+def _short(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate]) -> list[str]:
+    """Says how long short transfers of others take beside the best, and beside who is level with it."""
+    own = short_transfers(plan, cells, best)
+    if own is None:
+        return []
+    where = f" ({own.case})" if len(judged(plan)) > 1 else ""
+    made = [
+        f"Short transfers of others (up to {with_unit(SMALL, 'B')}) take {short_times(own)}{where}: the median and the 95th percentile of "
+        f"{own.short_count}. The round trips of one take {with_unit(1.5 * plan.question.rtts[0], 's')} at least."
+    ]
+    rest = [(one, other) for one in alike if one is not best and (other := short_transfers(plan, cells, one))]
+    return made + ([f"Beside {_list([f'{one.name} they take {short_times(other)}' for one, other in rest])}."] if rest else [])
+
+
+def short_times(cell: Cell) -> str:
+    """`120 ms, 1.4 s`: the median and the 95th percentile of short transfers of others; `unfinished` where it did not end in the run."""
+    return ", ".join("unfinished" if math.isinf(value) else with_unit(value, "s") for value in (cell.short_p50, cell.short_p95))
 
 
 def _kinder(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate) -> list[str]:

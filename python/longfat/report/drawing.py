@@ -23,6 +23,8 @@ LEAST_WIDE = 640
 """Pixels to which a wide drawing is shrunk at most; then it scrolls."""
 MOST_LETTERS = 34
 """Letters of a line of text at most."""
+BESIDE = 2
+"""Hosts above and below a router."""
 MOST_NODES = 24
 """More cannot be read, and are not drawn."""
 
@@ -103,11 +105,14 @@ def _tall(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[Places, float, 
     columns = range(max(node.column for node in nodes) + 1)
     gap = LINE * max((len(_written(edge)) for edge in edges), default=0) + 30
     rows = [sorted((node for node in nodes if node.column == column), key=lambda node: node.row) for column in columns]
+    # A router on the way is in the middle of its row, so that the links between routers are upright.
     widths = [sum(node.width + 10 for node in row) for row in rows]
-    wide = max(widths) + 10
+    before, after = ([sum(node.width + 10 for node in row if sign * node.row > 0) for row in rows] for sign in (-1, 1))
+    uneven = [right - left if _middle(row) else 0.0 for row, left, right in zip(rows, before, after, strict=True)]
+    wide = max(width + abs(more) for width, more in zip(widths, uneven, strict=True)) + 10
     places: Places = {}
-    for column, (row, width) in enumerate(zip(rows, widths, strict=True)):
-        left = (wide - width) / 2 + 5
+    for column, (row, width, more) in enumerate(zip(rows, widths, uneven, strict=True)):
+        left = (wide - width + more) / 2 + 5
         for node in row:
             places[id(node)] = (left + node.width / 2, column * (HIGH + gap) + HIGH / 2 + 6)
             left += node.width + 10
@@ -116,6 +121,10 @@ def _tall(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[Places, float, 
     letters = [max(map(len, _written(edge)), default=0) for edge in edges]
     wide = max([wide, *(end + 10 + LETTER * count for end, count in zip(ends, letters, strict=True))])
     return places, wide, len(columns) * (HIGH + gap) - gap + 12
+
+
+def _middle(row: Sequence[Node]) -> bool:
+    return any(not node.is_host and node.row == 0 for node in row)
 
 
 def _written(edge: Edge) -> list[str]:
@@ -255,11 +264,19 @@ def _lay_out(nodes: Sequence[Node], edges: Sequence[Edge], start: Node, end: Nod
     way = _way(around, start, end)
     column = {id(node): number for number, node in enumerate(way)}
     waiting = list(way)
+    inner = {id(node) for node in way[2:-2]}
     while waiting:
         node = waiting.pop(0)
+        beside = 0
         for other in around.get(id(node), []):
             if id(other) not in column:
                 here = column[id(node)]
+                # Two hosts at a router within the way stand above and below it: their links cross no words.
+                if id(node) in inner and other.is_host and beside < BESIDE:
+                    beside += 1
+                    column[id(other)] = here
+                    waiting.append(other)
+                    continue
                 # Hosts hang at the outer side; in the middle those that receive are on the right.
                 left = other.is_host and (2 * here < len(way) - 1 or (2 * here == len(way) - 1 and not set(other.names) & receivers))
                 column[id(other)] = column[id(node)] + (-1 if left else 1)

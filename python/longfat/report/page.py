@@ -15,6 +15,8 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup, escape
+
 from longfat.errors import DamagedError, StorageError
 from longfat.extras import need
 from longfat.locate import paper_folder, results_folder
@@ -277,7 +279,13 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _code
     return environment.get_template(name)
+
+
+def _code(text: str) -> Markup:
+    """A sentence as HTML; what stands in backticks is code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def render(*, title: str, **content: Any) -> str:
