@@ -53,7 +53,10 @@ fn departures_are_counted_from_when_the_line_is_free_however_late_one_looks() {
     (0..3).for_each(|_| send(&mut network, us(100), 0, 1000, 0));
     // The other way is free meanwhile.
     send(&mut network, us(150), 1, 100, 0);
-    assert_eq!(network.next(), us(1100), "the first has left");
+    assert_eq!(network.next(), us(10_250), "when a packet leaves is known: nobody has to look");
+    network.catch_up(us(1100));
+    let link = &network.links[0];
+    assert_eq!((link.carried().transmitted, link.count.backlog), (2, 1), "the first has left, and the second begins");
     network.advance(us(50_000));
     let came: Vec<_> = network.ready.iter().map(|delivery| (delivery.at, delivery.host)).collect();
     assert_eq!(came, [(us(10_250), 0), (us(11_100), 1), (us(12_100), 1), (us(13_100), 1)]);
