@@ -74,7 +74,8 @@ def _processes(jobs: int) -> Generator[Executor]:
     others = set(threading.enumerate())
     with _deaf():
         pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=how, initializer=_begin_worker)
-        pool.submit(int)  # the first call starts every process
+        for _ in range(jobs):
+            pool.submit(int)  # each starts a process while none is idle, and none is before it has loaded longfat
     try:
         yield pool
     finally:
