@@ -236,3 +236,10 @@ def test_the_version() -> None:
     version, _, commit = command("--version").stdout.strip().partition(" ")
     assert version == longfat.__version__
     assert commit == (f"(commit {COMMIT})" if COMMIT else "")
+
+
+def test_who_cites_is_told_the_version_and_how_to_state_what_was_run() -> None:
+    lines = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert f"version: {longfat.__version__}" in lines
+    message = " ".join(line.strip() for line in lines[lines.index("message: >-") + 1 :][:2])
+    assert all(word in message for word in ("version", "commit", "longfat --version", "digest"))

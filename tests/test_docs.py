@@ -298,6 +298,13 @@ def test_the_readme_counts_as_the_registries_do(kind: str, what: str) -> None:
     assert set(said) <= {str(n), WORDS[n] if n < len(WORDS) else str(n)}, f"there are {n} {what}"
 
 
+def test_each_control_says_which_variant_it_is() -> None:
+    pages = sorted((ROOT / "docs" / "congestion").glob("*.md"))
+    without = [page.name for page in pages if "\nVariant: " not in page.read_text(encoding="utf-8")]
+    assert pages
+    assert not without
+
+
 def update_parameters() -> None:
     """Writes the parameters of the registries into the pages of their entries."""
     for kind in KEYS:

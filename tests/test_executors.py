@@ -25,7 +25,7 @@ from longfat.executors.chunks import Done, Task, Version
 from longfat.store import TABLES, Store
 from longfat.sweep.plan import Item
 from longfat.sweep.work import Work
-from torture import stop
+from torture import stop, workers
 
 REPEATED = f"repeats = 8\nseed = 3\n{SWEEP}"
 
@@ -189,37 +189,37 @@ def test_a_pool_whose_worker_is_killed_is_said_to_be_broken_and_the_next_one_goe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stopped", [False, True])
-def test_workers_end_with_their_command(tmp_path: Path, stopped: bool) -> None:
+@pytest.mark.filterwarnings("default")  # a warning of Dask's is none of ours
+@pytest.mark.parametrize("seconds", [0.2, 4.0])
+@pytest.mark.parametrize("how", ["Ctrl-C", "Ctrl-C while one hangs", "killed"])
+@pytest.mark.parametrize("executor", ["processes", "dask"])
+def test_a_command_and_its_workers_end_together_at_any_moment(tmp_path: Path, executor: str, how: str, seconds: float) -> None:
+    if executor == "dask":
+        pytest.importorskip("distributed", reason="Dask is not installed: longfat[dask]")
     (tmp_path / "long.toml").write_text(LONG_SWEEP)
-    process = stop.start(tmp_path, "run", "long.toml", "--executor", "processes", "--jobs", "2")
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-
-    def workers() -> list[int]:
-        pids = map(int, children.read_text().split())
-        return [pid for pid in pids if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-    deadline = time.monotonic() + 60
-    while len(found := workers()) < 2 and time.monotonic() < deadline:
-        time.sleep(0.2)
-    time.sleep(3)  # they load longfat
-    if stopped:
-        os.kill(found[0], signal.SIGSTOP)
-        process.send_signal(signal.SIGINT)
-    else:
+    process = stop.start(tmp_path, "run", "long.toml", "--executor", executor, "--jobs", "2")
+    assert workers.spawned(process.pid, process)
+    time.sleep(seconds)  # they load longfat, and then begin
+    found = workers.children(process.pid)
+    if how == "killed":
         process.kill()
-    process.communicate(timeout=20)
-    while (left := [pid for pid in found if Path(f"/proc/{pid}").exists() and not is_zombie(pid)]) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert len(found) == 2
-    assert not left
-
-
-def is_zombie(pid: int) -> bool:
+    else:
+        if how != "Ctrl-C" and (working := [pid for pid in found if workers.is_worker(pid)]):
+            workers.signalled(working[0], signal.SIGSTOP)
+        workers.interrupt(process)
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+        # Workers hold its standard error, too.
+        _, said = process.communicate(timeout=workers.SOON)
+    finally:
+        process.kill()
+        left = workers.gone(found)
+        for pid in left:
+            workers.signalled(pid, signal.SIGKILL)
+    assert not left
+    if how != "killed":
+        assert process.returncode == 130
+        assert said.lstrip().startswith("Stopped")
+        assert len([line for line in said.splitlines() if line.strip() and not line.startswith("  ")]) == 1, said
 
 
 def test_ctrl_c_cancels_what_is_queued(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130  # as in longfat.errors
+PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
@@ -55,5 +56,20 @@ def _unraisable(what: "sys.UnraisableHookArgs") -> None:
     sys.__unraisablehook__(what)
 
 
+def _end_with_parent(parent: int) -> None:
+    """Has the system kill this process, a worker, when the command that started it ends in whatever way: prctl(2).
+
+    This is the first thing that a worker does, since loading the rest takes seconds on a busy machine.
+    """
+    import ctypes
+
+    if call := getattr(ctypes.CDLL(None), "prctl", None):  # Linux alone has it
+        call(PR_SET_PDEATHSIG, ctypes.c_ulong(_signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 if __name__ == "__main__":
     main()
+elif "--multiprocessing-fork" in sys.orig_argv:
+    _end_with_parent(int(os.environ.get("LONGFAT_PARENT", os.getppid())))

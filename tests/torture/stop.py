@@ -21,12 +21,12 @@ SWEEP = (
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """The command, in a process of its own."""
+    """The command, in a process and a group of its own."""
     call = [sys.executable, "-m", "longfat", *arguments]
     # A shell that runs tests in the background lets them ignore Ctrl-C, and so would what they start.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return subprocess.Popen(call, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(call, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -18,7 +18,9 @@ from torture.stop import SWEEP, start
 
 EXECUTORS = ("processes", "processes", "dask") if importlib.util.find_spec("distributed") else ("processes",)
 END = 60
-"""Seconds that a command may take to end when it was told to, or when its workers are gone."""
+"""Seconds that a command may take to start workers, and to end when they are gone."""
+SOON = 20
+"""Seconds that a command may take to end with Ctrl-C, and its workers with it: less than one here, with both cores busy six times over."""
 
 
 def children(pid: int) -> list[int]:
@@ -68,13 +70,13 @@ def attack(random: Random, folder: Path) -> None:
             signalled(random.choice(found), signal.SIGKILL)
         case "hang" if found:
             signalled(random.choice(found), signal.SIGSTOP)
-            process.send_signal(signal.SIGINT)
+            interrupt(process)
         case "command":
             process.kill()
         case _:
-            process.send_signal(signal.SIGINT)
+            interrupt(process)
     try:
-        _, said = process.communicate(timeout=2 * END)
+        _, said = process.communicate(timeout=2 * END if what == "worker" else SOON)
     except subprocess.TimeoutExpired:
         process.kill()
         raise AssertionError(f"{done}: the command has not ended") from None
@@ -92,6 +94,12 @@ def attack(random: Random, folder: Path) -> None:
         assert is_same(getattr(kept, table), getattr(fresh, table)), f"{done}: {table} is not what it would be in one go"
 
 
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C as a terminal sends it: to every process of the group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+
+
 def signalled(pid: int, number: int) -> None:
     """Sends a signal to a process that may have ended."""
     with contextlib.suppress(ProcessLookupError):
@@ -100,7 +108,7 @@ def signalled(pid: int, number: int) -> None:
 
 def gone(pids: list[int]) -> list[int]:
     """Returns the processes that are still there when their command has been gone for a while."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + SOON
     while (left := [pid for pid in pids if is_alive(pid)]) and time.monotonic() < end:
         time.sleep(0.2)
     return left

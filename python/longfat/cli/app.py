@@ -174,11 +174,9 @@ def main() -> None:
             _say_error(f"cannot write to standard output: {unwritten.strerror}")
         code = code or 1
     if code == INTERRUPTED:
-        from longfat.store.place import waits
-
-        if waits():
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
+        # Libraries would make the process wait for their servers, workers and threads.
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
     sys.exit(code)
 
 

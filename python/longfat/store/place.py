@@ -341,11 +341,6 @@ def _interruptibly(call: Callable[[], Done]) -> Done:
     return made.result()
 
 
-def waits() -> bool:
-    """Does a thread still wait for a server? pyarrow would make the process wait for it."""
-    return any(thread.name == WAITS for thread in threading.enumerate())
-
-
 def _pauses() -> Iterator[float]:
     end, pause = time.monotonic() + PATIENCE_S, 0.2
     while time.monotonic() < end:
