@@ -270,6 +270,7 @@ def test_the_verdict_follows_the_cells() -> None:
         assert found.best.name == name
         assert found.decided
         assert "Confidence: decided" in found.sentences[-1]
+        assert found.reasons[0].startswith("Leave Linux as it comes (CUBIC" if name == "as Linux comes" else f"Set {name} (")
 
 
 def test_where_intervals_overlap_it_says_so_and_asks_what_is_left_to_others() -> None:
@@ -466,6 +467,9 @@ def test_the_page_begins_with_the_verdict_the_table_the_picture_and_the_lines(sm
     ]
     assert sorted(parts, key=html.index) == parts
     assert html.index(escape(small.found.reasons[2])) > html.index("<h2>What to know</h2>")
+    # What a terminal has in backticks is code on a page.
+    assert "`" not in html
+    assert "where it is called <code>bbr</code>" in html
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
@@ -112,7 +112,7 @@ def supposed(advice: Advice) -> list[str]:
         counted = min(one.duration - one.warmup for one in plan.lengths)
         made.append(
             f"A policer of {with_unit(own, 'bit/s')} with a bucket of {with_unit(burst, 'B')} drops what exceeds it. A bucket that is full "
-            f"where {counted:.3g} s begin to count adds up to {with_unit(8 * burst / counted, 'bit/s')} to their mean."
+            f"when counting begins adds up to {with_unit(8 * burst / counted, 'bit/s')} to the mean of {counted:.3g} s."
         )
     if question.load:
         made.append(f"Short transfers of others (sizes of web search) use {100 * question.load:g} % of the path in every case.")
@@ -270,4 +270,6 @@ def as_json(advice: Advice) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in cast("tuple[object, ...]", value)]
     return None if isinstance(value, float) and not math.isfinite(value) else value
