@@ -121,7 +121,7 @@ def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Ce
 def _short(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> list[float]:
     """Completion times of the short transfers of others in all runs, s, in order.
 
-    Those count that began after the warmup, and long enough before the end that few are cut off. One that did not finish has taken
+    A transfer counts if it began after the warmup, and long enough before the end that few are cut off. One that did not finish has taken
     longer than all others.
     """
     length = plan.length_of(candidate, case)
