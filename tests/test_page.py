@@ -98,6 +98,12 @@ def test_quantities_are_as_one_types_them() -> None:
     assert ">1.55 Mbit/s</text>" in svg
 
 
+def test_backticks_are_code_and_nothing_else_is_markup(results: Results) -> None:
+    text = "description = 'Set `cwnd` < 4 & <b>go</b>'"
+    html = results_page(results, text).html
+    assert "Set <code>cwnd</code> &lt; 4 &amp; &lt;b&gt;go&lt;/b&gt;" in html
+
+
 def test_the_answer_of_a_sweep(results: Results) -> None:
     made = answer(results)
     assert made.columns[:2] == ["window", "throughput"]

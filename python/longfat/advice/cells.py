@@ -61,6 +61,8 @@ class Cell:
     """Median completion time of the short transfers of others, s; NaN without them. One that never finished took for ever."""
     short_p95: float = math.nan
     """95th percentile of the same."""
+    short_between: tuple[float, float] = (math.nan, math.nan)
+    """95 % interval of the median."""
     short_count: int = 0
     """Number of these transfers."""
 
@@ -111,14 +113,15 @@ def cell_of(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> Ce
         sites=tuple(float(rate) for rate in np.mean(sites, axis=0)),
         short_p50=_quantile(short, 0.5),
         short_p95=_quantile(short, 0.95),
+        short_between=_between(short),
         short_count=len(short),
     )
 
 
 def _short(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> list[float]:
-    """Completion times of the short transfers of others, of all runs, s.
+    """Completion times of the short transfers of others in all runs, s, in order.
 
-    Those count that began after the warmup, and long enough before the end that few are cut off. One that did not finish has taken
+    A transfer counts if it began after the warmup, and long enough before the end that few are cut off. One that did not finish has taken
     longer than all others.
     """
     length = plan.length_of(candidate, case)
@@ -128,12 +131,23 @@ def _short(plan: Plan, candidate: str, case: str, runs: Sequence[Result]) -> lis
         flows = run.flows[(run.flows["group"] == OTHERS) & (run.flows["bytes_delivered"] <= SMALL)]
         begun = flows["start_s"].between(length.warmup, last)
         took += flows.loc[begun, "completion_s"].fillna(math.inf).tolist()
-    return took
+    return sorted(took)
+
+
+def _between(took: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of a median by ranks, whatever the distribution, as if transfers were independent; NaN of fewer than `FEWEST`.
+
+    Conover, Practical Nonparametric Statistics, 3rd edition, section 3.2: the binomial ranks n / 2, less and more 1.96 sqrt(n) / 2.
+    """
+    if len(took) < FEWEST:
+        return math.nan, math.nan
+    middle, half = len(took) / 2, 1.96 * math.sqrt(len(took)) / 2
+    return took[max(0, math.floor(middle - half) - 1)], took[min(len(took), math.ceil(middle + half) + 1) - 1]
 
 
 def _quantile(took: Sequence[float], share: float) -> float:
     """The least value that so large a share does not exceed, as the metrics of a run have it; NaN of fewer than `FEWEST`."""
-    return sorted(took)[math.ceil(share * len(took)) - 1] if len(took) >= FEWEST else math.nan
+    return took[math.ceil(share * len(took)) - 1] if len(took) >= FEWEST else math.nan
 
 
 def _jain(rates: NDArray[np.float64]) -> float:

@@ -22,7 +22,7 @@ SHORTEST, ROUNDS = 10.0, 60
 SHORT_TRANSFERS = 40
 """Short transfers of others that begin meanwhile, where they come so often that half of the longest run has as many."""
 MEAN_SIZE, SHARE_SHORT = 1.71e6, 0.53
-"""Of the sizes of web search: their mean, bytes, and the share of those up to 80 kB (docs/traffic.md)."""
+"""Sizes of web search: their mean, bytes, and the share of those up to 80 kB (docs/traffic.md)."""
 LONGEST = 60.0
 """Seconds of a run where the packets would allow more."""
 CUBIC_C, CUBIC_BETA = 0.4, 0.7

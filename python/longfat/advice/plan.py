@@ -47,7 +47,7 @@ class Plan:
         return next(one for one in self.lengths if one.name == name)
 
     def length_of(self, candidate: str, case: str) -> Length:
-        """The same by their names."""
+        """Length of the runs of a cell, by the names of its candidate and case."""
         one = next(one for one in self.candidates if one.name == candidate)
         return self.length(one, next(state for state in self.cases if state.name == case))
 

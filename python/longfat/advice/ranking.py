@@ -25,7 +25,7 @@ PRECISE = 0.05
 ROUGH = 0.5
 """Half of the interval, as a share of the mean, that one seed is taken to have where packets are lost at random."""
 STEP = 0.1
-"""Differences of fairness, of the times of short transfers and of delay that count where throughput does not decide."""
+"""Differences of fairness and delay that count where throughput does not decide."""
 
 Key = tuple[str, str]
 """The names of a candidate and of a case."""
@@ -99,9 +99,16 @@ def kept(plan: Plan, cells: Cells, candidate: Candidate) -> float:
 
 
 def short_transfers(plan: Plan, cells: Cells, candidate: Candidate) -> Cell | None:
-    """The judged cell in which short transfers of others take longest, of those that are known; None where nothing is known of them."""
+    """The judged cell in which short transfers of others take longest in the median, of those that are known; None without any."""
     known = [cells[candidate.name, case] for case in judged(plan) if (candidate.name, case) in cells]
-    return max((cell for cell in known if not math.isnan(cell.short_p95)), key=lambda cell: cell.short_p95, default=None)
+    return max((cell for cell in known if not math.isnan(cell.short_p50)), key=lambda cell: cell.short_p50, default=None)
+
+
+def delays(plan: Plan, cells: Cells, candidate: Candidate, among: Sequence[Candidate]) -> bool:
+    """Returns true if short transfers of others take longer beside it than beside one of `among`, and the intervals do not overlap."""
+    own = short_transfers(plan, cells, candidate)
+    rest = [cell for one in among if (cell := short_transfers(plan, cells, one))]
+    return own is not None and any(own.short_between[0] > cell.short_between[1] for cell in rest)
 
 
 def retransmits(plan: Plan, cells: Cells, candidate: Candidate) -> Cell | None:
@@ -140,9 +147,9 @@ def level(plan: Plan, cells: Cells, among: Sequence[Candidate]) -> list[Candidat
 def best_of(plan: Plan, cells: Cells, alike: Sequence[Candidate]) -> Candidate:
     """Picks among ties: wastes less, then needs no unreleased kernel, then leaves others more, then delay, then the least change.
 
-    Where short transfers of others cross the path, the time they take stands between the share and the delay.
+    Where short transfers of others cross the path, whether it delays them stands between the share and the delay.
     """
-    return min(alike, key=lambda one: _order(plan, cells, one))
+    return min(alike, key=lambda one: _order(plan, cells, one, alike))
 
 
 def kinder_than(plan: Plan, cells: Cells, best: Candidate) -> list[Candidate]:
@@ -158,15 +165,14 @@ def _is_level(one: Cell, top: Cell) -> bool:
     return one.goodput >= near or (one.high >= top.low and one.goodput >= top.goodput * (1 - INDIFFERENT))
 
 
-def _order(plan: Plan, cells: Cells, candidate: Candidate) -> tuple[bool, bool, float, float, float, int]:
+def _order(plan: Plan, cells: Cells, candidate: Candidate, alike: Sequence[Candidate]) -> tuple[bool, bool, float, bool, float, int]:
     share = min(1.0, kept(plan, cells, candidate))
-    short = short_transfers(plan, cells, candidate)
     longer = cells[candidate.name, judged(plan)[0]].delay / plan.question.rtt / STEP
     return (
         wastes(plan, cells, candidate),
         bool(candidate.kernel),
         0.0 if math.isnan(share) else -round(share / STEP),
-        0.0 if short is None else math.inf if math.isinf(short.short_p95) else round(math.log(short.short_p95) / math.log1p(STEP)),
+        delays(plan, cells, candidate, alike),
         math.inf if math.isnan(longer) else round(longer),
         plan.candidates.index(candidate),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from markupsafe import Markup
 
@@ -109,7 +109,11 @@ def supposed(advice: Advice) -> list[str]:
     ]
     if question.policer:
         own, burst = question.policer
-        made.append(f"A policer of {with_unit(own, 'bit/s')} with a bucket of {with_unit(burst, 'B')} drops what exceeds it.")
+        counted = min(one.duration - one.warmup for one in plan.lengths)
+        made.append(
+            f"A policer of {with_unit(own, 'bit/s')} with a bucket of {with_unit(burst, 'B')} drops what exceeds it. A bucket that is full "
+            f"when counting begins adds up to {with_unit(8 * burst / counted, 'bit/s')} to the mean of {counted:.3g} s."
+        )
     if question.load:
         made.append(f"Short transfers of others (sizes of web search) use {100 * question.load:g} % of the path in every case.")
         if not any(cell.short_count >= FEWEST for cell in advice.cells.values()):
@@ -132,7 +136,7 @@ def _sites(question: Question) -> str:
 
 def _length(one: Length) -> str:
     kind = {"by rate": "of BBR ", "without loss": "of the others without loss ", "with loss": "of the others with loss "}.get(one.name, "")
-    return f"Runs {kind}are {one.duration:g} s long, of which the last {one.duration - one.warmup:g} count: {one.why}."
+    return f"Runs {kind}are {one.duration:g} s long, of which the last {one.duration - one.warmup:.3g} count: {one.why}."
 
 
 def traps(plan: Plan, results: Results) -> list[str]:
@@ -266,4 +270,6 @@ def as_json(advice: Advice) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in cast("tuple[object, ...]", value)]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -211,9 +211,11 @@ def _short(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate]
     if own is None:
         return []
     where = f" ({own.case})" if len(judged(plan)) > 1 else ""
+    low, high = (_time(value) for value in own.short_between)
     made = [
-        f"Short transfers of others (up to {with_unit(SMALL, 'B')}) take {short_times(own)}{where}: the median and the 95th percentile of "
-        f"{own.short_count}. The round trips of one take {with_unit(1.5 * plan.question.rtts[0], 's')} at least."
+        f"Short transfers of others (up to {with_unit(SMALL, 'B')}) take {_time(own.short_p50)} beside it in the median "
+        f"({low} to {high}, of {own.short_count}){where}, and {_time(own.short_p95)} at the 95th percentile.",
+        f"The round trips of one take {with_unit(1.5 * plan.question.rtts[0], 's')} at least.",
     ]
     rest = [(one, other) for one in alike if one is not best and (other := short_transfers(plan, cells, one))]
     return made + ([f"Beside {_list([f'{one.name} they take {short_times(other)}' for one, other in rest])}."] if rest else [])
@@ -221,7 +223,11 @@ def _short(plan: Plan, cells: Cells, best: Candidate, alike: Sequence[Candidate]
 
 def short_times(cell: Cell) -> str:
     """`120 ms, 1.4 s`: the median and the 95th percentile of short transfers of others; `unfinished` where it did not end in the run."""
-    return ", ".join("unfinished" if math.isinf(value) else with_unit(value, "s") for value in (cell.short_p50, cell.short_p95))
+    return f"{_time(cell.short_p50)}, {_time(cell.short_p95)}"
+
+
+def _time(seconds: float) -> str:
+    return "unfinished" if math.isinf(seconds) else with_unit(seconds, "s")
 
 
 def _kinder(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate) -> list[str]:

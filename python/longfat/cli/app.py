@@ -55,7 +55,7 @@ VERBS: dict[str, dict[str, str]] = {
 }
 """Every verb of `longfat` and the first sentence of its help, by the groups of `--help`, in their order."""
 EXAMPLES = {
-    "advise": "longfat advise --rate 10Gbit/s --rtt 80ms --page advice.html",
+    "advise": "longfat advise --rate 1Gbit/s --rtt 80ms --page advice.html",
     "fit": "longfat fit iperf3-*.json --out path.toml",
     "evaluate": "longfat evaluate control cubic",
     "list": "longfat list queues",
@@ -77,7 +77,7 @@ EXAMPLES = {
 }
 """An example for each verb, shown at the end of its help."""
 FIRST = (
-    ("I have a path:", "longfat advise --rate 10Gbit/s --rtt 80ms"),
+    ("I have a path:", "longfat advise --rate 1Gbit/s --rtt 80ms"),
     ("I have numbers:", "longfat fit iperf3-*.json"),
     ("I have a capture:", "longfat trace transfer.pcapng"),
     ("I have a question:", "longfat run bufferbloat"),

@@ -142,7 +142,7 @@ def results_page(results: Results, text: str = "", tick: Callable[[float], objec
     every, results = results, results.without(runs.damaged)
     sweep = list(sweep_plots(results))
     page = render(
-        title=results.title or "longfat",
+        title=results.title or results.provenance.get("experiment") or "longfat",
         description=_description(text),
         drawing=path_drawing(runs.resolved) + path_drawing(runs.resolved, tall=True),
         answer=answer(results),

@@ -68,10 +68,10 @@ def runs_of(results: Results, tick: Callable[[float], object] = lambda _: None) 
             result = results.open(str(row["run"]))
         except DamagedError as error:
             damaged[str(row["run"])] = str(error)
-            listed.append({"at": at, "says": ", ".join([*words, "its files are damaged"])})
+            listed.append({"at": at, "says": "; ".join([*words, "its files are damaged"])})
             packs.append("")
             continue
-        listed.append({"at": at, "says": ", ".join(words)})
+        listed.append({"at": at, "says": "; ".join(words)})
         resolved.append(json.loads(result.resolved))
         figures = [figure_of(plot, points) for plot in time_plots(result, named=False)]
         packs.append(pack(figures) if figures else "")
