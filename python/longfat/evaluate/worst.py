@@ -143,7 +143,7 @@ class _Search:
             tick(done / (generations + 1))
             return -np.array(bad)
 
-        start: Any = low + (high - low) * qmc.Sobol(len(keys), seed=1).random(POPULATION)
+        start: Any = low + (high - low) * qmc.Sobol(len(keys), rng=1).random(POPULATION)
         if generations == 1:
             judge(start.T)
         else:

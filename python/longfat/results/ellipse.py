@@ -52,13 +52,12 @@ def ellipse(points: Sequence[tuple[float, float]]) -> Ellipse:
     """Ellipse of `points`; points with a NaN do not count."""
     known = np.array([(x, y) for x, y in points if x == x and y == y], dtype=float).reshape(-1, 2)
     if not len(known):
-        return Ellipse(0, *[math.nan] * 7)
+        return Ellipse(0, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
     middle, mean, deviation = np.median(known, axis=0), known.mean(axis=0), known.std(axis=0)
     spread = float(deviation[0] * deviation[1])
     both = float(((known - mean).prod(axis=1)).mean())
     lean = max(-1.0, min(1.0, both / spread)) if spread > 0 else math.nan
-    numbers = [float(value) for value in (*middle, *mean, *deviation)]
-    return Ellipse(len(known), *numbers, lean)
+    return Ellipse(len(known), *middle.tolist(), *mean.tolist(), *deviation.tolist(), lean)
 
 
 def table(results: Results, x: str, y: str) -> pd.DataFrame:
