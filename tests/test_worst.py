@@ -12,8 +12,11 @@ from longfat.evaluate import show
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.rules import FAILS
 from longfat.evaluate.worst import Worst, _searchable, worst_path  # pyright: ignore[reportPrivateUsage]
+from longfat.extras import EXTRAS
 
-pytest.importorskip("scipy")
+for _module in EXTRAS["fit"]:
+    pytest.importorskip(_module)
+
 SLOW_LINKS = {"rate": ("1 Mbit/s", "4 Mbit/s"), "rtt": ("10 ms", "80 ms"), "peers": ("1", "4")}
 """Ranges whose runs take a second together."""
 
