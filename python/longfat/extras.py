@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from longfat.errors import LongfatError
 
-EXTRAS = {"report": ("jinja2", "matplotlib"), "dask": ("distributed",), "fit": ("emcee", "sklearn")}
+EXTRAS = {"report": ("jinja2", "matplotlib"), "dask": ("distributed",), "fit": ("emcee", "sklearn", "scipy")}
 """The extras of `pyproject.toml`, each with the modules that it brings."""
 
 

@@ -19,9 +19,10 @@ from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.page import check, write_page
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.show import as_json as card_as_json
-from longfat.evaluate.show import print_card
+from longfat.evaluate.show import print_card, print_worst, worst_as_json
 from longfat.evaluate.startups import STARTUPS
 from longfat.evaluate.tcpeval import TCPEVAL
+from longfat.evaluate.worst import POPULATION, Worst, worst_path
 from longfat.executors.named import named
 from longfat.locate import results_home
 from longfat.report import terminal
@@ -42,6 +43,14 @@ JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Run
 SuiteOption = Annotated[
     str, typer.Option("--suite", metavar="NAME", help="rfc9743, or tcpeval: the basic scenarios of draft-irtf-iccrg-tcpeval-01.")
 ]
+WorstOption = Annotated[
+    str, typer.Option("--worst", metavar="CRITERION", help="No card: search for the path on which this criterion is answered worst.")
+]
+RangeOption = Annotated[
+    list[str] | None,
+    typer.Option("--range", metavar="KEY=LOW..HIGH", help="Ends of rate, rtt, buffer, loss or peers for --worst; may be repeated."),
+]
+PathsOption = Annotated[int, typer.Option("--paths", metavar="N", min=POPULATION, help="Paths that --worst tries.")]
 ExecutorOption = Annotated[
     str | None,
     typer.Option("--executor", metavar="NAME", help="Who runs them, as for `longfat run`. Controls in Python need this process."),
@@ -52,6 +61,9 @@ ExecutorOption = Annotated[
 def control_command(
     what: Annotated[list[str], typer.Argument(metavar="NAME|FILE.py...", help="Controls, or files with controls in Python.")],
     suite: SuiteOption = "rfc9743",
+    worst: WorstOption = "",
+    ranges: RangeOption = None,
+    paths: PathsOption = 4 * POPULATION,
     against: AgainstOption = CONTROLS_AGAINST,
     criteria: CriteriaOption = "",
     quick: QuickOption = False,
@@ -65,6 +77,13 @@ def control_command(
     names = [name for one in what for name in _controls(one)]
     if executor is not None and (ours := [one for one in what if one.endswith(".py")]):
         raise LongfatError(f"--executor {executor}: {ours[0]} runs in this process only")
+    if worst:
+        given = dict(_range(text) for text in ranges or [])
+        searched = {name: partial(worst_path, name, worst, ranges=given, paths=paths) for name in names}
+        _search(searched, against, quick, as_json, results, jobs, executor)
+        return
+    if ranges:
+        raise LongfatError(f"--range {ranges[0]}: a range is for --worst")
     asked = {name: partial(evaluate_control, name, suite=suite) for name in names}
     _evaluate(asked, against, criteria, quick, page, as_json, results, jobs, executor)
 
@@ -125,6 +144,47 @@ def criteria_command() -> None:
             out.print(f"    [dim]{bound}{one.rule.source}[/]", soft_wrap=True)
         for section, why in suite.not_shown:
             out.print(f"  not shown ({section}): {terminal.escape(why)}", soft_wrap=True)
+
+
+def _range(text: str) -> tuple[str, tuple[str, str]]:
+    key, equals, ends = text.partition("=")
+    low, dots, high = ends.partition("..")
+    if not (key and equals and low and dots and high):
+        raise LongfatError(f'--range {text}: write KEY=LOW..HIGH, such as "rate=1 Mbit/s..1 Gbit/s"')
+    return key.strip(), (low.strip(), high.strip())
+
+
+def _search(
+    asked: Mapping[str, Callable[..., Worst]],
+    against: str,
+    quick: bool,
+    as_json: bool,
+    results: str,
+    jobs: int | None,
+    executor: str | None,
+) -> None:
+    """Searches for the worst path of each control, prints it and writes its experiment."""
+    out, err = terminal.console(), terminal.console(stderr=True)
+    home = results_home(location(results), quick=quick) / "evaluate"
+    found: list[Worst] = []
+    try:
+        with named(executor, jobs) as workers:
+            for name, search in asked.items():
+                with terminal.share_bar(err, name) as share:
+                    common = {"quick": quick, "folder": home, "jobs": jobs, "executor": workers, "tick": share}
+                    found.append(search(against=_names(against), **common))
+                if not as_json:
+                    print_worst(out, found[-1])
+    except KeyboardInterrupt:
+        again = shlex.join(["longfat", *sys.argv[1:]])
+        raise Stopped(f"Stopped: what is finished is kept in {home}. To go on:\n  {again}") from None
+    if as_json:
+        print(json.dumps([worst_as_json(one) for one in found], indent=2))
+    if isinstance(home, Path):
+        for one in found:
+            file = home / "worst" / one.control / f"{one.criterion.name}.toml"
+            file.write_text(one.experiment, encoding="utf-8")
+            err.print(f"experiment of the worst path: {terminal.escape(str(file))}", soft_wrap=True)
 
 
 def _evaluate(

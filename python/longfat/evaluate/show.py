@@ -15,6 +15,8 @@ from longfat.results.ellipse import Ellipse
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from longfat.evaluate.worst import Worst
+
 SHORT = {PASSES: "passes", JUDGE: "judge", FAILS: "FAILS"}
 """Verdicts in the table of a terminal."""
 UNITS = {
@@ -58,7 +60,10 @@ def cell(answer: Answer) -> str:
 
 def beside(answer: Answer, path: OnPath) -> str:
     """One path in words: the value there, and those of the references."""
-    criterion = answer.criterion
+    return _beside(answer.criterion, path)
+
+
+def _beside(criterion: Criterion, path: OnPath) -> str:
     others = ", ".join(f"{name} {said(criterion, one)}" for name, one in path.others.items())
     return f"{said(criterion, path.own, interval=True)} {unit_of(criterion)[0]} on {path.name} ({others})"
 
@@ -92,6 +97,34 @@ def print_card(console: Console, card: Card) -> None:
     console.print(f"  [dim]not shown: sections {sections}; `longfat evaluate criteria` says why[/]", soft_wrap=True)
 
 
+MOST_SHOWN = 5
+"""Paths of a search that are printed."""
+
+
+def print_worst(console: Console, found: Worst) -> None:
+    """Prints the paths of a search that are worst, and the worst of them as more repeats have it."""
+    from longfat.report.terminal import escape
+
+    criterion = found.criterion
+    console.print(f"[bold]{escape(found.control)}[/], {criterion.asks}: the worst of {len(found.tried)} paths", soft_wrap=True)
+    for path in found.tried[:MOST_SHOWN]:
+        console.print(f"  {path.verdict}: {escape(_beside(criterion, path))}", soft_wrap=True)
+    again = f"  [bold]again, with other seeds: {found.confirmed.verdict}[/]"
+    console.print(f"{again}: {escape(_beside(criterion, found.confirmed))}", soft_wrap=True)
+
+
+def worst_as_json(found: Worst) -> dict[str, Any]:
+    """A search as a JSON object; None where there is no value."""
+    return {
+        "control": found.control,
+        "criterion": found.criterion.name,
+        "unit": found.criterion.unit,
+        "confirmed": _path(found.confirmed),
+        "tried": [_path(path) for path in found.tried],
+        "experiment": found.experiment,
+    }
+
+
 def as_json(card: Card) -> dict[str, Any]:
     """The card as a JSON object; None where there is no value."""
     return {
@@ -118,17 +151,13 @@ def _answer(card: Card, answer: Answer) -> dict[str, Any]:
         "verdict": answer.verdict,
         "broken": answer.broken,
         "experiment": answer.experiment,
-        "paths": [
-            {
-                "path": path.labels,
-                "verdict": path.verdict,
-                "own": _plain(path.own),
-                "others": {name: _plain(one) for name, one in path.others.items()},
-                "is_worst": path is answer.worst,
-            }
-            for path in answer.paths
-        ],
+        "paths": [_path(path) | {"is_worst": path is answer.worst} for path in answer.paths],
     }
+
+
+def _path(path: OnPath) -> dict[str, Any]:
+    others = {name: _plain(one) for name, one in path.others.items()}
+    return {"path": path.labels, "verdict": path.verdict, "own": _plain(path.own), "others": others}
 
 
 def _tradeoff(one: Tradeoff) -> dict[str, Any]:

@@ -16,7 +16,7 @@ FACTORS = (0.5, 2.0)
 def variants(name: str, own: Mapping[str, Any], text: str, put: Callable[[Mapping[str, Any], Experiment], None]) -> dict[str, Any]:
     """The queue `own` under `name`, and by its parameter and value each variant that can be put into the experiment `text`.
 
-    Parameters are those that a run resolves to, defaults included. What is no number has no variants; a value that the queue refuses is
+    Parameters are those that a run resolves to, defaults included. Words and switches have none; a value that the queue refuses is
     left out. Only `name` is there where no variant is left.
     """
     found = dict[str, Any]({name: dict(own)})

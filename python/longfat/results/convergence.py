@@ -92,12 +92,12 @@ def _first_fair(times: Any, arrived: Any, start: float, span: float, delta: floa
 def table(results: Results, groups: Sequence[str], delta: float, over_s: float | None, level: float) -> pd.DataFrame:
     """One row per combination of the axes; see `Results.convergence`."""
     each = pd.DataFrame(_rows(results, groups, delta, over_s))
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for labels, runs in each.groupby(results.axes, sort=False) if results.axes else [((), each)]:
         times: list[float] = runs["time_s"].tolist()
         rounds: list[float] = (runs["time_s"] / runs["rtt_s"]).tolist()
         rows.append(
-            dict(zip(results.axes, labels, strict=True))
+            dict[str, Any](zip(results.axes, labels, strict=True))
             | {"repeats": len(runs), "converged": int(runs["time_s"].notna().sum())}
             | {"convergence_s": _mean(times), "convergence_s_ci": repeats.half_width(times, level)}
             | {"convergence_rtts": _mean(rounds), "convergence_rtts_ci": repeats.half_width(rounds, level)}

@@ -52,13 +52,13 @@ def ellipse(points: Sequence[tuple[float, float]]) -> Ellipse:
     """Ellipse of `points`; points with a NaN do not count."""
     known = np.array([(x, y) for x, y in points if x == x and y == y], dtype=float).reshape(-1, 2)
     if not len(known):
-        return Ellipse(0, *[math.nan] * 7)
-    middle, mean, deviation = np.median(known, axis=0), known.mean(axis=0), known.std(axis=0)
-    spread = float(deviation[0] * deviation[1])
-    both = float(((known - mean).prod(axis=1)).mean())
+        return Ellipse(0, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
+    x, y = known[:, 0], known[:, 1]
+    spread = float(x.std() * y.std())
+    both = float(((x - x.mean()) * (y - y.mean())).mean())
     lean = max(-1.0, min(1.0, both / spread)) if spread > 0 else math.nan
-    numbers = [float(value) for value in (*middle, *mean, *deviation)]
-    return Ellipse(len(known), *numbers, lean)
+    middle = float(np.median(x)), float(np.median(y))
+    return Ellipse(len(known), *middle, float(x.mean()), float(y.mean()), float(x.std()), float(y.std()), lean)
 
 
 def table(results: Results, x: str, y: str) -> pd.DataFrame:

@@ -1,0 +1,118 @@
+"""The search for the worst path."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import longfat
+import pytest
+from conftest import command
+from longfat.evaluate import show
+from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.rules import FAILS
+from longfat.evaluate.worst import Worst, _searchable, worst_path  # pyright: ignore[reportPrivateUsage]
+from longfat.extras import EXTRAS
+
+for _module in EXTRAS["fit"]:
+    pytest.importorskip(_module)
+
+SLOW_LINKS = {"rate": ("1 Mbit/s", "4 Mbit/s"), "rtt": ("10 ms", "80 ms"), "peers": ("1", "4")}
+"""Ranges whose runs take a second together."""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Worst:
+    folder = tmp_path_factory.mktemp("worst")
+    return worst_path("bbr", "harm-one", ranges=SLOW_LINKS, paths=32, against=["reno"], quick=True, folder=folder)
+
+
+def test_it_is_the_worst_of_those_that_were_tried(found: Worst) -> None:
+    assert len(found.tried) == 32
+    bad = [path.badness for path in found.tried]
+    assert bad == sorted(bad, reverse=True)
+    # BBR takes over where the buffer is shallow (Hock, Bless and Zitterbart, ICNP 2017): some path shows it.
+    worst = found.tried[0]
+    assert worst.badness == pytest.approx(worst.own.mean - worst.others["reno"].mean)
+    assert worst.badness > 0.3
+    again = found.confirmed
+    assert again.verdict == FAILS
+    assert again.own.low > again.others["reno"].high
+    assert again.own.half < 0.15
+
+
+def test_paths_are_within_the_ranges(found: Worst) -> None:
+    one = tomllib.loads(found.experiment)
+    bottleneck = one["path"]["bottleneck"]
+    assert 1.0 <= float(bottleneck["rate"].removesuffix(" Mbit/s")) <= 4.0
+    assert 10.0 <= float(one["path"]["rtt"].removesuffix(" ms")) <= 80.0
+    assert int(bottleneck["queue"]["limit"].removesuffix(" packets")) >= 2
+    assert 1e-6 <= bottleneck["loss"]["probability"] <= 0.01
+    assert bottleneck["reverse"] == {"loss": "none"}
+    assert 1 <= one["flow"][1]["count"] <= 4
+
+
+def test_the_path_runs_alone_and_gives_the_same(found: Worst) -> None:
+    alone = longfat.Experiment(found.experiment)
+    assert alone.axes == {}
+    assert alone.run_count == 10
+    beside = alone.sweep()
+    alone["flow[0].count"] = 0
+    by_itself = alone.sweep()
+    rates = [results.flows.groupby("repeat").apply(_of_peers).tolist() for results in (by_itself, beside)]
+    harm = [max(0.0, 1 - less / more) for more, less in zip(*rates, strict=True)]
+    assert sum(harm) / 10 == pytest.approx(found.confirmed.own.mean)
+
+
+def _of_peers(flows: object) -> float:
+    return float(flows[flows["group"] == "peer"]["goodput_bps"].mean())  # type: ignore[index]
+
+
+def test_the_same_search_finds_the_same(found: Worst, tmp_path: Path) -> None:
+    again = worst_path("bbr", "harm-one", ranges=SLOW_LINKS, paths=32, against=["reno"], quick=True, folder=tmp_path)
+    assert show.worst_as_json(again) == show.worst_as_json(found)
+
+
+def test_every_criterion_that_can_be_searched_has_a_path_to_change() -> None:
+    searchable = {one.name for one in CONTROLS.criteria if _searchable(one)}
+    assert {"harm-one", "harm-one-in-4", "alike", "own-loss", "late-comer", "gets"} <= searchable
+    assert not {"rate-use", "aqm-delay", "ecn-use", "policer-loss", "outage", "bufferbloat", "unequal-rtts"} & searchable
+    for name in ("rate-use", "aqm-delay"):
+        with pytest.raises(longfat.LongfatError, match=f"no path can be searched for criterion '{name}': choose among .*harm-one"):
+            worst_path("cubic", name)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        ({"speed": ("1", "2")}, "there is no range 'speed': choose among rate, rtt, buffer, loss, peers"),
+        ({"rate": ("1 ms", "2 ms")}, "range rate: '1 ms' is not such as '1 Mbit/s'"),
+        ({"loss": ("0", "0.1")}, "range loss: '0' is not such as '0.000001'"),
+        ({"rtt": ("20 ms", "20 ms")}, "range rtt: 20 ms is not below 20 ms"),
+    ],
+)
+def test_ranges_that_cannot_be(ranges: dict[str, tuple[str, str]], expected: str) -> None:
+    with pytest.raises(longfat.LongfatError) as caught:
+        worst_path("cubic", "harm-one", ranges=ranges)
+    assert str(caught.value) == expected
+
+
+def test_a_criterion_without_peers_has_no_range_of_them() -> None:
+    with pytest.raises(longfat.LongfatError, match="there is no range 'peers': choose among rate, rtt, buffer, loss"):
+        worst_path("cubic", "own-loss", ranges={"peers": ("1", "2")})
+
+
+@pytest.mark.slow
+def test_the_command_prints_the_worst_and_writes_its_path(tmp_path: Path) -> None:
+    words = ("evaluate", "control", "bbr", "--worst", "harm-one", "--against", "reno", "--quick", "--paths", "16")
+    done = command(*words, "--range", "rate=1 Mbit/s..2 Mbit/s", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "bbr, goodput that one takes from one: the worst of 16 paths" in done.stdout
+    assert "again, with other seeds: " in done.stdout
+    file = tmp_path / "results" / "quick" / "evaluate" / "worst" / "bbr" / "harm-one.toml"
+    assert tomllib.loads(file.read_text())["repeats"] == 10
+    for wrong, expected in (
+        (("--worst", "harm-one", "--range", "rate"), "--range rate: write KEY=LOW..HIGH"),
+        (("--range", "rate=1..2"), "a range is for --worst"),
+    ):
+        assert expected in command("evaluate", "control", "reno", *wrong, cwd=tmp_path).stderr
