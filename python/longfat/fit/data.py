@@ -15,7 +15,7 @@ FLOOR = 1e-4
 SPREAD = 0.05
 """Relative standard deviation of a measured number of which nothing else is said."""
 SPREAD_OF_SHARES = 0.3
-"""The same of shares: hosts count retransmissions differently, and single runs scatter."""
+"""Relative standard deviation of a share: hosts count retransmissions differently, and single runs scatter."""
 FAR = 8.0
 """Standard deviations between two numbers of one setting from which they contradict each other."""
 
@@ -36,7 +36,9 @@ class Measurement:
     @property
     def name(self) -> str:
         """The setting in words."""
-        said = [f"{path.rpartition('.')[2]} {value.strip(chr(34))}" for path, value in self.setting.items() if not path.startswith("measure.")]
+        said = [
+            f"{path.rpartition('.')[2]} {value.strip(chr(34))}" for path, value in self.setting.items() if not path.startswith("measure.")
+        ]
         return ", ".join(said) or "as in the file"
 
 
@@ -110,8 +112,13 @@ def gathered(found: Iterable[Measurement], metrics: Sequence[str] | None = None,
         observed += [_observed(number, one, name, spread) for name in wanted if name in one.values]
     if not observed:
         raise LongfatError("the data hold no number to explain")
-    repeated = sum(len(group) > 1 for group in groups.values())
-    notes = [f"{len(measurements)} measurements of {len(merged)} settings: repeats count by their mean and its standard error."] if repeated else []
+    notes: list[str] = []
+    if any(len(group) > 1 for group in groups.values()):
+        count = len(measurements)
+        notes.append(f"{count} measurements of {len(merged)} settings: repeats count by their mean and its standard error.")
+    if without := sum(not merged[one.setting].spreads.get(one.observable) for one in observed):
+        assumed = f"{100 * (SPREAD if spread is None else spread):g} %, and {100 * SPREAD_OF_SHARES:g} % for shares"
+        notes.append(f"{without} of {len(observed)} numbers state no spread: {assumed} is assumed ([fit] spread).")
     return Data(merged, observed, notes)
 
 
@@ -183,9 +190,7 @@ def _observed(setting: int, one: Measurement, name: str, spread: float | None) -
     relative = spread if spread is not None else SPREAD
     log = log_of(name, value)
     known = one.spreads.get(name)
-    if known:
-        # A deviation on the scale of logarithms, which a large one cannot be read from one end alone.
-        sigma = math.log1p(known / (value + FLOOR if share else value))
-    else:
-        sigma = SPREAD_OF_SHARES if share else relative
+    # A deviation on the scale of logarithms, which a large one cannot be read from one end alone.
+    stated = math.log1p(known / (value + FLOOR if share else value)) if known else None
+    sigma = stated or (SPREAD_OF_SHARES if share else relative)
     return Observed(setting, name, value, log, max(sigma, 1e-3))

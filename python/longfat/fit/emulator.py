@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 REACH = 1.5
-"""Distance from what was measured, on the logarithmic scale, from which the emulator cares little how far off a run is (a factor of 4.5)."""
+"""Distance from what was measured, on the logarithmic scale, from which it matters little how far off a run is (a factor of 4.5)."""
 LEAST_REACH = 6.0
-"""The same in standard deviations of what was measured."""
+"""Least such distance, in standard deviations of what was measured."""
 
 
 GROWTH = 1.4
@@ -74,7 +74,7 @@ class Emulators:
         self._points = np.zeros((0, 0))
 
     def residuals(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What runs gave, less what was measured, in the bent scale: far off is far off, however far."""
+        """Outputs of runs less what was measured, in the bent scale: far off is far off, however far."""
         return self.reach * np.tanh((outputs - self.measured) / self.reach)
 
     def learn(self, places: NDArray[np.float64], outputs: NDArray[np.float64]) -> None:

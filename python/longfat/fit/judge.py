@@ -33,7 +33,7 @@ LEAST_SETTINGS = 3
 
 @dataclass(frozen=True)
 class Interval:
-    """What the data say of an unknown: median and 95 % interval, in its unit."""
+    """Verdict on an unknown: median and 95 % interval, in its unit."""
 
     unknown: Unknown
     low: float
@@ -65,9 +65,9 @@ class HeldOut:
     score: float
     """Logarithm of the predictive density of what was measured."""
     mean: float
-    """What the mean of the other settings predicts."""
+    """Prediction of the mean of the other settings."""
     window: float
-    """What window per round trip, at most the fastest goodput of the other settings, predicts; NaN where that predicts nothing."""
+    """Prediction of window per round trip, at most the fastest goodput of the other settings; NaN of what is no goodput."""
 
 
 def intervals(one: Searched) -> list[Interval]:
@@ -165,14 +165,16 @@ def error(data: Data, predicted: Sequence[tuple[int, float]], what: str = "_bps"
 
 
 def score(one: Searched, held: Sequence[HeldOut]) -> float:
-    """How well a model predicts what it did not know: sum of the logarithms of densities. Without anything held out, its best likelihood
-    less half an unknown's share of the logarithm of how many numbers there are (Schwarz 1978)."""
+    """How well a model predicts what it did not know: sum of the logarithms of densities.
+
+    Without anything held out: its best likelihood, less half the logarithm of how many numbers there are per unknown (Schwarz 1978).
+    """
     if held:
         return sum(one.score for one in held)
     return -0.5 * float(one.misfits.min()) - 0.5 * one.dimensions * math.log(len(one.data.observed))
 
 
 def lead(best: Sequence[HeldOut], other: Sequence[HeldOut]) -> tuple[float, float]:
-    """By how much the best model predicts better than another, and the standard error of that; of numbers held out."""
+    """Lead of the best model over another in the score of numbers held out, and its standard error."""
     differences = np.array([one.score - another.score for one, another in zip(best, other, strict=True)])
     return float(differences.sum()), float(np.sqrt(len(differences)) * differences.std(ddof=1)) if len(differences) > 1 else math.inf

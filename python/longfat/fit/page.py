@@ -143,5 +143,7 @@ def _scale(unit: str, value: float) -> tuple[float, str]:
     if unit not in ("bps", "s", "bytes"):
         return 1.0, "" if unit == "number" else unit
     word = with_unit(value, {"bps": "bit/s", "s": "s", "bytes": "B"}[unit]).split(" ")[1]
-    size = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "u": 1e-6, "µ": 1e-6}.get(word[0] if len(word) > 1 and word != "bit/s" else "", 1.0)
+    size = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "u": 1e-6, "µ": 1e-6}.get(
+        word[0] if len(word) > 1 and word != "bit/s" else "", 1.0
+    )
     return size, word

@@ -86,7 +86,7 @@ class Fit:
 
     @property
     def intervals(self) -> dict[str, Interval]:
-        """What the data say of each unknown of the best model."""
+        """Interval of each unknown of the best model, by name."""
         return {one.unknown.name: one for one in self.best.intervals}
 
     @property
@@ -150,7 +150,7 @@ class Fit:
             raise LongfatError(f"{file} cannot be written: {error.strerror}") from error
 
     def plot(self) -> Plot:
-        """What was measured, and what the best model predicts, with its interval; both over what was measured."""
+        """Predictions of the best model over what was measured, with their intervals."""
         from longfat.fit.page import measured
 
         return measured(self)
@@ -290,7 +290,9 @@ def _next(table: dict[str, Any], shown: str) -> list[dict[str, str]] | None:
 def _of_transfers(measurements: Sequence[Measurement]) -> list[Measurement]:
     for one in measurements:
         if "measure.duration" not in one.setting or not any(name.startswith("measured.") for name in one.values):
-            raise LongfatError(f"{one.where}: a table or results need a file with unknowns: longfat fit FILE.toml {one.where.partition(':')[0]}")
+            raise LongfatError(
+                f"{one.where}: a table or results need a file with unknowns: longfat fit FILE.toml {one.where.partition(':')[0]}"
+            )
     return list(measurements)
 
 

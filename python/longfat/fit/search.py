@@ -39,7 +39,7 @@ class Searched:
     emulators: Emulators
     outputs: NDArray[np.float64]
     draws: NDArray[np.float64]
-    """Points drawn from the posterior, from 0 to 1 per unknown. Those of the last two waves: they differ by what the emulator missed."""
+    """Points drawn from the posterior, from 0 to 1 per unknown. The last two waves are pooled: they differ by what the emulator missed."""
     waves: int = 0
     is_hopeless: bool = False
     sure: float = 0.0
@@ -58,7 +58,7 @@ class Searched:
 
     @property
     def deviations(self) -> NDArray[np.float64]:
-        """What each point gave less what was measured, in standard deviations."""
+        """Output of each point less what was measured, in standard deviations."""
         seeds = self.emulators.seed_variances
         return (self.outputs - self.emulators.measured) / np.sqrt(self.emulators.sigma**2 + seeds)
 

@@ -1,4 +1,4 @@
-"""What `iperf3 --json` and `iperf3 --json-stream` write."""
+"""Output of `iperf3 --json` and `iperf3 --json-stream`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from longfat.fit.readers.table import toml
 from longfat.store import Store
 
 METRICS = ("goodput_total_bps", "flow_rtt_mean_s", "retransmission_rate")
-"""What is read of each run: what a person who measures would know."""
+"""Metrics that are read of each run: those that a person who measures would know."""
 ALSO = "rtt_min_s"
 
 
