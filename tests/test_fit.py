@@ -528,3 +528,13 @@ def test_the_error_is_that_of_a_factor() -> None:
     data = gathered([one(goodput_total_bps=1e6), one("1 MiB", goodput_total_bps=4e6)])
     assert judge.error(data, [(0, math.log(1.1e6)), (1, math.log(4e6 / 1.3))]) == pytest.approx(0.2)
     assert math.isnan(judge.error(data, []))
+
+
+def test_the_page_shows_a_file_that_can_be_fitted() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "fit.md").read_text(encoding="utf-8")
+    text = page.split("```toml\n")[1].split("```")[0]
+    rest, table = split(text, "docs/fit.md")
+    (model,) = models(rest, "docs/fit.md")
+    assert [unknown.name for unknown in model.unknowns] == ["rtt", "rate", "buffer"]
+    assert table == {"data": "numbers.csv"}
+    assert longfat.Experiment(model.at([0.5, 0.5, 0.5])).run_count == 1

@@ -35,11 +35,13 @@ class Measurement:
 
     @property
     def name(self) -> str:
-        """The setting in words."""
-        said = [
-            f"{path.rpartition('.')[2]} {value.strip(chr(34))}" for path, value in self.setting.items() if not path.startswith("measure.")
-        ]
-        return ", ".join(said) or "as in the file"
+        """The setting in words: `cubic, window 64 KiB`."""
+        words: list[str] = []
+        for path, value in self.setting.items():
+            key, shown = path.rpartition(".")[2], value.strip('"')
+            if not path.startswith("measure.") and path != "flow[1].stop":
+                words.append(shown if key == "congestion_control" else f"{key} {shown}")
+        return ", ".join(words) or "as in the file"
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,8 @@ def _fitted(points: NDArray[np.float64], values: NDArray[np.float64], kernel: An
     begin = ConstantKernel(1.0, (0.05, 100.0)) * Matern([1.0] * points.shape[1], (0.1, 20.0), nu=2.5) + WhiteKernel(1e-2, (1e-6, 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        process = GaussianProcessRegressor(kernel or begin, normalize_y=True, optimizer=search if seek else None)
+        optimizer: Any = search if seek else None
+        process = GaussianProcessRegressor(kernel or begin, normalize_y=True, optimizer=optimizer)
         return process.fit(points, values)
 
 

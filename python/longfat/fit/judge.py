@@ -1,11 +1,14 @@
 """The judgement: how sure each unknown is, what trades off, what is held out, and whether anything explains the numbers at all."""
 
+# SciPy has no complete types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longfat._longfat import quantity
 from longfat.fit.data import Data, is_share
@@ -96,7 +99,8 @@ def trades(one: Searched) -> list[tuple[str, str, float]]:
     made: list[tuple[str, str, float]] = []
     for first in range(len(names)):
         for second in range(first):
-            shared = float(spearmanr(one.draws[:, second], one.draws[:, first]).statistic)
+            ranks: Any = spearmanr(one.draws[:, second], one.draws[:, first])
+            shared = float(ranks.statistic)
             if abs(shared) >= TRADES:
                 made.append((names[second], names[first], shared))
     return sorted(made, key=lambda pair: -abs(pair[2]))

@@ -44,7 +44,7 @@ class Runs:
     """Points, from 0 to 1 per unknown."""
 
     def add(self, places: Sequence[Sequence[float]], data: Data) -> NDArray[np.float64]:
-        """Runs more points in every setting. Returns the outputs of all points: one row per point, one column per number observed, as `log_of`."""
+        """Runs more points in every setting. Returns the outputs of all points, as `outputs` does."""
         self.places += [list(map(float, place)) for place in places]
         return outputs(self.sweep(self.places, data.measurements, "fit"), len(self.places), data)
 

@@ -71,7 +71,13 @@ def numbers(fit: Fit) -> tuple[list[str], list[list[str]]]:
         setting = data.measurements[one.setting].name
         shown = said(one.observable, value_of(one.observable, float(nearest[number])))
         rows.append(
-            [f"{setting}: {one.observable.rpartition('.')[2]}", said(one.observable, one.value), shown, f"{away[number]:+.1f}", cell]
+            [
+                f"{setting}: {one.observable.rpartition('.')[2]}",
+                said(one.observable, one.value),
+                shown,
+                f"{round(float(away[number]), 1) + 0.0:+.1f}",
+                cell,
+            ]
         )
     return ["number", "measured", "nearest run", "sigma", "held out: 95 % interval"], rows
 

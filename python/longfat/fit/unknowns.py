@@ -168,10 +168,10 @@ def _range(name: str, path: str, values: list[Any], scale: object, file: str) ->
     """The unknown between two quantities of one unit; None for a list of choices."""
     if len(values) != 2:
         return None
-    ends = [_quantity(value) for value in values]
-    if ends[0] is None or ends[1] is None:
+    least, most = _quantity(values[0]), _quantity(values[1])
+    if least is None or most is None:
         return None
-    (low, unit), (high, other) = ends
+    (low, unit), (high, other) = least, most
     if unit != other:
         raise LongfatError(f"{file}: {path}: the range from {values[0]} to {values[1]} has two units: expected one")
     if not low < high:
