@@ -17,6 +17,7 @@ from longfat.advice.sources import read_source
 from longfat.cli.app import app
 from longfat.fit import judge
 from longfat.fit.data import FLOOR, Measurement, gathered, log_of, value_of
+from longfat.fit.emulator import Emulators
 from longfat.fit.general import general, placed
 from longfat.fit.page import html
 from longfat.fit.path import summary
@@ -507,6 +508,7 @@ def test_an_interval_says_what_the_data_decide() -> None:
     unknown = Unknown("rate", "path.rate", 1e6, 1e8, "bps", "log")
     for verdict, expected in (
         ("decided", "10 Mbit/s (5 Mbit/s to 20 Mbit/s)"),
+        ("roughly", "10 Mbit/s (5 Mbit/s to 20 Mbit/s)"),
         ("at least", "at least 5 Mbit/s"),
         ("at most", "at most 20 Mbit/s"),
         ("not decided", "not decided (5 Mbit/s to 20 Mbit/s)"),
@@ -522,6 +524,29 @@ def test_folds_hold_out_whole_settings_once() -> None:
     for held in made:
         assert all(held[2 * setting] == held[2 * setting + 1] for setting in range(6))
     assert judge.folds(gathered([one(goodput_total_bps=1e6)]), 0.3) == []
+
+
+def test_a_lead_is_of_settings_and_not_of_numbers() -> None:
+    data = gathered([one(f"{size} KiB", goodput_total_bps=1e6, flow_rtt_mean_s=0.1) for size in (4, 8, 16)])
+    score = lambda number, value: judge.HeldOut(number, 0.0, 0.1, value, 0.0, 0.0)  # noqa: E731
+    best, other = [score(number, 0.0) for number in range(6)], [score(number, -1.0 - number // 2) for number in range(6)]
+    # Two numbers of a setting together: leads of 2, 4 and 6, with a standard deviation of 2.
+    assert judge.lead(data, best, other) == pytest.approx((12.0, 2 * math.sqrt(3)))
+
+
+def test_an_emulator_that_is_surprised_is_less_sure() -> None:
+    data = gathered([one(goodput_total_bps=1e6)])
+    places = np.linspace(0, 1, 60)[:, None]
+    rng = np.random.default_rng(3)
+    # Runs are steady below the middle and scatter above it, where the last points are.
+    noise = np.where(places[:, 0] > 0.5, 0.2, 0.002) * rng.normal(size=60)
+    outputs = data.observed[0].log + (places[:, 0] - 0.5 + noise)[:, None]
+    calm, wary = Emulators(data.observed), Emulators(data.observed)
+    calm.learn(places, outputs)
+    wary.learn(places, outputs, recent=20)
+    spread = wary.seed_variances[0] ** 0.5
+    assert spread > 1.2 * calm.seed_variances[0] ** 0.5
+    assert spread == pytest.approx(0.2, rel=0.4)
 
 
 def test_the_error_is_that_of_a_factor() -> None:

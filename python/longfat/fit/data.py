@@ -154,8 +154,10 @@ def _check_sense(one: Measurement) -> None:
         if "rtt_min_s" not in column:
             continue
         for other in ("rtt_mean_s", "rtt_max_s", "rtt_p50_s"):
-            high = one.values.get(f"{prefix}.{other}" if prefix else other)
-            if high is not None and high < 0.98 * low:
+            beside = f"{prefix}.{other}" if prefix else other
+            high = one.values.get(beside)
+            within = max(0.02 * low, FAR / 2 * math.hypot(one.spreads.get(name, 0.0), one.spreads.get(beside, 0.0)))
+            if high is not None and high < low - within:
                 raise LongfatError(f"{one.where}: the numbers contradict each other: {other} is {high:g} s, less than rtt_min_s, {low:g} s")
 
 

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """Level of intervals."""
-NARROW = 0.5
-"""An unknown is decided where its interval is at most this share of its range, on its scale."""
+FACTOR, NARROW = 4.0, 0.25
+"""An unknown is decided where its interval spans at most this factor (on a linear scale, this share of its range)."""
+ROUGH = 0.5
+"""It is known roughly where its interval is at most this share of its range, on its scale."""
+AHEAD = 3.0
+"""Least lead in the score (nats, a factor of 20) of a model that is decided."""
 EDGE = 0.02
 """An interval that ends so close to an end of the range is open there."""
 TRADES = 0.7
@@ -43,12 +47,12 @@ class Interval:
     middle: float
     high: float
     verdict: str
-    """`decided`, `at least`, `at most`, or `not decided`."""
+    """`decided`, `roughly`, `at least`, `at most`, or `not decided`."""
 
     def __str__(self) -> str:
         said = self.unknown.said
         match self.verdict:
-            case "decided":
+            case "decided" | "roughly":
                 return f"{said(self.middle)} ({said(self.low)} to {said(self.high)})"
             case "at least":
                 return f"at least {said(self.low)}"
@@ -79,8 +83,11 @@ def intervals(one: Searched) -> list[Interval]:
     tail = (1 - LEVEL) / 2
     for number, unknown in enumerate(one.runs.model.unknowns):
         low, middle, high = (float(value) for value in np.quantile(one.draws[:, number], [tail, 0.5, 1 - tail]))
-        if high - low <= NARROW:
+        factor = unknown.value(high) / unknown.value(low) if unknown.scale == "log" else math.inf
+        if factor <= FACTOR or (unknown.scale != "log" and high - low <= NARROW):
             verdict = "decided"
+        elif high - low <= ROUGH:
+            verdict = "roughly"
         elif low > EDGE * 5 and high >= 1 - 5 * EDGE:
             verdict = "at least"
         elif high < 1 - 5 * EDGE and low <= 5 * EDGE:
@@ -178,7 +185,9 @@ def score(one: Searched, held: Sequence[HeldOut]) -> float:
     return -0.5 * float(one.misfits.min()) - 0.5 * one.dimensions * math.log(len(one.data.observed))
 
 
-def lead(best: Sequence[HeldOut], other: Sequence[HeldOut]) -> tuple[float, float]:
-    """Lead of the best model over another in the score of numbers held out, and its standard error."""
-    differences = np.array([one.score - another.score for one, another in zip(best, other, strict=True)])
-    return float(differences.sum()), float(np.sqrt(len(differences)) * differences.std(ddof=1)) if len(differences) > 1 else math.inf
+def lead(data: Data, best: Sequence[HeldOut], other: Sequence[HeldOut]) -> tuple[float, float]:
+    """Lead of the best model over another in the score of numbers held out, and its standard error over settings."""
+    differences = np.zeros(len(data.measurements))
+    for one, another in zip(best, other, strict=True):
+        differences[data.observed[one.number].setting] += one.score - another.score
+    return float(differences.sum()), float(np.sqrt(len(differences)) * differences.std(ddof=1))

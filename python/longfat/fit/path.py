@@ -91,15 +91,15 @@ class Fit:
 
     @property
     def decided(self) -> bool:
-        """True if the best model predicts better than every other by two standard errors."""
+        """True if the best model predicts better than every other by two standard errors over settings, and by 3 nats."""
         best = self.best
         for one in self.models[1:]:
             if one.searched.is_hopeless:
                 continue
             if not best.held_out:
                 return False
-            ahead, deviation = judge.lead(best.held_out, one.held_out)
-            if ahead <= 2 * deviation:
+            ahead, deviation = judge.lead(self.data, best.held_out, one.held_out)
+            if ahead <= max(judge.AHEAD, 2 * deviation):
                 return False
         return True
 
@@ -308,8 +308,8 @@ def summary(fit: Fit) -> str:
             f"No path of this kind explains your numbers: {one.observable} with {setting} is {abs(worst[number]):.1f} standard deviations "
             "from the nearest path."
         )
-    known = [f"{name} {one}" for name, one in fit.intervals.items() if one.verdict == "decided"]
-    rest = [name for name, one in fit.intervals.items() if one.verdict != "decided"]
+    known = [f"{name} {one}" for name, one in fit.intervals.items() if one.verdict in ("decided", "roughly")]
+    rest = [name for name, one in fit.intervals.items() if one.verdict not in ("decided", "roughly")]
     which = "" if len(fit.models) == 1 else f"{best.name}: " if fit.decided else f"{best.name} (the data do not decide it): "
     decided = ", ".join(known) if known else "no unknown is decided"
     return f"{which}{decided}{f'; not decided: {chr(44).join(rest)}'.replace(',', ', ') if rest and known else ''}."

@@ -44,6 +44,8 @@ class Searched:
     is_hopeless: bool = False
     sure: float = 0.0
     """Largest share of the emulator's uncertainty in that of a number."""
+    _added: int = 0
+    """Points of the last two waves."""
     _before: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
@@ -70,11 +72,13 @@ class Searched:
         hot = draws(self.emulators, self.dimensions, temperature=HOT, seed=200 + self.waves)
         some = [self.draws[rng.integers(len(self.draws), size=count - exploring)], hot[rng.integers(len(hot), size=exploring)]]
         self.outputs = self.runs.add(np.concatenate(some).tolist(), self.data)
+        self._added = count * min(2, self.waves)
         self._learn()
 
     def _learn(self) -> None:
         self.waves += 1
-        self.emulators.learn(np.array(self.runs.places).reshape(len(self.runs.places), self.dimensions), self.outputs)
+        places = np.array(self.runs.places).reshape(len(self.runs.places), self.dimensions)
+        self.emulators.learn(places, self.outputs, self._added if self.waves > 1 else 0)
         fresh = draws(self.emulators, self.dimensions, seed=self.waves)
         self.draws = np.concatenate([self._before, fresh]) if len(self._before) and self.waves > 2 else fresh
         self._before = fresh
