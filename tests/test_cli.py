@@ -205,6 +205,7 @@ def test_longfat_alone_says_what_to_try() -> None:
     assert done.returncode == 0
     assert [line.split("longfat ")[1].split()[0] for line in done.stdout.splitlines() if line.startswith("  I have")] == [
         "advise",
+        "fit",
         "trace",
         "run",
     ]

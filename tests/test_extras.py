@@ -50,7 +50,11 @@ def test_a_figure_without_matplotlib_says_what_to_install(monkeypatch: pytest.Mo
 
 def test_extras_are_those_of_the_package() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    names = {extra: tuple(requirement.split(">")[0] for requirement in requirements) for extra, requirements in declared.items()}
+    modules = {"scikit-learn": "sklearn"}
+    names = {
+        extra: tuple(modules.get(name, name) for name in (requirement.split(">")[0] for requirement in requirements))
+        for extra, requirements in declared.items()
+    }
     assert names == EXTRAS
     for extra in EXTRAS:
         need(extra, "a test")

@@ -19,7 +19,20 @@ from longfat.cli.app import load as verb_of
 from longfat.store.arrow import NONE, cells_in, column_of, numbers_of
 from longfat.store.combined import for_pandas
 
-SLOW = ("dask", "distributed", "jinja2", "matplotlib", "multiprocessing", "numpy", "pandas", "pyarrow", "http.server")
+SLOW = (
+    "dask",
+    "distributed",
+    "emcee",
+    "jinja2",
+    "matplotlib",
+    "multiprocessing",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "http.server",
+    "scipy",
+    "sklearn",
+)
 ONE = """\
 [path]
 preset = "dumbbell"

@@ -33,6 +33,7 @@ ALIASES = {
     "docs/experiment-file.md": "config configuration TOML syntax keys schema",
     "docs/faq.md": "QUIC HTTP/3 IPv6 cite citation",
     "docs/from-ns-3.md": "ns-3 ns3 TcpSocket migrate convert",
+    "docs/fit.md": "calibrate calibration inference Bayesian posterior iperf3 infer path parameters",
     "docs/from-other-tools.md": "mininet mahimahi iperf3 flent migrate convert",
     "docs/from-tc.md": "netem tc tbf htb police qdisc migrate convert",
     "docs/glossary.md": "glossary terms definitions BDP rwnd cwnd",

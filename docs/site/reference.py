@@ -8,6 +8,7 @@ GROUPS = {
     "Experiments": ("load", "Experiment"),
     "Results": ("load_results", "Results", "Result", "RunWarning"),
     "Advice": ("advise", "Advice"),
+    "The path behind numbers": ("fit_path", "Fit"),
     "Report cards": ("evaluate_control", "evaluate_queue", "evaluate_startup", "Card"),
     "Stepping a run": ("Simulation", "Observation"),
     "Congestion controls": ("CongestionControl", "congestion_control", "Window", "Ack", "Congestion", "conformance", "Promise", "Promises"),
@@ -16,7 +17,7 @@ GROUPS = {
 }
 PLACES = {"advise": "longfat.advice.advise.advise"}
 """Names whose module is called as they are: mkdocstrings would take `longfat.advise` for it."""
-MODULES = ("plot", "theory", "theory.probe", "capture", "explain", "paper")
+MODULES = ("plot", "theory", "theory.probe", "capture", "explain", "fit", "paper")
 WHOLE = "    options: { show_root_heading: false, heading_level: 2 }\n"
 HEAD = "# longfat\n\nWhat `import longfat` gives. [Python](../python.md) has an example of each."
 

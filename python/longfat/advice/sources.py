@@ -93,8 +93,8 @@ def _path(run: Mapping[str, Any], given: Collection[str], name: str) -> dict[str
 
 
 def _competing(flows: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Flows besides the first, in the words of `--competing`."""
-    others = [flow for flow in flows[1:] if flow["count"]]
+    """Flows besides the first, in the words of `--competing`. Probes compete with nothing."""
+    others = [flow for flow in flows[1:] if flow["count"] and flow["traffic"]["kind"] != "ping"]
     if wrong := [flow for flow in others if flow["traffic"]["kind"] not in ALWAYS]:
         raise LongfatError(
             f"{name}: has the flow {wrong[0]['name']} with traffic {wrong[0]['traffic']['kind']}, which does not compete all the time: "

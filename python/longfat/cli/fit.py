@@ -25,8 +25,8 @@ def fit_command(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="An experiment with unknowns (.toml), and files of numbers: iperf3 --json, flent, ss -ti, captures, tables (.csv), results. "
-            "Without an experiment, a general model of a path is fitted.",
+            help="An experiment with unknowns (.toml), and files of numbers: iperf3 --json, flent, ss -ti, captures, tables (.csv), "
+            "results. Without an experiment, a general model of a path is fitted.",
             show_default=False,
         ),
     ],

@@ -15,7 +15,7 @@ FLOOR = 1e-4
 SPREAD = 0.05
 """Relative standard deviation of a measured number of which nothing else is said."""
 SPREAD_OF_SHARES = 0.3
-"""The same of shares: hosts count retransmissions differently, and single runs scatter."""
+"""Relative standard deviation of a share: hosts count retransmissions differently, and single runs scatter."""
 FAR = 8.0
 """Standard deviations between two numbers of one setting from which they contradict each other."""
 
@@ -35,9 +35,13 @@ class Measurement:
 
     @property
     def name(self) -> str:
-        """The setting in words."""
-        said = [f"{path.rpartition('.')[2]} {value.strip(chr(34))}" for path, value in self.setting.items() if not path.startswith("measure.")]
-        return ", ".join(said) or "as in the file"
+        """The setting in words: `cubic, window 64 KiB`."""
+        words: list[str] = []
+        for path, value in self.setting.items():
+            key, shown = path.rpartition(".")[2], value.strip('"')
+            if not path.startswith("measure.") and path != "flow[1].stop":
+                words.append(shown if key == "congestion_control" else f"{key} {shown}")
+        return ", ".join(words) or "as in the file"
 
 
 @dataclass(frozen=True)
@@ -110,8 +114,13 @@ def gathered(found: Iterable[Measurement], metrics: Sequence[str] | None = None,
         observed += [_observed(number, one, name, spread) for name in wanted if name in one.values]
     if not observed:
         raise LongfatError("the data hold no number to explain")
-    repeated = sum(len(group) > 1 for group in groups.values())
-    notes = [f"{len(measurements)} measurements of {len(merged)} settings: repeats count by their mean and its standard error."] if repeated else []
+    notes: list[str] = []
+    if any(len(group) > 1 for group in groups.values()):
+        count = len(measurements)
+        notes.append(f"{count} measurements of {len(merged)} settings: repeats count by their mean and its standard error.")
+    if without := sum(not merged[one.setting].spreads.get(one.observable) for one in observed):
+        assumed = f"{100 * (SPREAD if spread is None else spread):g} %, and {100 * SPREAD_OF_SHARES:g} % for shares"
+        notes.append(f"{without} of {len(observed)} numbers state no spread: {assumed} is assumed ([fit] spread).")
     return Data(merged, observed, notes)
 
 
@@ -145,8 +154,10 @@ def _check_sense(one: Measurement) -> None:
         if "rtt_min_s" not in column:
             continue
         for other in ("rtt_mean_s", "rtt_max_s", "rtt_p50_s"):
-            high = one.values.get(f"{prefix}.{other}" if prefix else other)
-            if high is not None and high < 0.98 * low:
+            beside = f"{prefix}.{other}" if prefix else other
+            high = one.values.get(beside)
+            within = max(0.02 * low, FAR / 2 * math.hypot(one.spreads.get(name, 0.0), one.spreads.get(beside, 0.0)))
+            if high is not None and high < low - within:
                 raise LongfatError(f"{one.where}: the numbers contradict each other: {other} is {high:g} s, less than rtt_min_s, {low:g} s")
 
 
@@ -183,9 +194,7 @@ def _observed(setting: int, one: Measurement, name: str, spread: float | None) -
     relative = spread if spread is not None else SPREAD
     log = log_of(name, value)
     known = one.spreads.get(name)
-    if known:
-        # A deviation on the scale of logarithms, which a large one cannot be read from one end alone.
-        sigma = math.log1p(known / (value + FLOOR if share else value))
-    else:
-        sigma = SPREAD_OF_SHARES if share else relative
+    # A deviation on the scale of logarithms, which a large one cannot be read from one end alone.
+    stated = math.log1p(known / (value + FLOOR if share else value)) if known else None
+    sigma = stated or (SPREAD_OF_SHARES if share else relative)
     return Observed(setting, name, value, log, max(sigma, 1e-3))

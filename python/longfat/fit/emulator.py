@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 REACH = 1.5
-"""Distance from what was measured, on the logarithmic scale, from which the emulator cares little how far off a run is (a factor of 4.5)."""
+"""Distance from what was measured, on the logarithmic scale, from which it matters little how far off a run is (a factor of 4.5)."""
 LEAST_REACH = 6.0
-"""The same in standard deviations of what was measured."""
+"""Least such distance, in standard deviations of what was measured."""
 
 
 GROWTH = 1.4
@@ -45,6 +45,8 @@ class Process:
     """Inverse of the Cholesky factor of the covariance of the points."""
     mean: float
     deviation: float
+    surprise: float
+    """Variance of what left-out recent points gave over what was expected of them, at least 1: noise may be larger where the data are."""
 
     def predict(self, points: NDArray[np.float64], places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and variance (with the noise of seeds) at places, learnt from points (Rasmussen and Williams 2006, eq. 2.25 and 2.26)."""
@@ -54,7 +56,8 @@ class Process:
         covariance = self.amplitude * (1 + far + far * far / 3) * np.exp(-far)  # Matern 5/2, eq. 4.17
         known = covariance @ self.inverse.T
         variance = self.amplitude + self.noise - (known * known).sum(axis=1)
-        return covariance @ self.weights * self.deviation + self.mean, np.maximum(variance, self.noise) * self.deviation**2
+        spread = np.maximum(variance, self.noise) * self.deviation**2 * self.surprise
+        return covariance @ self.weights * self.deviation + self.mean, spread
 
 
 @dataclass
@@ -74,11 +77,14 @@ class Emulators:
         self._points = np.zeros((0, 0))
 
     def residuals(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What runs gave, less what was measured, in the bent scale: far off is far off, however far."""
+        """Outputs of runs less what was measured, in the bent scale: far off is far off, however far."""
         return self.reach * np.tanh((outputs - self.measured) / self.reach)
 
-    def learn(self, places: NDArray[np.float64], outputs: NDArray[np.float64]) -> None:
-        """Learns from every run so far. Without unknowns, all that is learnt is how runs with different seeds spread."""
+    def learn(self, places: NDArray[np.float64], outputs: NDArray[np.float64], recent: int = 0) -> None:
+        """Learns from every run so far. The last `recent` points say how far to trust it.
+
+        Without unknowns, all that is learnt is how runs with different seeds spread.
+        """
         self._points = places if places.shape[1] else np.zeros((len(places), 1))
         residuals = self.residuals(outputs)
         seek = len(places) >= GROWTH * self._sought
@@ -87,7 +93,7 @@ class Emulators:
         for number in range(len(self.observed)):
             process = _fitted(self._points, residuals[:, number], kernels[number] if kernels else None, seek=seek)
             self._kernels.append(process.kernel_)
-            self._processes.append(_plain(process))
+            self._processes.append(_plain(process, recent))
         self._sought = len(places) if seek else self._sought
 
     def predict(self, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -99,7 +105,7 @@ class Emulators:
     @property
     def seed_variances(self) -> NDArray[np.float64]:
         """Variance of each number over seeds, which no run can tell from its setting."""
-        return np.array([process.noise * process.deviation**2 for process in self._processes])
+        return np.array([process.noise * process.deviation**2 * process.surprise for process in self._processes])
 
     def own_variances(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Variance of what the emulator itself does not know, at each place."""
@@ -132,20 +138,27 @@ def _fitted(points: NDArray[np.float64], values: NDArray[np.float64], kernel: An
     begin = ConstantKernel(1.0, (0.05, 100.0)) * Matern([1.0] * points.shape[1], (0.1, 20.0), nu=2.5) + WhiteKernel(1e-2, (1e-6, 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        process = GaussianProcessRegressor(kernel or begin, normalize_y=True, optimizer=search if seek else None)
+        optimizer: Any = search if seek else None
+        process = GaussianProcessRegressor(kernel or begin, normalize_y=True, optimizer=optimizer)
         return process.fit(points, values)
 
 
-def _plain(process: Any) -> Process:
+def _plain(process: Any, recent: int) -> Process:
     from scipy.linalg import solve_triangular
 
     product, noise = process.kernel_.k1, process.kernel_.k2
+    inverse = solve_triangular(process.L_, np.eye(len(process.L_)), lower=True)
+    weights = np.asarray(process.alpha_).ravel()
+    # A point that is left out is off by weight / precision, and should be by one over the root of precision (eq. 5.12 there).
+    precision = (inverse * inverse).sum(axis=0)
+    surprises = (weights**2 / precision)[len(precision) - recent :]
     return Process(
         scales=np.atleast_1d(product.k2.length_scale),
         amplitude=float(product.k1.constant_value),
         noise=float(noise.noise_level),
-        weights=np.asarray(process.alpha_).ravel(),
-        inverse=solve_triangular(process.L_, np.eye(len(process.L_)), lower=True),
+        weights=weights,
+        inverse=inverse,
         mean=float(np.ravel(process._y_train_mean)[0]),
         deviation=float(np.ravel(process._y_train_std)[0]),
+        surprise=max(1.0, float(surprises.mean())) if recent else 1.0,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from longfat.errors import LongfatError
 from longfat.fit.data import SPREAD, SPREAD_OF_SHARES, Data, Measurement, Observed, is_share
@@ -99,7 +99,8 @@ def _told(
     own = numbers.T @ numbers / count + np.diag(sigma**2)
     shared = centred.T @ numbers / count
     before = (centred**2).sum(axis=0) / count
-    explained = np.einsum("ij,ji->i", shared, np.linalg.solve(own, shared.T))
+    solved: NDArray[np.float64] = np.asarray(cast("Any", np.linalg.solve)(own, shared.T), float)
+    explained = (shared * solved.T).sum(axis=1)
     # A regression on so many numbers explains some of anything: that part is taken off.
     chance = before * found.shape[1] / count
     left = np.clip(1 - np.maximum(explained - chance, 0) / np.maximum(before, 1e-12), 0.01, 1)

@@ -1,11 +1,14 @@
 """The judgement: how sure each unknown is, what trades off, what is held out, and whether anything explains the numbers at all."""
 
+# SciPy has no complete types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longfat._longfat import quantity
 from longfat.fit.data import Data, is_share
@@ -19,8 +22,12 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 """Level of intervals."""
-NARROW = 0.5
-"""An unknown is decided where its interval is at most this share of its range, on its scale."""
+FACTOR, NARROW = 4.0, 0.25
+"""An unknown is decided where its interval spans at most this factor (on a linear scale, this share of its range)."""
+ROUGH = 0.5
+"""It is known roughly where its interval is at most this share of its range, on its scale."""
+AHEAD = 3.0
+"""Least lead in the score (nats, a factor of 20) of a model that is decided."""
 EDGE = 0.02
 """An interval that ends so close to an end of the range is open there."""
 TRADES = 0.7
@@ -33,19 +40,19 @@ LEAST_SETTINGS = 3
 
 @dataclass(frozen=True)
 class Interval:
-    """What the data say of an unknown: median and 95 % interval, in its unit."""
+    """Verdict on an unknown: median and 95 % interval, in its unit."""
 
     unknown: Unknown
     low: float
     middle: float
     high: float
     verdict: str
-    """`decided`, `at least`, `at most`, or `not decided`."""
+    """`decided`, `roughly`, `at least`, `at most`, or `not decided`."""
 
     def __str__(self) -> str:
         said = self.unknown.said
         match self.verdict:
-            case "decided":
+            case "decided" | "roughly":
                 return f"{said(self.middle)} ({said(self.low)} to {said(self.high)})"
             case "at least":
                 return f"at least {said(self.low)}"
@@ -65,9 +72,9 @@ class HeldOut:
     score: float
     """Logarithm of the predictive density of what was measured."""
     mean: float
-    """What the mean of the other settings predicts."""
+    """Prediction of the mean of the other settings."""
     window: float
-    """What window per round trip, at most the fastest goodput of the other settings, predicts; NaN where that predicts nothing."""
+    """Prediction of window per round trip, at most the fastest goodput of the other settings; NaN of what is no goodput."""
 
 
 def intervals(one: Searched) -> list[Interval]:
@@ -76,8 +83,11 @@ def intervals(one: Searched) -> list[Interval]:
     tail = (1 - LEVEL) / 2
     for number, unknown in enumerate(one.runs.model.unknowns):
         low, middle, high = (float(value) for value in np.quantile(one.draws[:, number], [tail, 0.5, 1 - tail]))
-        if high - low <= NARROW:
+        factor = unknown.value(high) / unknown.value(low) if unknown.scale == "log" else math.inf
+        if factor <= FACTOR or (unknown.scale != "log" and high - low <= NARROW):
             verdict = "decided"
+        elif high - low <= ROUGH:
+            verdict = "roughly"
         elif low > EDGE * 5 and high >= 1 - 5 * EDGE:
             verdict = "at least"
         elif high < 1 - 5 * EDGE and low <= 5 * EDGE:
@@ -96,7 +106,8 @@ def trades(one: Searched) -> list[tuple[str, str, float]]:
     made: list[tuple[str, str, float]] = []
     for first in range(len(names)):
         for second in range(first):
-            shared = float(spearmanr(one.draws[:, second], one.draws[:, first]).statistic)
+            ranks: Any = spearmanr(one.draws[:, second], one.draws[:, first])
+            shared = float(ranks.statistic)
             if abs(shared) >= TRADES:
                 made.append((names[second], names[first], shared))
     return sorted(made, key=lambda pair: -abs(pair[2]))
@@ -165,14 +176,18 @@ def error(data: Data, predicted: Sequence[tuple[int, float]], what: str = "_bps"
 
 
 def score(one: Searched, held: Sequence[HeldOut]) -> float:
-    """How well a model predicts what it did not know: sum of the logarithms of densities. Without anything held out, its best likelihood
-    less half an unknown's share of the logarithm of how many numbers there are (Schwarz 1978)."""
+    """How well a model predicts what it did not know: sum of the logarithms of densities.
+
+    Without anything held out: its best likelihood, less half the logarithm of how many numbers there are per unknown (Schwarz 1978).
+    """
     if held:
         return sum(one.score for one in held)
     return -0.5 * float(one.misfits.min()) - 0.5 * one.dimensions * math.log(len(one.data.observed))
 
 
-def lead(best: Sequence[HeldOut], other: Sequence[HeldOut]) -> tuple[float, float]:
-    """By how much the best model predicts better than another, and the standard error of that; of numbers held out."""
-    differences = np.array([one.score - another.score for one, another in zip(best, other, strict=True)])
-    return float(differences.sum()), float(np.sqrt(len(differences)) * differences.std(ddof=1)) if len(differences) > 1 else math.inf
+def lead(data: Data, best: Sequence[HeldOut], other: Sequence[HeldOut]) -> tuple[float, float]:
+    """Lead of the best model over another in the score of numbers held out, and its standard error over settings."""
+    differences = np.zeros(len(data.measurements))
+    for one, another in zip(best, other, strict=True):
+        differences[data.observed[one.number].setting] += one.score - another.score
+    return float(differences.sum()), float(np.sqrt(len(differences)) * differences.std(ddof=1))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from longfat.errors import LongfatError
 from longfat.fit import show
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 ENDINGS = (".html", ".pdf")
 BINS = 40
+"""Steps of a density."""
 MOST_DOTS = 400
+"""Draws shown of a pair."""
+UNITS: dict[str, Literal["bit/s", "s", "B"]] = {"bps": "bit/s", "s": "s", "bytes": "B"}
 
 
 def check(file: Path) -> None:
@@ -79,7 +82,7 @@ def posterior(fit: Fit) -> Plot:
     for number, unknown in enumerate(searched.runs.model.unknowns):
         heights, _ = np.histogram(searched.draws[:, number], edges)
         heights = heights / max(1, heights.max())
-        series.append(Series(unknown.name, edges[:-1], heights, markers=False, step=True))
+        series.append(Series(unknown.name, edges[:-1].tolist(), heights.tolist(), markers=False, step=True))
     return Plot(
         "posterior",
         "How likely each value is",
@@ -96,12 +99,12 @@ def pair(fit: Fit, first: str, second: str) -> Plot:
     names = {one.name: one for one in fit.best.searched.runs.model.unknowns}
     some = draws.iloc[:: max(1, len(draws) // MOST_DOTS)]
     axes: list[Axis] = []
-    columns: list[object] = []
+    columns: list[Any] = []
     for name in (first, second):
         size, unit = _scale(names[name].unit, float(draws[name].median()))
         axes.append(Axis(f"{name} ({unit})" if unit else name, log=names[name].scale == "log"))
         columns.append(some[name] / size)
-    dots = Series("draws", columns[0], columns[1], line=False, colour=0)  # type: ignore[arg-type]
+    dots = Series("draws", columns[0], columns[1], line=False, colour=0)
     place = "".join(letter if letter.isalnum() else "-" for letter in f"{first}-{second}")
     return Plot(f"pair-{place}", f"{first} and {second} trade off", axes[0], axes[1], [dots], caption="Each dot explains the numbers.")
 
@@ -142,6 +145,8 @@ def _scale(unit: str, value: float) -> tuple[float, str]:
     """A unit in which a value is short to write, and how many of the base unit it is."""
     if unit not in ("bps", "s", "bytes"):
         return 1.0, "" if unit == "number" else unit
-    word = with_unit(value, {"bps": "bit/s", "s": "s", "bytes": "B"}[unit]).split(" ")[1]
-    size = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "u": 1e-6, "µ": 1e-6}.get(word[0] if len(word) > 1 and word != "bit/s" else "", 1.0)
+    word = with_unit(value, UNITS[unit]).split(" ")[1]
+    size = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "m": 1e-3, "u": 1e-6, "µ": 1e-6}.get(
+        word[0] if len(word) > 1 and word != "bit/s" else "", 1.0
+    )
     return size, word

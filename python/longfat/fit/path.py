@@ -86,20 +86,20 @@ class Fit:
 
     @property
     def intervals(self) -> dict[str, Interval]:
-        """What the data say of each unknown of the best model."""
+        """Interval of each unknown of the best model, by name."""
         return {one.unknown.name: one for one in self.best.intervals}
 
     @property
     def decided(self) -> bool:
-        """True if the best model predicts better than every other by two standard errors."""
+        """True if the best model predicts better than every other by two standard errors over settings, and by 3 nats."""
         best = self.best
         for one in self.models[1:]:
             if one.searched.is_hopeless:
                 continue
             if not best.held_out:
                 return False
-            ahead, deviation = judge.lead(best.held_out, one.held_out)
-            if ahead <= 2 * deviation:
+            ahead, deviation = judge.lead(self.data, best.held_out, one.held_out)
+            if ahead <= max(judge.AHEAD, 2 * deviation):
                 return False
         return True
 
@@ -150,7 +150,7 @@ class Fit:
             raise LongfatError(f"{file} cannot be written: {error.strerror}") from error
 
     def plot(self) -> Plot:
-        """What was measured, and what the best model predicts, with its interval; both over what was measured."""
+        """Predictions of the best model over what was measured, with their intervals."""
         from longfat.fit.page import measured
 
         return measured(self)
@@ -290,7 +290,9 @@ def _next(table: dict[str, Any], shown: str) -> list[dict[str, str]] | None:
 def _of_transfers(measurements: Sequence[Measurement]) -> list[Measurement]:
     for one in measurements:
         if "measure.duration" not in one.setting or not any(name.startswith("measured.") for name in one.values):
-            raise LongfatError(f"{one.where}: a table or results need a file with unknowns: longfat fit FILE.toml {one.where.partition(':')[0]}")
+            raise LongfatError(
+                f"{one.where}: a table or results need a file with unknowns: longfat fit FILE.toml {one.where.partition(':')[0]}"
+            )
     return list(measurements)
 
 
@@ -306,8 +308,8 @@ def summary(fit: Fit) -> str:
             f"No path of this kind explains your numbers: {one.observable} with {setting} is {abs(worst[number]):.1f} standard deviations "
             "from the nearest path."
         )
-    known = [f"{name} {one}" for name, one in fit.intervals.items() if one.verdict == "decided"]
-    rest = [name for name, one in fit.intervals.items() if one.verdict != "decided"]
+    known = [f"{name} {one}" for name, one in fit.intervals.items() if one.verdict in ("decided", "roughly")]
+    rest = [name for name, one in fit.intervals.items() if one.verdict not in ("decided", "roughly")]
     which = "" if len(fit.models) == 1 else f"{best.name}: " if fit.decided else f"{best.name} (the data do not decide it): "
     decided = ", ".join(known) if known else "no unknown is decided"
     return f"{which}{decided}{f'; not decided: {chr(44).join(rest)}'.replace(',', ', ') if rest and known else ''}."

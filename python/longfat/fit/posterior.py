@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longfat.fit.emulator import Emulators
 from longfat.lazy import np
@@ -64,4 +64,5 @@ def draws(
     sampler = emcee.EnsembleSampler(walkers, dimensions, logarithm, vectorize=True, moves=moves)
     sampler.random_state = np.random.RandomState(seed).get_state()
     sampler.run_mcmc(begin, STEPS, skip_initial_state_check=True)
-    return sampler.get_chain(discard=BURN, thin=2, flat=True)
+    made: Any = sampler.get_chain(discard=BURN, thin=2, flat=True)
+    return made

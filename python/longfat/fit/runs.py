@@ -44,7 +44,7 @@ class Runs:
     """Points, from 0 to 1 per unknown."""
 
     def add(self, places: Sequence[Sequence[float]], data: Data) -> NDArray[np.float64]:
-        """Runs more points in every setting. What all points gave: one row per point, one column per number observed, as `log_of`."""
+        """Runs more points in every setting. Returns the outputs of all points, as `outputs` does."""
         self.places += [list(map(float, place)) for place in places]
         return outputs(self.sweep(self.places, data.measurements, "fit"), len(self.places), data)
 
@@ -59,7 +59,9 @@ class Runs:
         made = Experiment(self.model.over(places), self.file, name="fit")
         labels = range(1, len(places) + 1)
         seeds = ", ".join(f'{{ label = "{label}", value = {label} }}' for label in labels)
-        if extra := [axis for axis in made.axes if axis != "point"] or ([] if made.run_count == max(1, len(made.axes) and len(places)) else ["repeats"]):
+        if extra := [axis for axis in made.axes if axis != "point"] or (
+            [] if made.run_count == max(1, len(made.axes) and len(places)) else ["repeats"]
+        ):
             raise LongfatError(f"{self.file}: varies {extra[0]}: a file to fit has unknowns, and no sweep or repeats of its own")
         made.set("seed", f'{{ name = "point", zip = "point", sweep = [{seeds}] }}')
         for path in measurements[0].setting:
@@ -76,7 +78,7 @@ def _labelled(label: int, toml: str) -> str:
 
 
 def outputs(results: Results, count: int, data: Data) -> NDArray[np.float64]:
-    """What points gave: one row per point, one column per number observed, on the scale on which it is compared.
+    """Outputs of points: one row per point, one column per number observed, on the scale on which it is compared.
 
     A run without the value, such as a transfer of which nothing arrived, gets the least of all others.
     """

@@ -39,11 +39,13 @@ class Searched:
     emulators: Emulators
     outputs: NDArray[np.float64]
     draws: NDArray[np.float64]
-    """Points drawn from the posterior, from 0 to 1 per unknown. Those of the last two waves: they differ by what the emulator missed."""
+    """Points drawn from the posterior, from 0 to 1 per unknown. The last two waves are pooled: they differ by what the emulator missed."""
     waves: int = 0
     is_hopeless: bool = False
     sure: float = 0.0
     """Largest share of the emulator's uncertainty in that of a number."""
+    _added: int = 0
+    """Points of the last two waves."""
     _before: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
@@ -58,7 +60,7 @@ class Searched:
 
     @property
     def deviations(self) -> NDArray[np.float64]:
-        """What each point gave less what was measured, in standard deviations."""
+        """Output of each point less what was measured, in standard deviations."""
         seeds = self.emulators.seed_variances
         return (self.outputs - self.emulators.measured) / np.sqrt(self.emulators.sigma**2 + seeds)
 
@@ -70,11 +72,13 @@ class Searched:
         hot = draws(self.emulators, self.dimensions, temperature=HOT, seed=200 + self.waves)
         some = [self.draws[rng.integers(len(self.draws), size=count - exploring)], hot[rng.integers(len(hot), size=exploring)]]
         self.outputs = self.runs.add(np.concatenate(some).tolist(), self.data)
+        self._added = count * min(2, self.waves)
         self._learn()
 
     def _learn(self) -> None:
         self.waves += 1
-        self.emulators.learn(np.array(self.runs.places).reshape(len(self.runs.places), self.dimensions), self.outputs)
+        places = np.array(self.runs.places).reshape(len(self.runs.places), self.dimensions)
+        self.emulators.learn(places, self.outputs, self._added if self.waves > 1 else 0)
         fresh = draws(self.emulators, self.dimensions, seed=self.waves)
         self.draws = np.concatenate([self._before, fresh]) if len(self._before) and self.waves > 2 else fresh
         self._before = fresh

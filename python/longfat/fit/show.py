@@ -32,7 +32,15 @@ def unknowns(fit: Fit) -> tuple[list[str], list[list[str]]]:
     rows: list[list[str]] = []
     for one in fit.best.intervals:
         word = one.unknown.said
-        rows.append([one.unknown.name, word(one.middle), f"{word(one.low)} to {word(one.high)}", f"{word(one.unknown.low)} to {word(one.unknown.high)}", one.verdict])
+        rows.append(
+            [
+                one.unknown.name,
+                word(one.middle),
+                f"{word(one.low)} to {word(one.high)}",
+                f"{word(one.unknown.low)} to {word(one.unknown.high)}",
+                one.verdict,
+            ]
+        )
     return ["unknown", "median", "95 % interval", "asked", "verdict"], rows
 
 
@@ -62,7 +70,15 @@ def numbers(fit: Fit) -> tuple[list[str], list[list[str]]]:
             cell = f"{said(one.observable, value_of(one.observable, low))} to {said(one.observable, value_of(one.observable, high))}"
         setting = data.measurements[one.setting].name
         shown = said(one.observable, value_of(one.observable, float(nearest[number])))
-        rows.append([f"{setting}: {one.observable.rpartition('.')[2]}", said(one.observable, one.value), shown, f"{away[number]:+.1f}", cell])
+        rows.append(
+            [
+                f"{setting}: {one.observable.rpartition('.')[2]}",
+                said(one.observable, one.value),
+                shown,
+                f"{round(float(away[number]), 1) + 0.0:+.1f}",
+                cell,
+            ]
+        )
     return ["number", "measured", "nearest run", "sigma", "held out: 95 % interval"], rows
 
 
@@ -72,7 +88,11 @@ def notes(fit: Fit) -> list[str]:
     made = list(fit.notes)
     errors = fit.errors
     if not math.isnan(errors["fit"]):
-        nulls = [f"{100 * errors[name]:.0f} % by {word}" for name, word in (("mean", "the mean of the others"), ("window", "window per round trip")) if not math.isnan(errors[name])]
+        nulls = [
+            f"{100 * errors[name]:.0f} % by {word}"
+            for name, word in (("mean", "the mean of the others"), ("window", "window per round trip"))
+            if not math.isnan(errors[name])
+        ]
         made.append(f"Held-out goodput: median error {100 * errors['fit']:.0f} %; {', '.join(nulls)}.")
         covered = [abs(one.predicted - data.observed[one.number].log) <= 1.96 * one.deviation for one in best.held_out]
         made.append(f"95 % intervals of held-out numbers contain {sum(covered)} of {len(covered)}.")
@@ -83,11 +103,6 @@ def notes(fit: Fit) -> list[str]:
         made.append(f"{first} and {second} trade off: they move {way} (rank correlation {shared:.2f}).")
     if best.searched.sure > 1:
         made.append(f"The emulator adds {best.searched.sure:.1f} times the spread of the worst number: --waves adds runs.")
-    stated = sum(one.observable in data.measurements[one.setting].spreads for one in data.observed)
-    if stated < len(data.observed):
-        made.append(
-            f"{len(data.observed) - stated} of {len(data.observed)} numbers state no spread: 5 % is assumed, 30 % for shares ([fit] spread)."
-        )
     if any(is_share(one.observable) for one in data.observed):
         made.append(f"Shares are compared as logarithms of the share plus {FLOOR:g}.")
     return made
@@ -154,7 +169,15 @@ def as_json(fit: Fit) -> dict[str, Any]:
             "held_out_error": finite(one.error(data)),
             "points": len(one.searched.runs.places),
             "unknowns": [
-                {"name": each.unknown.name, "path": each.unknown.path, "unit": each.unknown.unit, "low": each.low, "median": each.middle, "high": each.high, "verdict": each.verdict}
+                {
+                    "name": each.unknown.name,
+                    "path": each.unknown.path,
+                    "unit": each.unknown.unit,
+                    "low": each.low,
+                    "median": each.middle,
+                    "high": each.high,
+                    "verdict": each.verdict,
+                }
                 for each in one.intervals
             ],
         }

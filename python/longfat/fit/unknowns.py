@@ -148,7 +148,8 @@ def _models(text: str, choices: dict[str, str], before: Sequence[Unknown], file:
         name = str(table.get("name", "")) or _name(path, [one.name for one in unknowns] + list(choices))
         if wrong := sorted(set(table) - set(KEYS)):
             raise LongfatError(f"{file}: {path}: an unknown has no key {wrong[0]!r}: expected {', '.join(KEYS)}")
-        lines = "\n" * text[start:end].count("\n")
+        stop = text.find("\n", end) if "\n" in text[end:] else len(text)
+        rest = text[end:stop] + "\n" * text[start:end].count("\n") + text[stop:]  # lines below stay in their places
         values: Any = table["unknown"]
         if not isinstance(values, list) or len(cast("list[object]", values)) < 2:
             raise LongfatError(f'{file}: {path}: expected the ends of a range or a list of choices, such as unknown = ["10 ms", "200 ms"]')
@@ -156,9 +157,9 @@ def _models(text: str, choices: dict[str, str], before: Sequence[Unknown], file:
         if (made := _range(name, path, values, table.get("scale"), file)) is None:
             for value in values:
                 label, toml = _choice(value)
-                yield from _models(text[:start] + toml + lines + text[end:], choices | {name: label}, unknowns, file)
+                yield from _models(text[:start] + toml + rest, choices | {name: label}, unknowns, file)
             return
-        text = text[:start] + _mark(len(unknowns)) + lines + text[end:]
+        text = text[:start] + _mark(len(unknowns)) + rest
         unknowns.append(made)
     yield Model(choices, text, unknowns)
 
@@ -167,10 +168,10 @@ def _range(name: str, path: str, values: list[Any], scale: object, file: str) ->
     """The unknown between two quantities of one unit; None for a list of choices."""
     if len(values) != 2:
         return None
-    ends = [_quantity(value) for value in values]
-    if ends[0] is None or ends[1] is None:
+    least, most = _quantity(values[0]), _quantity(values[1])
+    if least is None or most is None:
         return None
-    (low, unit), (high, other) = ends
+    (low, unit), (high, other) = least, most
     if unit != other:
         raise LongfatError(f"{file}: {path}: the range from {values[0]} to {values[1]} has two units: expected one")
     if not low < high:

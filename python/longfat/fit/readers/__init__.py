@@ -18,7 +18,7 @@ class Reader:
 
     name: str
     what: str
-    """What it reads, in a few words."""
+    """Its files, in a few words."""
     takes: Callable[[Path], bool]
     read: Callable[[Path, Names], list[Measurement]]
 

@@ -57,7 +57,11 @@ def read(path: Path, _: Names) -> list[Measurement]:
     values = {f"{FLOW}.goodput_bps": 1e6 * sum(fmean(one) for one in series)}
     if pings:
         values |= {f"{FLOW}.rtt_min_s": min(pings) / 1e3}
-        loaded = [one for at, one in zip(times, results.get("Ping (ms) ICMP") or results["Ping (ms)"], strict=False) if one is not None and _busy(at, times, length)]
+        loaded = [
+            one
+            for at, one in zip(times, results.get("Ping (ms) ICMP") or results["Ping (ms)"], strict=False)
+            if one is not None and _busy(at, times, length)
+        ]
         if loaded:
             values |= {f"{FLOW}.rtt_mean_s": fmean(loaded) / 1e3}
     return [Measurement(setting, values, {}, str(path))]

@@ -1,4 +1,4 @@
-"""What `iperf3 --json` and `iperf3 --json-stream` write."""
+"""Output of `iperf3 --json` and `iperf3 --json-stream`."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def read(path: Path, _: Names) -> list[Measurement]:
 def _told(text: str, path: Path) -> dict[str, Any]:
     """The whole output as one object; that of `--json-stream` is a line per event."""
     try:
-        whole = json.loads(text)
+        whole: Any = json.loads(text)
         if isinstance(whole, dict) and "event" not in whole:
             return cast("dict[str, Any]", whole)
-        lines = [whole]
+        lines: list[Any] = [whole]
     except ValueError:
         try:
             lines = [json.loads(line) for line in text.splitlines() if line.strip()]
@@ -51,7 +51,8 @@ def _told(text: str, path: Path) -> dict[str, Any]:
             raise LongfatError(f"{path}: is neither JSON nor one JSON object per line: {error}") from error
     told: dict[str, Any] = {"intervals": []}
     for line in lines:
-        event, data = (line.get("event"), line.get("data")) if isinstance(line, dict) else (None, None)
+        said = cast("dict[str, Any]", line) if isinstance(line, dict) else {}
+        event, data = said.get("event"), said.get("data")
         if event == "interval":
             told["intervals"].append(data)
         elif event in ("start", "end", "error"):

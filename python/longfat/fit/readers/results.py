@@ -15,7 +15,7 @@ from longfat.fit.readers.table import toml
 from longfat.store import Store
 
 METRICS = ("goodput_total_bps", "flow_rtt_mean_s", "retransmission_rate")
-"""What is read of each run: what a person who measures would know."""
+"""Metrics that are read of each run: those that a person who measures would know."""
 ALSO = "rtt_min_s"
 
 
@@ -33,7 +33,7 @@ def read(path: Path, _: Names) -> list[Measurement]:
         raise LongfatError(f"{path}: the axis {wrong[0]!r} cannot be read back: expected axes of single values, named after their keys")
     least = results.flows.groupby("run")[ALSO].min()
     made: list[Measurement] = []
-    for _, row in results.runs.iterrows():
+    for row in results.runs.to_dict("records"):
         setting = {str(places[name]): toml(str(row[name])) for name in results.axes}
         values = {name: float(row[name]) for name in METRICS if name in row and row[name] == row[name]}
         values[ALSO] = float(least[row["run"]])

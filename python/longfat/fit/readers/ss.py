@@ -39,7 +39,11 @@ def read(path: Path, _: Names) -> list[Measurement]:
     trips = [float(found[1]) for block in some if (found := re.search(r"\brtt:([\d.]+)/", block))]
     sent = _last(some, r"bytes_sent:(\d+)") or _last(some, r"bytes_acked:(\d+)")
     acked = _last(some, r"bytes_acked:(\d+)")
-    control = re.search(r"(?m)^\s*(?:\S+\s+)*?(cubic|reno|bbr|htcp|bic|vegas|westwood|illinois|scalable|hybla|yeah|dctcp)\b", some[-1]) if some else None
+    control = (
+        re.search(r"(?m)^\s*(?:\S+\s+)*?(cubic|reno|bbr|htcp|bic|vegas|westwood|illinois|scalable|hybla|yeah|dctcp)\b", some[-1])
+        if some
+        else None
+    )
     if not some or not sent or not acked or not control:
         raise LongfatError(f"{path}: expected lines of `ss -ti` with a control, rtt and bytes_acked: log the sending host's sockets")
     busy = _last(some, r"\bbusy:(\d+)ms")

@@ -54,7 +54,7 @@ def read(path: Path, said: Names) -> list[Measurement]:
         cells = {name: str(cell).strip() for name, cell in row.items()}
         if not any(cells.values()) or not said.wanted(dict(zip(columns, cells.values(), strict=True))):
             continue
-        setting = {name: toml(said.word(cells[name])) for name in names if SET.fullmatch(name) and cells[name]}
+        setting = {name: toml(said.word(cells[name])) for name in names if SET.fullmatch(name) and name not in chosen and cells[name]}
         values = {name: _number(name, cells[name], where) for name in known if cells[name]}
         spreads = {name: _number(name, cells[name + SPREAD], where) for name in known if cells.get(name + SPREAD)}
         made.append(Measurement(setting, values, {name: one for name, one in spreads.items() if name in values}, where))
