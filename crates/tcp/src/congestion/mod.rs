@@ -30,6 +30,7 @@ pub mod hstcp_lp;
 pub mod htcp;
 pub mod hybla;
 pub mod illinois;
+pub mod ledbat;
 pub mod prague;
 pub mod reno;
 pub mod scalable;
@@ -42,6 +43,7 @@ pub mod yeah;
 mod low_priority;
 mod measured;
 pub mod promises;
+mod queueing_delay;
 mod rounds;
 pub mod slow_start;
 pub mod state;
@@ -318,6 +320,7 @@ pub const REGISTRY: &[ControlKind] = &[
     compound::KIND,
     tcp_lp::KIND,
     hstcp_lp::KIND,
+    ledbat::KIND,
     bbr::v1::KIND,
     bbr::v3::KIND,
     dctcp::KIND,
