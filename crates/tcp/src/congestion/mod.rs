@@ -31,6 +31,7 @@ pub mod htcp;
 pub mod hybla;
 pub mod illinois;
 pub mod ledbat;
+pub mod ledbat_plus_plus;
 pub mod prague;
 pub mod reno;
 pub mod scalable;
@@ -321,6 +322,7 @@ pub const REGISTRY: &[ControlKind] = &[
     tcp_lp::KIND,
     hstcp_lp::KIND,
     ledbat::KIND,
+    ledbat_plus_plus::KIND,
     bbr::v1::KIND,
     bbr::v3::KIND,
     dctcp::KIND,
