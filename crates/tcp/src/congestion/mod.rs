@@ -38,6 +38,7 @@ pub mod scalable;
 pub mod tahoe;
 pub mod tcp_lp;
 pub mod vegas;
+pub mod veno;
 pub mod westwood;
 pub mod yeah;
 
@@ -323,6 +324,7 @@ pub const REGISTRY: &[ControlKind] = &[
     hstcp_lp::KIND,
     ledbat::KIND,
     ledbat_plus_plus::KIND,
+    veno::KIND,
     bbr::v1::KIND,
     bbr::v3::KIND,
     dctcp::KIND,
