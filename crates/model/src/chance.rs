@@ -9,7 +9,7 @@ const QUEUES: &[&str] = &["droptail", "buffer_pool", "step", "codel", "dualpi2",
 const LOSSES: &[&str] = &["none", "periodic"];
 const TRAFFIC: &[&str] = &["bulk", "ttcp", "ping", "udpmon"];
 /// Controls that draw random numbers for when to probe, or that use the ticks of both ends' clocks.
-const CONTROLS: &[&str] = &["bbr", "bbr3", "tcp_lp", "hstcp_lp"];
+const CONTROLS: &[&str] = &["bbr", "bbr3", "tcp_lp", "hstcp_lp", "ledbat"];
 
 /// Returns true if the seed decides more about the results of `experiment` than the phase of its ends' clock ticks. The phase alone changes
 /// a round trip measured from a retransmission by up to a millisecond, and hardly ever anything else.

@@ -30,18 +30,22 @@ pub mod hstcp_lp;
 pub mod htcp;
 pub mod hybla;
 pub mod illinois;
+pub mod ledbat;
+pub mod ledbat_plus_plus;
 pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod tahoe;
 pub mod tcp_lp;
 pub mod vegas;
+pub mod veno;
 pub mod westwood;
 pub mod yeah;
 
 mod low_priority;
 mod measured;
 pub mod promises;
+mod queueing_delay;
 mod rounds;
 pub mod slow_start;
 pub mod state;
@@ -318,6 +322,9 @@ pub const REGISTRY: &[ControlKind] = &[
     compound::KIND,
     tcp_lp::KIND,
     hstcp_lp::KIND,
+    ledbat::KIND,
+    ledbat_plus_plus::KIND,
+    veno::KIND,
     bbr::v1::KIND,
     bbr::v3::KIND,
     dctcp::KIND,
