@@ -17,10 +17,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("capture", &["core", "model", "record"]),
     ("disk", &["core", "experiment", "record", "script"]),
     ("host", &["core", "record", "tcp"]),
-    ("live", &[]),
+    ("live", &["core", "host", "model", "record", "tcp"]),
     ("testbed", &["bpf", "core", "experiment", "host", "model", "record", "tcp"]),
     ("bench", &["core", "experiment", "model", "record", "sim", "tcp"]),
-    ("py", &["bpf", "capture", "core", "disk", "experiment", "model", "record", "script", "sim", "tcp", "testbed"]),
+    ("py", &["bpf", "capture", "core", "disk", "experiment", "live", "model", "record", "script", "sim", "tcp", "testbed"]),
 ];
 
 /// Crates that run anywhere, in a browser as well: they have no access to files, processes or the network.

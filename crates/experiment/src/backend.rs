@@ -7,6 +7,8 @@ use longfat_core::by_name;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 
+mod linux;
+mod live;
 mod testbed;
 
 /// One backend.
@@ -21,7 +23,9 @@ pub struct Backend {
     /// True if a run takes as much time as it simulates. It then has the machine to itself.
     pub is_real_time: bool,
     /// Everything that an experiment may ask for and the backend cannot do.
-    pub cannot: &'static [Limit],
+    pub cannot: &'static [&'static [Limit]],
+    /// Tables and keys of a file that the backend neither does nor refuses: they describe what it does not control. A warning names them.
+    pub uncontrolled: &'static [&'static str],
 }
 
 /// Feature that a backend cannot run.
@@ -50,16 +54,38 @@ pub const REGISTRY: &[Backend] = &[
         source: "docs/simulator.md",
         is_real_time: false,
         cannot: &[],
+        uncontrolled: &[],
     },
     Backend {
         name: "testbed",
         summary: "the Linux kernel's TCP across longfat's own queues and links in real time, on this machine",
         source: "docs/testbed.md",
         is_real_time: true,
-        cannot: testbed::CANNOT,
+        cannot: &[testbed::CANNOT, linux::CANNOT],
+        uncontrolled: &[],
+    },
+    Backend {
+        name: "live",
+        summary: "the Linux kernels' TCP between this host and another, over the real path",
+        source: "docs/live.md",
+        is_real_time: true,
+        cannot: &[live::CANNOT, linux::CANNOT],
+        uncontrolled: live::UNCONTROLLED,
     },
 ];
 by_name!(Backend, "backend");
+
+impl Backend {
+    /// Returns everything that it cannot do.
+    pub fn limits(&self) -> impl Iterator<Item = &'static Limit> {
+        self.cannot.iter().copied().flatten()
+    }
+
+    /// True if it runs between real hosts, over a path that nobody controls.
+    pub fn is_live(&self) -> bool {
+        !self.uncontrolled.is_empty()
+    }
+}
 
 /// Backend of a file that names none.
 pub const DEFAULT: &str = REGISTRY[0].name;
@@ -71,7 +97,7 @@ pub(super) fn of(root: &Node) -> &'static Backend {
 
 /// Refuses the run with the essence (`identity.rs`) `run`, made from the file `root`, where it asks for what `backend` cannot do.
 pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fault> {
-    for limit in backend.cannot {
+    for limit in backend.limits() {
         let keys: Vec<&str> = limit.key.split('.').collect();
         let Some(asked) = first(run, &keys, &|table, json| !limit.allows(table, json)) else { continue };
         let (span, path) = written(limit, word(asked), root);

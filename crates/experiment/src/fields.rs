@@ -3,6 +3,7 @@
 mod flow;
 mod host;
 mod link;
+mod live;
 mod path;
 mod places;
 mod router;
@@ -11,6 +12,7 @@ mod unsteady;
 pub(crate) use flow::{CONTROL, SIZING, TRAFFIC, endpoint, flow};
 pub(crate) use host::host;
 pub(crate) use link::{DISCARD, LOSS, explicit_link, link, pause, way};
+pub(crate) use live::{live, live_host};
 pub(crate) use path::{PATH, path_change};
 pub(crate) use router::{SHARING, router};
 pub(crate) use unsteady::{DELAY_TRACE, RATE_TRACE, at, delay_step, harq, jitter, outage, rate_step, reorder};
@@ -86,7 +88,8 @@ pub(crate) fn root() -> &'static [Field] {
                 Value::Choice("first"),
                 "whether a packet leaves a queue before or after those that arrive at it at the same instant: whether they find its place free",
             ),
-            Field::required("path", Shape::Variants(&PATH), "hosts, routers and the links between them"),
+            Field::new("path", Shape::Variants(&PATH), "hosts, routers and the links between them; needed but by the backend `live`"),
+            Field::new("live", Shape::Table(live), "the two hosts of a run by the backend `live`; other backends do not look at it"),
             Field::new(
                 "host",
                 Shape::List(&Shape::Table(host)),

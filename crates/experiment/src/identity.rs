@@ -112,6 +112,12 @@ pub(crate) fn essence(resolved: &Json) -> Json {
     let mut file = without_defaults(&Shape::Table(fields::root), resolved);
     if let Json::Object(entries) = &mut file {
         entries.retain(|key, _| !["title", "backend"].contains(&key.as_str()));
+        // A key opens a server, and decides nothing; nor does what is not controlled.
+        if let Some(Json::Object(live)) = entries.get_mut("live") {
+            live.remove("uncontrolled");
+            let hosts = live.get_mut("host").and_then(Json::as_array_mut).into_iter().flatten();
+            hosts.filter_map(Json::as_object_mut).for_each(|host| drop(host.remove("key")));
+        }
     }
     file
 }

@@ -16,7 +16,7 @@ use longfat_core::time::Duration;
 use longfat_core::traffic::Traffic;
 use longfat_core::units::text::{RATE, SIZE, TIME};
 use longfat_model::{
-    self, Experiment, Flow, Host, Intake, Interrupts, Link, Network, NodeKind, OnFull, Router, Starts, Ties, Watched, When,
+    self, Experiment, Flow, Host, Intake, Interrupts, Link, Live, LiveHost, Network, NodeKind, OnFull, Router, Starts, Ties, Watched, When,
 };
 use longfat_tcp::congestion::{self, extensions};
 use longfat_tcp::options::PARAMS;
@@ -43,7 +43,9 @@ fn size(n: u64) -> Json {
 pub(crate) fn experiment(experiment: &Experiment, backend: &str) -> Json {
     let mut file = frame(experiment, backend);
     let network = &experiment.network;
-    file["path"]["link"] = links(&network.links).map(|ways| link(ways, network)).collect();
+    if experiment.live.is_none() {
+        file["path"]["link"] = links(&network.links).map(|ways| link(ways, network)).collect();
+    }
     file["flow"] = groups(&experiment.flows).map(|flows| group(flows, network, true)).collect();
     file
 }
@@ -101,7 +103,10 @@ pub(crate) fn frame(experiment: &Experiment, backend: &str) -> Json {
     if !moves.is_empty() {
         path.insert("move".into(), moves.into());
     }
-    file.insert("path".into(), path.into());
+    match &experiment.live {
+        Some(live) => file.insert("live".into(), hosts_of(live, nodes)),
+        None => file.insert("path".into(), path.into()),
+    };
     if !experiment.hosts.is_empty() {
         file.insert("host".into(), experiment.hosts.iter().map(|h| host(h, name(h.node))).collect());
     }
@@ -130,6 +135,25 @@ pub(crate) fn frame(experiment: &Experiment, backend: &str) -> Json {
     }
     file.insert("measure".into(), measure.into());
     file.into()
+}
+
+/// The real hosts, which are these nodes.
+fn hosts_of(live: &Live, nodes: &[longfat_model::Node]) -> Json {
+    let host = |(host, node): (&LiveHost, &longfat_model::Node)| {
+        let mut table = Table::new();
+        table.insert("name".into(), node.name.as_str().into());
+        table.insert("at".into(), host.at.as_str().into());
+        if let Some(key) = &host.key {
+            table.insert("key".into(), key.as_str().into());
+        }
+        Json::from(table)
+    };
+    let mut table = Table::new();
+    table.insert("host".into(), live.hosts.iter().zip(nodes).map(host).collect());
+    if !live.uncontrolled.is_empty() {
+        table.insert("uncontrolled".into(), live.uncontrolled.iter().map(String::as_str).collect());
+    }
+    table.into()
 }
 
 /// One of the [`links`] of `network`.

@@ -19,7 +19,7 @@ use crate::sys;
 
 /// Unsent bytes that a socket takes beyond those in flight (`TCP_NOTSENT_LOWAT`): there is always something to send, and no memory is
 /// filled with data that cannot be sent yet.
-const NOT_SENT: i32 = 1 << 21;
+pub const NOT_SENT: i32 = 1 << 21;
 
 /// Marks all packets of the socket with this codepoint (ip(7), IP_TOS: the lower two bits stay those of ECN).
 ///
@@ -131,7 +131,7 @@ impl Watch {
 }
 
 /// Writes into `sample` what the sender's kernel says.
-fn sample_of_sender(info: &Info, sample: &mut FlowSample) {
+pub fn sample_of_sender(info: &Info, sample: &mut FlowSample) {
     sample.cwnd = info.cwnd();
     sample.ssthresh = info.ssthresh();
     sample.in_flight = info.in_flight();
@@ -318,10 +318,15 @@ impl ReceiverEnd {
     pub fn at_the_end(&self, record: &mut FlowRecord) {
         record.delivered_all = self.delivered_all;
         if let Some(info) = self.end.info() {
-            record.acks_sent = u64::from(info.segs_out()).saturating_sub(info.data_segs_out().into());
-            record.packets_delivered = info.segs_in().into();
+            record_of_receiver(&info, record);
         }
     }
+}
+
+/// Writes into the record of a flow what the receiver's kernel says at the end.
+pub fn record_of_receiver(info: &Info, record: &mut FlowRecord) {
+    record.acks_sent = u64::from(info.segs_out()).saturating_sub(info.data_segs_out().into());
+    record.packets_delivered = info.segs_in().into();
 }
 
 #[cfg(test)]

@@ -173,8 +173,11 @@ impl Info {
     }
 
     /// Makes the view of a kernel that fills `len` bytes, with these values of fields, cut to the size of their field; the others are zero.
-    #[cfg(test)]
-    pub(crate) fn with<'a>(len: usize, values: impl Iterator<Item = (&'a Field, u64)>) -> Info {
+    ///
+    /// # Panics
+    /// If `len` is more than the 512 bytes that there is room for.
+    pub fn with<'a>(len: usize, values: impl Iterator<Item = (&'a Field, u64)>) -> Info {
+        assert!(len <= ROOM, "there is room for {ROOM} bytes");
         let mut info = Info { bytes: [0; ROOM], len };
         for (field, value) in values {
             let bytes =

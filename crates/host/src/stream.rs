@@ -74,6 +74,8 @@ pub struct Stream {
     window: Option<i32>,
     /// The last write found the buffer full.
     is_full: bool,
+    /// Bytes that it writes, and reads, at one go at most.
+    pub burst: u64,
 }
 
 impl Stream {
@@ -95,6 +97,7 @@ impl Stream {
             failure: None,
             window,
             is_full: false,
+            burst: u64::MAX,
         }
     }
 
@@ -129,7 +132,8 @@ impl Stream {
             return;
         }
         self.is_full = false;
-        while self.wants_to_write() {
+        let end = self.written.saturating_add(self.burst);
+        while self.wants_to_write() && self.written < end {
             let most = self.pending.min(ZEROS.len() as u64) as usize;
             match self.socket.send(&ZEROS[..most]) {
                 Ok(sent) => {
@@ -227,7 +231,7 @@ impl End {
         }
         // An end whose program does not read takes all data at once.
         if !wait.readable {
-            stream.take(u64::MAX);
+            stream.take(stream.burst);
         }
     }
 }

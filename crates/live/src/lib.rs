@@ -1,3 +1,19 @@
-//! Measurements between two real hosts: the [`protocol`] by which a client and a server agree on them.
+//! Measurements between two real hosts: the [`protocol`] by which a client and a server agree on them, the server, and the client, which runs an
+//! experiment between itself and a server.
+//!
+//! The server and the client need Linux. Elsewhere everything is there, and says so.
 
+#[cfg(not(target_os = "linux"))]
+mod absent;
+mod error;
+#[cfg(target_os = "linux")]
+mod linux;
+pub mod options;
 pub mod protocol;
+
+#[cfg(not(target_os = "linux"))]
+pub use absent::{keys, ready, run_with, serve};
+pub use error::Error;
+#[cfg(target_os = "linux")]
+pub use linux::{keys, ready, run_with, serve};
+pub use options::{PORT, Progress, Said, ServeOptions};

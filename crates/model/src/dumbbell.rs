@@ -127,6 +127,7 @@ impl Dumbbell {
             routers: Vec::new(),
             flows,
             measure: Measure { duration: self.duration, warmup: Duration::ZERO, interval: None, events: false, packets: None, acks: false },
+            live: None,
         }
     }
 

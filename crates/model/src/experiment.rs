@@ -34,6 +34,43 @@ pub struct Experiment {
     pub flows: Vec<Flow>,
     /// Measurements to record.
     pub measure: Measure,
+    /// Real hosts, of a run between them. Its network then has no links: nobody controls the path.
+    pub live: Option<Live>,
+}
+
+/// Real hosts of a run between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// The two hosts, in the order of the network's nodes.
+    pub hosts: Vec<LiveHost>,
+    /// Tables of the file that describe what such a run does not control.
+    pub uncontrolled: Vec<String>,
+}
+
+/// Real host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveHost {
+    /// Address: a name or a number, and a port unless it is the usual one; [`Live::LOCAL`]: this host.
+    pub at: String,
+    /// Name of the key for its server, which decides nothing.
+    pub key: Option<String>,
+}
+
+impl Live {
+    /// Address of this host.
+    pub const LOCAL: &str = "local";
+    /// IP bytes of a full packet of a path that nobody describes (Ethernet).
+    pub const MTU: u32 = 1500;
+
+    /// Returns the number of this host among the two.
+    pub fn local(&self) -> usize {
+        self.hosts.iter().position(|host| host.at == Self::LOCAL).unwrap_or(0)
+    }
+
+    /// Returns the other host.
+    pub fn remote(&self) -> &LiveHost {
+        &self.hosts[1 - self.local()]
+    }
 }
 
 impl Experiment {

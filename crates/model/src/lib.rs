@@ -10,8 +10,8 @@ pub mod route;
 mod trace_file;
 
 pub use experiment::{
-    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Interrupts, Link, Measure, Memory, Move, Network, Nic, Node, NodeKind, OnFull,
-    Pause, Router, Starts, Ties, Watched, When,
+    Backlog, Cpu, Cycles, Experiment, Flow, Host, Intake, Interrupts, Link, Live, LiveHost, Measure, Memory, Move, Network, Nic, Node,
+    NodeKind, OnFull, Pause, Router, Starts, Ties, Watched, When,
 };
 pub use longfat_tcp::Offload;
 pub use random::Distribution;

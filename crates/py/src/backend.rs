@@ -34,20 +34,32 @@ impl Progress for longfat_testbed::Progress {
     }
 }
 
+impl Progress for longfat_live::Progress {
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn crossings(&self) -> u64 {
+        0
+    }
+}
+
 /// Checks that `backend` can run `experiment` here and now, without starting it.
 pub(crate) fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), String> {
     match backend.name {
         "testbed" => longfat_testbed::ready(experiment).map_err(|e| e.to_string()),
+        "live" => longfat_live::ready(experiment).map_err(|e| e.to_string()),
         _ => Ok(()),
     }
 }
 
-/// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`.
+/// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`. A trace that it
+/// gives all the same is of the time until then.
 pub(crate) fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<Trace, String> {
     let spill = Arc::new(TemporaryFile::default());
     match backend.name {
         "sim" => longfat_sim::run_with(experiment, Some(spill), &mut |run| go_on(run)).map_err(|e| e.to_string()),
         "testbed" => longfat_testbed::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
+        "live" => longfat_live::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
         name => panic!("nothing here runs the backend {name}"),
     }
 }

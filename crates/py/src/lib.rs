@@ -8,6 +8,7 @@ mod control;
 mod document;
 mod error;
 mod hooks;
+mod live;
 mod many;
 mod registries;
 mod samples;
@@ -65,6 +66,10 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::trace_thresholds, module)?)?;
     module.add_function(wrap_pyfunction!(script::run_script, module)?)?;
     module.add_function(wrap_pyfunction!(script::read_text, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live_port, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live_key_new, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live_key_add, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live_serve, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::testbed_findings, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::testbed_facts, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::testbed_shell, module)?)?;

@@ -62,7 +62,7 @@ pub(crate) fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace
     dict.set_item("end_s", trace.end.as_secs_f64())?;
     dict.set_item("steps", trace.steps)?;
     let real_time = PyDict::new(py);
-    for column in columns::real_time().iter().filter(|_| trace.real_time.is_some()) {
+    for column in columns::known_in_real_time(experiment.live.is_some()).filter(|_| trace.real_time.is_some()) {
         let cell = column.get(trace);
         let is_time = matches!(column.form, Form::Time);
         real_time.set_item(column.name, if is_time { Time::from_ps(cell).as_secs_f64() } else { cell as f64 })?;

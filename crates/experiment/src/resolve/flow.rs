@@ -15,7 +15,7 @@ use longfat_core::traffic::{Traffic, mean_size};
 use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
 use longfat_model::route::Routes;
-use longfat_model::{Distribution, Flow, Network, Starts, When};
+use longfat_model::{Distribution, Flow, Live, Network, Starts, When};
 use longfat_tcp::ecn::EcnKind;
 use longfat_tcp::stack::Setup;
 use longfat_tcp::{TcpConfig, congestion, options, stack, window_sizing};
@@ -404,7 +404,8 @@ pub(super) fn connections(groups: &[Group<'_>], network: &mut Network) -> Result
                 Entry::Occupied(entry) => entry.into_mut(),
                 Entry::Vacant(entry) => entry.insert(there_and_back(group, &routes, network, from, to)?),
             };
-            let mtu = route.iter().map(|&l| network.links[l].mtu).min().expect("a route has a link");
+            // Between real hosts nobody knows it.
+            let mtu = route.iter().map(|&l| network.links[l].mtu).min().unwrap_or(Live::MTU);
             let traffic = group.traffic.get(i as usize).unwrap_or(&group.traffic[0]);
             if traffic.packet_size().is_some_and(|size| size > mtu) {
                 let fault = group.view.fault("traffic", format!("a packet of `{}` does not fit the route", group.name));
@@ -434,7 +435,7 @@ pub(super) fn connections(groups: &[Group<'_>], network: &mut Network) -> Result
             senders += 1;
         }
     }
-    if network.links.iter().all(|l| !l.bottleneck) {
+    if !network.links.is_empty() && network.links.iter().all(|l| !l.bottleneck) {
         let first = routes.path(flows[0].from, flows[0].to).expect("it was found before");
         // The first of the slowest.
         let slowest = first.into_iter().min_by_key(|&l| network.links[l].rate).expect("a route has a link");
@@ -447,6 +448,9 @@ fn there_and_back(group: &Group<'_>, routes: &Routes<'_>, network: &Network, fro
     let name = |node: usize| &network.nodes[node].name;
     if from == to {
         return Err(group.view.fault("to", format!("a connection of `{}` is from `{}` to itself", group.name, name(from))));
+    }
+    if network.links.is_empty() {
+        return Ok(Vec::new());
     }
     // Links have both directions, so there is a reverse path if there is a forward one.
     match (routes.path(from, to), routes.path(to, from)) {

@@ -5,6 +5,7 @@ mod classes;
 mod flow;
 mod host;
 mod line;
+mod live;
 mod moves;
 mod network;
 mod offload;
@@ -15,6 +16,7 @@ mod router;
 mod switch;
 mod unsteady;
 
+use super::backend;
 use super::error::Fault;
 use super::fields;
 use super::files::Files;
@@ -36,23 +38,29 @@ pub(crate) fn resolve(root: &Node, repeat: u64, files: &dyn Files) -> Result<Exp
     let ties = if file.word("ties")? == Some("random") { Ties::Random } else { Ties::LinkOrder };
     let departures_last = file.word("departures")? == Some("last");
     let mut measure = measure(&file)?;
-    let mut plan = presets::plan(&file)?;
+    let (live, mut plan) = match live::hosts(&file, backend::of(root))? {
+        Some((live, plan)) => (Some(live), plan),
+        None => (None, presets::plan(&file)?),
+    };
     let groups = flow::groups(&file, &plan, measure.duration, seed)?;
     let flows = flow::connections(&groups, &mut plan.network)?;
-    let hosts = host::hosts(&file, &plan, &flows)?;
-    let routers = router::routers(&file, &plan)?;
+    // Real hosts are as they are.
+    let is_live = live.is_some();
+    let hosts = if is_live { Vec::new() } else { host::hosts(&file, &plan, &flows)? };
+    let routers = if is_live { Vec::new() } else { router::routers(&file, &plan)? };
     let network = queue::finish(plan, &flows, &hosts, &routers, seed)?;
     measure.packets = recording::watched(&file, &network, &flows)?;
     let experiment = Experiment {
         title: file.text("title").unwrap_or("").to_owned(),
         seed,
-        ties,
-        departures_last,
+        ties: if is_live { Ties::LinkOrder } else { ties },
+        departures_last: departures_last && !is_live,
         network,
         hosts,
         routers,
         flows,
         measure,
+        live,
     };
     moves::check(&file, &experiment)?;
     recording::check(&file, &experiment)?;

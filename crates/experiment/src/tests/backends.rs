@@ -9,13 +9,14 @@ static BENCH: Backend = Backend {
     name: "bench",
     summary: "a test's own",
     source: "none",
-    cannot: &[
+    uncontrolled: &[],
+    cannot: &[&[
         Limit { what: "cell switches", key: "path.switches", only: &[], with: None, written: &["path.switches", "path.preset=atm"] },
         Limit { what: "this congestion control", key: "flow.congestion_control", only: &["cubic", "reno"], with: None, written: &[] },
         Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
         Limit { what: "this queue", key: "path.link.queue", only: &["droptail", "red"], with: None, written: &[] },
         Limit { what: "a departure after the arrivals of its instant", key: "departures", only: &[], with: None, written: &[] },
-    ],
+    ]],
 };
 fn file(top: &str, bottleneck: &str, rest: &str) -> String {
     format!(
@@ -63,7 +64,7 @@ fn a_refusal_points_at_the_line_that_asks_for_it() {
 #[test]
 fn the_testbed_has_the_slow_start_of_each_control_and_no_other() {
     let testbed = backend::named("testbed");
-    let controls = testbed.cannot.iter().find(|limit| limit.key == "flow.congestion_control").expect("it has some").only;
+    let controls = testbed.limits().find(|limit| limit.key == "flow.congestion_control").expect("it has some").only;
     let run = |lines: &str| {
         let text = file("", "", &format!("[[flow]]\n{lines}"));
         Document::parse(&text, "file.toml").and_then(|document| document.run_by(0, Some(testbed)))

@@ -24,8 +24,10 @@ pub struct Limits {
     pub seconds: u64,
     /// Bytes that a session may send.
     pub bytes: u64,
-    /// Bound of the rate, in bit/s of payload; 0: none.
+    /// Bound of the rate of all flows of a session together, in bit/s of payload; 0: none.
     pub rate: u64,
+    /// Flows of a session.
+    pub flows: u64,
     /// Bytes per hour of one key.
     pub key_bytes_per_hour: u64,
     /// Bytes per hour of one network.
@@ -47,6 +49,7 @@ impl Default for Limits {
             seconds: 3600,
             bytes: 1 << 42,
             rate: 0,
+            flows: 64,
             key_bytes_per_hour: 1 << 43,
             network_bytes_per_hour: 1 << 43,
             bytes_per_hour: 1 << 44,
@@ -64,6 +67,7 @@ impl Limits {
             seconds: 15,
             bytes: 1 << 30,
             rate: 1_000_000_000,
+            flows: 4,
             key_bytes_per_hour: 1 << 33,
             network_bytes_per_hour: 1 << 32,
             bytes_per_hour: 1 << 33,
@@ -129,15 +133,21 @@ struct Turn {
 #[derive(Debug)]
 pub struct Ledger {
     limits: Limits,
+    /// Limits of sessions without a key.
+    open: Limits,
     handshakes: Vec<(Nanos, [u8; 8])>,
     spent: VecDeque<Spent>,
     turns: Vec<Turn>,
 }
 
 impl Ledger {
-    /// An empty one.
-    pub fn new(limits: Limits) -> Self {
-        Ledger { limits, handshakes: Vec::new(), spent: VecDeque::new(), turns: Vec::new() }
+    /// Returns an empty ledger: `limits` are of sessions with a key, `open` of those without.
+    pub fn new(limits: Limits, open: Limits) -> Self {
+        Ledger { limits, open, handshakes: Vec::new(), spent: VecDeque::new(), turns: Vec::new() }
+    }
+
+    fn limits_of(&self, who: &Who) -> Limits {
+        if who.key.is_some() { self.limits } else { self.open }
     }
 
     /// Lets a handshake from `address` begin; false: there are too many. One that is not over in time counts no more.
@@ -171,7 +181,7 @@ impl Ledger {
         let spent = |is: &dyn Fn(&Who) -> bool| -> u64 {
             self.spent.iter().filter(|spent| is(&spent.who)).fold(0, |sum, spent| sum.saturating_add(spent.bytes))
         };
-        let limits = &self.limits;
+        let limits = self.limits_of(&who);
         let left = [
             (limits.key_bytes_per_hour, spent(&|other| other.key == who.key), "this key"),
             (limits.network_bytes_per_hour, spent(&|other| network(other.address) == network(who.address)), "your network"),
@@ -183,8 +193,10 @@ impl Ledger {
         if bytes == 0 || limits.seconds == 0 {
             return Err(format!("{whose} has sent all that it may per hour: try again in an hour"));
         }
-        let rate = if limits.rate == 0 { offer.rate } else { Some(offer.rate.unwrap_or(u64::MAX).min(limits.rate)) };
-        Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate })
+        if offer.flows.len() as u64 > limits.flows {
+            return Err(format!("{} flows were asked for, and a session may have {}", offer.flows.len(), limits.flows));
+        }
+        Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate: Some(limits.rate).filter(|rate| *rate > 0) })
     }
 
     /// Notes that `who` has sent `bytes`.
@@ -194,9 +206,9 @@ impl Ledger {
         }
     }
 
-    /// Puts `session`, which runs for `ms`, in line; false: the queue is full.
-    pub fn enter(&mut self, session: u64, ms: u64) -> bool {
-        let is_let = self.turns.len() <= self.limits.waiting as usize;
+    /// Puts `session` of `who`, which runs for `ms`, in line; false: the queue is full.
+    pub fn enter(&mut self, session: u64, who: &Who, ms: u64) -> bool {
+        let is_let = self.turns.len() <= self.limits_of(who).waiting as usize;
         if is_let {
             self.turns.push(Turn { session, ms: ms.saturating_add(AROUND_MS) });
         }

@@ -15,6 +15,12 @@ pub const LONGEST: usize = MOST - TAG;
 pub const COLUMNS: usize = 128;
 /// Longest run that can be asked for: a day.
 pub const LONGEST_RUN_MS: u64 = 24 * 3600 * 1000;
+/// Most flows of a session.
+pub const FLOWS: usize = 64;
+/// Most samples of a session at each side: they take some 70 MB.
+pub const SAMPLES: u64 = 100_000;
+/// Most settings of a kernel.
+const SETTINGS: u64 = 64;
 /// Most bytes of a sentence.
 const SENTENCE: usize = 500;
 /// Most bytes of a name of the kernel (`TCP_CA_NAME_MAX` is 16).
@@ -58,20 +64,48 @@ pub enum Direction {
     Down,
 }
 
-/// One TCP flow.
+/// Measurement that a client wants: TCP flows that run at the same time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
-    /// Direction of the data.
-    pub direction: Direction,
-    /// Milliseconds for which it sends.
+    /// Milliseconds for which it runs.
     pub ms: u64,
-    /// Congestion control of the sender; `None`: as the host has it.
-    pub control: Option<String>,
-    /// Bound of the rate, in bit/s of payload; `None`: none.
-    pub rate: Option<u64>,
     /// Microseconds between samples.
     pub interval_us: u64,
+    /// The flows, each on a data connection of its own.
+    pub flows: Vec<FlowOffer>,
+}
+
+/// One TCP flow: the settings of the server's end, and its traffic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowOffer {
+    /// Direction of the data.
+    pub direction: Direction,
+    /// Microseconds from the beginning of the run to the first write.
+    pub start_us: u64,
+    /// Microseconds from the beginning of the run to the last write; `None`: it goes on to the end.
+    pub stop_us: Option<u64>,
+    /// Bytes of payload after which it ends; `None`: it does not end by itself.
+    pub volume: Option<u64>,
+    /// Congestion control of the server's end; `None`: as the host has it.
+    pub control: Option<String>,
+    /// Bytes of payload that the server's end advertises at most; `None`: as the kernel sizes it.
+    pub window: Option<u64>,
+    /// True: small segments wait (RFC 896).
+    pub nagle: bool,
+    /// Differentiated services codepoint of its packets (RFC 2474).
+    pub dscp: u8,
+}
+
+/// Setting of a host's kernel, as `sysctl` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Name below `/proc/sys/net`, such as `ipv4/tcp_sack`; `kernel`: the release of the kernel.
+    pub name: String,
+    /// Value, words apart by one space.
+    pub value: String,
 }
 
 /// Place in the queue of a server.
@@ -85,17 +119,19 @@ pub struct Queued {
 }
 
 /// Grant: what was asked for, cut to what the server allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Granted {
-    /// Opens the data connection.
-    pub token: Token,
+    /// Tokens that open the data connections, in the order of the flows.
+    pub tokens: Vec<Token>,
     /// Milliseconds for which it may send.
     pub ms: u64,
     /// Bytes of payload that it may send.
     pub bytes: u64,
-    /// Bound of the rate, in bit/s of payload; `None`: none.
+    /// Bound of the rate of all flows together, in bit/s of payload; `None`: none.
     pub rate: Option<u64>,
+    /// Settings of the server's kernel.
+    pub settings: Vec<Setting>,
 }
 
 /// A reason in a sentence.
@@ -158,11 +194,17 @@ impl Message {
             Message::Offer(offer) => {
                 bounded("ms", offer.ms, 1..=LONGEST_RUN_MS)?;
                 bounded("interval_us", offer.interval_us, 1000..=60_000_000)?;
-                offer.rate.map_or(Ok(()), |rate| bounded("rate", rate, 1000..=1 << 50))?;
-                if offer.control.as_ref().is_some_and(|control| !is_name(control)) { fault("`control` is no name") } else { Ok(()) }
+                bounded("flows", offer.flows.len() as u64, 1..=FLOWS as u64)?;
+                bounded("samples", offer.samples(), 1..=SAMPLES)?;
+                offer.flows.iter().try_for_each(FlowOffer::check)
             }
             Message::Queued(queued) => bounded("ms", queued.ms, 0..=1000 * LONGEST_RUN_MS),
-            Message::Granted(granted) => bounded("ms", granted.ms, 1..=LONGEST_RUN_MS),
+            Message::Granted(granted) => {
+                bounded("ms", granted.ms, 1..=LONGEST_RUN_MS)?;
+                bounded("tokens", granted.tokens.len() as u64, 1..=FLOWS as u64)?;
+                bounded("settings", granted.settings.len() as u64, 0..=SETTINGS)?;
+                granted.settings.iter().try_for_each(Setting::check)
+            }
             Message::Refused(reason) | Message::Done(reason) => {
                 let is_plain = reason.why.len() <= SENTENCE && !reason.why.chars().any(char::is_control);
                 if is_plain { Ok(()) } else { fault(format!("a reason is one line of at most {SENTENCE} bytes")) }
@@ -187,6 +229,33 @@ impl Message {
             Message::Results(_) => "results",
             Message::Done(_) => "done",
         }
+    }
+}
+
+impl Offer {
+    /// Returns how many samples each side takes, at most.
+    pub fn samples(&self) -> u64 {
+        (1000 * self.ms / self.interval_us.max(1) + 1).saturating_mul(self.flows.len() as u64)
+    }
+}
+
+impl FlowOffer {
+    fn check(&self) -> Result<(), Fault> {
+        let longest = 1000 * LONGEST_RUN_MS;
+        bounded("start_us", self.start_us, 0..=longest)?;
+        self.stop_us.map_or(Ok(()), |stop| bounded("stop_us", stop, 0..=longest))?;
+        self.volume.map_or(Ok(()), |volume| bounded("volume", volume, 1..=1 << 50))?;
+        self.window.map_or(Ok(()), |window| bounded("window", window, 1..=1 << 30))?;
+        bounded("dscp", self.dscp.into(), 0..=63)?;
+        if self.control.as_ref().is_some_and(|control| !is_name(control)) { fault("`control` is no name") } else { Ok(()) }
+    }
+}
+
+impl Setting {
+    fn check(&self) -> Result<(), Fault> {
+        let is_plain = |text: &str, most| text.len() <= most && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        let is_good = is_plain(&self.name, 64) && is_plain(&self.value, 128);
+        if is_good { Ok(()) } else { fault("a setting is a name and a value of one line") }
     }
 }
 

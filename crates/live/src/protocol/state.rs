@@ -4,8 +4,8 @@
 //! client                       server
 //! offer        ─────────────>         asks the ledger
 //!              <─────────────  queued, as often as the place changes
-//!              <─────────────  granted (token, time, bytes, rate) or refused
-//! data connection, token ───>
+//!              <─────────────  granted (tokens, time, bytes, rate) or refused
+//! data connections, tokens ──>
 //!              <─────────────  ready
 //! start        ─────────────>
 //!              <─────────────  running, when its clock is at zero
@@ -18,7 +18,7 @@
 //! Silence of 5 s and four round trips ends a session at both sides, whatever its state.
 
 use super::limits::Grant;
-use super::message::{Granted, Heartbeat, Message, Offer, Queued, Reason, Rows};
+use super::message::{Granted, Heartbeat, Message, Offer, Queued, Reason, Rows, Setting};
 use super::token::{LIFETIME, Token};
 use super::{Nanos, SECOND};
 
@@ -29,7 +29,7 @@ pub const SILENCE: Nanos = 5 * SECOND;
 /// Longest round trip that is believed.
 const RTT_MAX: Nanos = 30 * SECOND;
 /// Time beside its running in which a session must send its results.
-const RESULTS: Nanos = 60 * SECOND;
+pub const RESULTS: Nanos = 60 * SECOND;
 /// Reason of a session whose control connection is over before it is.
 const LOST: &str = "the other side closed the connection";
 /// Longest time in a queue.
@@ -46,8 +46,8 @@ struct Pulse {
 }
 
 impl Pulse {
-    fn new(now: Nanos) -> Self {
-        Pulse { heard: now, sent: now, theirs: None, rtt: 0 }
+    fn new(now: Nanos, rtt: Nanos) -> Self {
+        Pulse { heard: now, sent: now, theirs: None, rtt: rtt.min(RTT_MAX) }
     }
 
     /// Takes in a heartbeat. The greatest round trip counts: what is late must not look lost.
@@ -86,8 +86,8 @@ pub enum Action {
     Send(Message),
     /// Server: ask the ledger for a turn of this offer; answer by [`Event::Turn`].
     Ask(Offer),
-    /// Client: connect for data with this token.
-    Connect(Token),
+    /// Client: connect for data with the tokens of this grant.
+    Connect(Granted),
     /// Send or receive data, and sample, until [`Action::Halt`].
     Begin(Grant),
     /// End the data connection; then [`Event::Halted`].
@@ -105,7 +105,7 @@ pub enum Event {
     Message(Message),
     /// Server: the ledger's answer.
     Turn(Turn),
-    /// Server: a data connection came with the session's token. Client: the data connection stands, and the token is sent.
+    /// Server: a data connection came with each of the session's tokens. Client: the data connections stand, and the tokens are sent.
     Connected,
     /// Payload so far.
     Bytes(u64),
@@ -125,7 +125,7 @@ pub enum Turn {
     /// Others are before it.
     Wait(Queued),
     /// It is its turn.
-    Go(Grant, Token),
+    Go(Grant, Vec<Token>, Vec<Setting>),
     /// Never.
     No(String),
 }
@@ -158,12 +158,16 @@ struct Side {
     since: Nanos,
     pulse: Pulse,
     grant: Option<Grant>,
+    /// Data connections.
+    flows: u64,
+    /// Reason why the server ends the run; empty: the client does.
+    why: String,
     actions: Vec<Action>,
 }
 
 impl Side {
-    fn new(now: Nanos, state: State) -> Self {
-        Side { state, since: now, pulse: Pulse::new(now), grant: None, actions: Vec::new() }
+    fn new(now: Nanos, rtt: Nanos, state: State) -> Self {
+        Side { state, since: now, pulse: Pulse::new(now, rtt), grant: None, flows: 0, why: String::new(), actions: Vec::new() }
     }
 
     fn to(&mut self, now: Nanos, state: State) {
@@ -202,7 +206,9 @@ impl Side {
     fn tick(&mut self, now: Nanos) {
         let (pulse, took) = (self.pulse, now.saturating_sub(self.since));
         let most = match self.state {
-            State::Offer | State::Granted | State::Ready => LIFETIME,
+            // Data connections are made some at a time.
+            State::Granted => LIFETIME.saturating_add(pulse.rtt.saturating_mul(self.flows)),
+            State::Offer | State::Ready => LIFETIME,
             State::Queued => QUEUE,
             State::Running => self.granted().saturating_add(SILENCE),
             State::Halting | State::Results => RESULTS,
@@ -237,7 +243,16 @@ impl Side {
 
     /// Ends a run whose data goes beyond the grant: whoever sends paces, and whoever lies is stopped.
     fn count(&mut self, now: Nanos, bytes: u64) {
-        if self.state == State::Running && self.grant.is_some_and(|grant| bytes > grant.bytes) {
+        let Some(grant) = self.grant else { return };
+        // A second's worth, and a tenth, beyond the rate: bursts are no lie.
+        let ns = now.saturating_sub(self.since).saturating_add(SECOND);
+        let most = grant.rate.map_or(u128::MAX, |rate| u128::from(rate) * u128::from(ns) / 8_000_000_000 * 11 / 10);
+        if self.state != State::Running {
+        } else if bytes > grant.bytes {
+            self.why = format!("the run sent the {} bytes that it may", grant.bytes);
+            self.halt(now);
+        } else if u128::from(bytes) > most {
+            self.why = format!("the run was faster than the {} bit/s that it may", grant.rate.unwrap_or(0));
             self.halt(now);
         }
     }
@@ -252,9 +267,9 @@ impl Side {
 pub struct Server(Side);
 
 impl Server {
-    /// A session whose handshake is over.
-    pub fn new(now: Nanos) -> Self {
-        Server(Side::new(now, State::Offer))
+    /// A session whose handshake is over; it took a round trip of `rtt`.
+    pub fn new(now: Nanos, rtt: Nanos) -> Self {
+        Server(Side::new(now, rtt, State::Offer))
     }
 
     /// True if the session is over.
@@ -288,11 +303,12 @@ impl Server {
                     side.send(Message::Refused(Reason { why: why.clone() }));
                     side.close(now, why);
                 }
-                Turn::Go(grant, token) => {
+                Turn::Go(grant, tokens, settings) => {
                     side.grant = Some(grant);
+                    side.flows = tokens.len() as u64;
                     side.to(now, State::Granted);
                     let Grant { ms, bytes, rate } = grant;
-                    side.send(Message::Granted(Granted { token, ms, bytes, rate }));
+                    side.send(Message::Granted(Granted { tokens, ms, bytes, rate, settings }));
                 }
             },
             Event::Connected if side.state == State::Granted => {
@@ -302,7 +318,8 @@ impl Server {
             Event::Halted(pieces) if matches!(side.state, State::Running | State::Halting) => {
                 side.to(now, State::Results);
                 pieces.into_iter().for_each(|rows| side.send(Message::Results(rows)));
-                side.send(Message::Done(Reason { why: String::new() }));
+                let why = side.why.clone();
+                side.send(Message::Done(Reason { why }));
             }
             // Answers that come late, and what only a client is told.
             Event::Turn(_) | Event::Connected | Event::Halted(_) | Event::Stop => {}
@@ -335,9 +352,9 @@ impl Server {
 pub struct Client(Side);
 
 impl Client {
-    /// A session whose handshake is over; the first thing to do is to send `offer`.
-    pub fn new(now: Nanos, offer: Offer) -> (Self, Action) {
-        (Client(Side::new(now, State::Queued)), Action::Send(Message::Offer(offer)))
+    /// A session whose handshake is over, in a round trip of `rtt`; the first thing to do is to send `offer`.
+    pub fn new(now: Nanos, rtt: Nanos, offer: Offer) -> (Self, Action) {
+        (Client(Side::new(now, rtt, State::Queued)), Action::Send(Message::Offer(offer)))
     }
 
     /// True if the session is over.
@@ -389,10 +406,10 @@ impl Client {
             (State::Queued, Message::Queued(_)) => {}
             (State::Queued, Message::Refused(reason)) => side.close(now, format!("the server refused: {}", reason.why)),
             (State::Queued, Message::Granted(granted)) => {
-                let Granted { token, ms, bytes, rate } = granted;
-                side.grant = Some(Grant { ms, bytes, rate });
+                side.grant = Some(Grant { ms: granted.ms, bytes: granted.bytes, rate: granted.rate });
+                side.flows = granted.tokens.len() as u64;
                 side.to(now, State::Granted);
-                side.actions.push(Action::Connect(token));
+                side.actions.push(Action::Connect(granted));
             }
             (State::Granted, Message::Ready) => {
                 side.to(now, State::Ready);
@@ -403,9 +420,9 @@ impl Client {
             (State::Halting | State::Results, Message::Running) => {}
             // The server may be the first to see the end.
             (State::Running | State::Halting | State::Results, Message::Results(rows)) => side.actions.push(Action::Keep(rows)),
-            (State::Running | State::Halting | State::Results, Message::Done(_)) => {
+            (State::Running | State::Halting | State::Results, Message::Done(Reason { why })) => {
                 side.send(Message::Done(Reason { why: String::new() }));
-                side.close(now, "");
+                side.close(now, if why.is_empty() { why } else { format!("the server ended the run: {why}") });
             }
             (_, message) => side.out_of_turn(now, &message),
         }

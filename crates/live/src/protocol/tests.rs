@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::frame::{self, Frames, Hello};
 use super::limits::{Grant, HANDSHAKE, Ledger, Limits, Who, network};
-use super::message::{Direction, Granted, Heartbeat, Message, Offer, Queued, Reason, Rows};
+use super::message::{Direction, FlowOffer, Granted, Heartbeat, Message, Offer, Queued, Reason, Rows, Setting};
 use super::noise::{Channel, Handshake, Key};
 use super::state::{Action, BEAT, Client, Event, SILENCE, Server, Turn};
 use super::token::{LIFETIME, Token, Tokens};
@@ -16,7 +16,30 @@ use super::{Fault, Nanos, SECOND};
 const TICK: Nanos = SECOND / 10;
 
 fn offer(ms: u64) -> Offer {
-    Offer { direction: Direction::Up, ms, control: Some("cubic".to_owned()), rate: None, interval_us: 10_000 }
+    offer_of(ms, Direction::Up)
+}
+
+fn offer_of(ms: u64, direction: Direction) -> Offer {
+    let flow = FlowOffer {
+        direction,
+        start_us: 0,
+        stop_us: None,
+        volume: Some(1 << 20),
+        control: Some("cubic".to_owned()),
+        window: Some(65_536),
+        nagle: true,
+        dscp: 46,
+    };
+    // A long run is sampled less often.
+    Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2] }
+}
+
+fn tokens() -> Vec<Token> {
+    vec![Token([1; 16]), Token([2; 16])]
+}
+
+fn settings() -> Vec<Setting> {
+    vec![Setting { name: "ipv4/tcp_sack".to_owned(), value: "1".to_owned() }]
 }
 
 fn rows() -> Rows {
@@ -29,7 +52,7 @@ fn every_message() -> Vec<Message> {
     vec![
         Message::Offer(offer(1000)),
         Message::Queued(Queued { before: 1, ms: 5 }),
-        Message::Granted(Granted { token: Token([7; 16]), ms: 1, bytes: 2, rate: Some(3000) }),
+        Message::Granted(Granted { tokens: tokens(), ms: 1, bytes: 2, rate: Some(3000), settings: settings() }),
         Message::Refused(why.clone()),
         Message::Ready,
         Message::Start,
@@ -150,16 +173,31 @@ fn messages_have_one_form_and_bounds() {
         "{\"heartbeat\":{\"sent\":1,\"echo\":null,\"held\":1,\"more\":1}}",
         "{\"heartbeat\":{\"sent\":-1,\"echo\":null,\"held\":1}}",
         "{\"stop\":null,\"start\":null}",
-        "{\"granted\":{\"token\":\"00\",\"ms\":1,\"bytes\":1,\"rate\":null}}",
+        "{\"granted\":{\"tokens\":[\"00\"],\"ms\":1,\"bytes\":1,\"rate\":null,\"settings\":[]}}",
         "{\"done\":{\"why\":\"two\\nlines\"}}",
         "{\"results\":{\"columns\":[\"a\"],\"rows\":[[1,2]]}}",
         "{\"results\":{\"columns\":[\"a b\"],\"rows\":[]}}",
-        "{\"offer\":{\"direction\":\"up\",\"ms\":0,\"control\":null,\"rate\":null,\"interval_us\":10000}}",
-        "{\"offer\":{\"direction\":\"up\",\"ms\":1,\"control\":\"a/b\",\"rate\":null,\"interval_us\":10000}}",
-        "{\"offer\":{\"direction\":\"up\",\"ms\":1,\"control\":null,\"rate\":1,\"interval_us\":10000}}",
-        "{\"offer\":{\"direction\":\"up\",\"ms\":1,\"control\":null,\"rate\":null,\"interval_us\":1}}",
+        "{\"offer\":{\"ms\":1,\"interval_us\":10000,\"flows\":[]}}",
     ];
     for text in wrong {
+        assert!(Message::parse(text.as_bytes()).is_err(), "{text}");
+    }
+    let flow = |change: fn(&mut FlowOffer)| {
+        let mut offer = offer(1);
+        change(&mut offer.flows[1]);
+        offer
+    };
+    let wrong = [
+        offer(0),
+        Offer { interval_us: 1, ..offer(1) },
+        Offer { interval_us: 1000, ..offer(60_000) },
+        Offer { flows: vec![offer(1).flows[0].clone(); 65], ..offer(1) },
+        flow(|flow| flow.control = Some("a/b".to_owned())),
+        flow(|flow| flow.dscp = 64),
+        flow(|flow| flow.volume = Some(0)),
+    ];
+    for offer in wrong {
+        let text = serde_json::to_string(&Message::Offer(offer)).unwrap();
         assert!(Message::parse(text.as_bytes()).is_err(), "{text}");
     }
     let deep = "[".repeat(60_000);
@@ -212,7 +250,7 @@ fn networks_are_what_one_owner_has() {
 #[test]
 fn bytes_are_counted_by_key_by_network_and_in_all() {
     let limits = Limits { bytes: 100, key_bytes_per_hour: 150, network_bytes_per_hour: 250, bytes_per_hour: 300, ..Limits::default() };
-    let mut ledger = Ledger::new(limits);
+    let mut ledger = Ledger::new(limits, limits);
     let mut left = |now, who| ledger_step(&mut ledger, now, who);
     let [a, b, c, d] = [who(Some(1), "10.0.0.1"), who(Some(2), "10.0.0.2"), who(Some(3), "10.0.0.3"), who(Some(3), "10.0.1.1")];
     assert_eq!([left(0, a), left(1, a), left(2, a)], [100, 50, 0], "the key's");
@@ -230,17 +268,19 @@ fn ledger_step(ledger: &mut Ledger, now: Nanos, who: Who) -> u64 {
 
 #[test]
 fn time_and_rate_are_cut_to_what_is_allowed() {
-    let mut ledger = Ledger::new(Limits { seconds: 10, rate: 5000, ..Limits::default() });
-    let mut granted =
-        |ms, rate| ledger.grant(0, who(None, "10.0.0.1"), &Offer { rate, ..offer(ms) }).map(|grant| (grant.ms, grant.rate)).unwrap();
-    assert_eq!(granted(3000, None), (3000, Some(5000)));
-    assert_eq!(granted(30_000, Some(2000)), (10_000, Some(2000)));
-    assert_eq!(granted(30_000, Some(9000)), (10_000, Some(5000)));
+    let open = Limits { seconds: 10, rate: 5000, flows: 2, ..Limits::default() };
+    let mut ledger = Ledger::new(Limits::default(), open);
+    let mut granted = |key, ms| ledger.grant(0, who(key, "10.0.0.1"), &offer(ms)).map(|grant| (grant.ms, grant.rate)).unwrap();
+    assert_eq!(granted(None, 3000), (3000, Some(5000)));
+    assert_eq!(granted(None, 30_000), (10_000, Some(5000)));
+    assert_eq!(granted(Some(1), 30_000), (30_000, None), "who has a key has other limits");
+    let many = Offer { flows: vec![offer(1).flows[0].clone(); 3], ..offer(1) };
+    assert!(ledger.grant(0, who(None, "10.0.0.1"), &many).unwrap_err().contains("may have 2"));
 }
 
 #[test]
 fn handshakes_under_way_are_few() {
-    let mut ledger = Ledger::new(Limits { network_handshakes: 2, handshakes: 3, ..Limits::default() });
+    let mut ledger = Ledger::new(Limits { network_handshakes: 2, handshakes: 3, ..Limits::default() }, Limits::open());
     let [a, b, c] = ["10.0.0.1", "10.0.1.1", "10.0.2.1"].map(|text| text.parse().unwrap());
     assert_eq!([a, a, a, b, c].map(|from| ledger.begin_handshake(0, from)), [true, true, false, true, false]);
     ledger.end_handshake(b);
@@ -250,8 +290,9 @@ fn handshakes_under_way_are_few() {
 
 #[test]
 fn sessions_have_their_turns() {
-    let mut ledger = Ledger::new(Limits { waiting: 2, ..Limits::default() });
-    assert_eq!([1, 2, 3, 4].map(|session| ledger.enter(session, 1000)), [true, true, true, false]);
+    let mut ledger = Ledger::new(Limits { waiting: 2, ..Limits::default() }, Limits::open());
+    let who = who(Some(1), "10.0.0.1");
+    assert_eq!([1, 2, 3, 4].map(|session| ledger.enter(session, &who, 1000)), [true, true, true, false]);
     assert_eq!([1, 2, 3, 4].map(|session| ledger.before(session)), [Some((0, 0)), Some((1, 6000)), Some((2, 12_000)), None]);
     ledger.leave(1);
     assert_eq!(ledger.before(3), Some((1, 6000)));
@@ -291,13 +332,13 @@ enum Sent {
 
 impl World {
     fn new(delay: Nanos, cut: Nanos, offer: Offer, grant: Grant) -> Self {
-        let (client, first) = Client::new(0, offer.clone());
+        let (client, first) = Client::new(0, 0, offer.clone());
         let mut world = World {
             now: 0,
             delay,
             cut,
             client,
-            server: Server::new(0),
+            server: Server::new(0, 0),
             wire: BTreeMap::new(),
             sent: 0,
             done: Vec::new(),
@@ -327,13 +368,13 @@ impl World {
         for action in actions {
             match &action {
                 Action::Send(message) => self.cross(other, Sent::Message(message.to_bytes().unwrap())),
-                Action::Ask(_) => self.put(0, To::Server, Sent::Event(Event::Turn(Turn::Go(self.grant, Token([1; 16]))))),
-                Action::Connect(_) => {
+                Action::Ask(_) => self.put(0, To::Server, Sent::Event(Event::Turn(Turn::Go(self.grant, tokens(), settings())))),
+                Action::Connect(..) => {
                     self.put(2 * self.delay, To::Client, Sent::Event(Event::Connected));
                     self.cross(To::Server, Sent::Event(Event::Connected));
                 }
                 Action::Begin(grant) => {
-                    let sends = if self.offer.direction == Direction::Up { To::Client } else { To::Server };
+                    let sends = if self.offer.flows[0].direction == Direction::Up { To::Client } else { To::Server };
                     if at == sends {
                         self.put(grant.ms * 1_000_000, at, Sent::Event(halted(at)));
                     }
@@ -410,7 +451,7 @@ proptest! {
     #[test]
     fn a_session_ends_well_whatever_the_distance(ms in 1_u64..20_000, delay in 0..SECOND, down: bool) {
         let direction = if down { Direction::Down } else { Direction::Up };
-        let mut world = World::new(delay, Nanos::MAX, Offer { direction, ..offer(ms) }, granted(ms));
+        let mut world = World::new(delay, Nanos::MAX, offer_of(ms, direction), granted(ms));
         world.run(300 * SECOND);
         prop_assert_eq!(world.ended.values().map(|(_, why)| why.as_str()).collect::<Vec<_>>(), ["", ""]);
         prop_assert_eq!(world.kept.len(), 2);
@@ -446,8 +487,8 @@ proptest! {
     /// silent.
     #[test]
     fn no_order_of_events_lets_data_flow_without_a_grant(steps in prop::collection::vec((0..30_usize, 0..3 * SECOND), 0..60)) {
-        let (client, _) = Client::new(0, offer(1000));
-        let mut sides = (client, Server::new(0));
+        let (client, _) = Client::new(0, 0, offer(1000));
+        let mut sides = (client, Server::new(0, 0));
         let (mut now, mut begun, mut closed) = (0, [0; 2], [false; 2]);
         let (mut asked, mut went, mut came) = (false, false, false);
         for (choice, after) in steps {
@@ -487,7 +528,7 @@ proptest! {
             if let Ok(message) = Message::parse(&bytes) {
                 prop_assert_eq!(Message::parse(&message.to_bytes().unwrap()).unwrap(), message.clone());
                 // Whatever it says, a session takes it in.
-                let mut server = Server::new(0);
+                let mut server = Server::new(0, 0);
                 server.on(0, Event::Message(message.clone()));
                 server.on(1, Event::Message(message));
             }
@@ -527,7 +568,7 @@ proptest! {
 fn event(choice: usize) -> Event {
     let mut all: Vec<Event> = every_message().into_iter().map(Event::Message).collect();
     all.extend([
-        Event::Turn(Turn::Go(granted(1000), Token([1; 16]))),
+        Event::Turn(Turn::Go(granted(1000), tokens(), settings())),
         Event::Turn(Turn::No("no".to_owned())),
         Event::Turn(Turn::Wait(Queued { before: 1, ms: 1 })),
         Event::Connected,
@@ -563,11 +604,11 @@ fn damage(bytes: &mut Vec<u8>, next: &mut impl FnMut() -> usize) {
 
 #[test]
 fn who_sends_more_than_granted_is_stopped() {
-    let mut server = Server::new(0);
+    let mut server = Server::new(0, 0);
     let grant = Grant { ms: 1000, bytes: 100, rate: None };
     for event in [
         Event::Message(Message::Offer(offer(1000))),
-        Event::Turn(Turn::Go(grant, Token([1; 16]))),
+        Event::Turn(Turn::Go(grant, tokens(), settings())),
         Event::Connected,
         Event::Message(Message::Start),
     ] {
@@ -576,6 +617,23 @@ fn who_sends_more_than_granted_is_stopped() {
     assert_eq!(server.on(1, Event::Bytes(100)), []);
     assert_eq!(server.on(2, Event::Bytes(101)), [Action::Halt]);
     assert_eq!(server.on(3, Event::Bytes(102)), [], "it is said once");
+}
+
+#[test]
+fn who_sends_faster_than_granted_is_stopped() {
+    let mut server = Server::new(0, 0);
+    let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: Some(8000) };
+    for event in [
+        Event::Message(Message::Offer(offer(1000))),
+        Event::Turn(Turn::Go(grant, tokens(), settings())),
+        Event::Connected,
+        Event::Message(Message::Start),
+    ] {
+        server.on(0, event);
+    }
+    // 1000 bytes/s, for a second and the one before, and a tenth.
+    assert_eq!(server.on(SECOND, Event::Bytes(2200)), []);
+    assert_eq!(server.on(SECOND, Event::Bytes(2201)), [Action::Halt]);
 }
 
 /// A stop may cross the server's beginning: the client waits for the results all the same, which the server sends.
@@ -590,7 +648,7 @@ fn a_client_that_stops_when_it_has_just_said_start_has_results() {
 
 #[test]
 fn a_side_whose_peer_is_gone_closes_at_once() {
-    let mut server = Server::new(0);
+    let mut server = Server::new(0, 0);
     server.on(0, Event::Message(Message::Offer(offer(1000))));
     assert!(matches!(&server.on(1, Event::Lost)[..], [Action::Close(why)] if why.contains("closed the connection")));
     assert_eq!(server.on(2, Event::Lost), []);

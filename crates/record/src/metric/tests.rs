@@ -81,6 +81,7 @@ fn experiment(traffic: &[Traffic]) -> Experiment {
             packets: None,
             acks: false,
         },
+        live: None,
     }
 }
 

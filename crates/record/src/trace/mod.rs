@@ -98,6 +98,12 @@ pub struct RealTime {
     pub tcp_memory_max: u64,
     /// Memory in bytes above which the kernel keeps windows small (`net.ipv4.tcp_mem`); zero where the kernel does not say.
     pub tcp_memory_pressure: u64,
+    /// Between real hosts: round-trip time of a connection's handshake before and after the run, the least of some; zero where none came.
+    pub base_rtt: [Time; 2],
+    /// Between real hosts: bound that the server sets to the rate of all flows together, in bit/s of payload; zero: none.
+    pub rate_limit: u64,
+    /// 1 if the user stopped the run before its end.
+    pub is_cut: u64,
 }
 
 /// Shares of packets at which lateness is recorded.

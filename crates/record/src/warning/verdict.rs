@@ -152,6 +152,17 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
         let beyond = in_flight.saturating_sub(window.max(FIRST_WINDOW)) as f64 / window as f64;
         judge(&WINDOW, beyond, format!("{name} had {in_flight} bytes in flight, and its window is {window} bytes"));
     }
+    if real.is_cut > 0 {
+        let asked = experiment.measure.duration.as_secs_f64();
+        found.push((Verdict::Invalid, format!("it was stopped after {:.1} of {asked:.1} s", trace.end.as_secs_f64())));
+    }
+    if real.rate_limit > 0 {
+        let text = format!(
+            "the server lets a session send {:.1} Mbit/s at most: a limit of its own, not of the path",
+            real.rate_limit as f64 / 1e6
+        );
+        found.push((Verdict::Suspect, text));
+    }
     found
 }
 

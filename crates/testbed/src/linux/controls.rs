@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn every_control_that_the_testbed_takes_has_a_program() {
         let backend = longfat_experiment::backend::named("testbed");
-        let taken = backend.cannot.iter().find(|limit| limit.key == "flow.congestion_control").unwrap().only;
+        let taken = backend.limits().find(|limit| limit.key == "flow.congestion_control").unwrap().only;
         let machine = Machine::new("all", "reno cubic bbr", &[]);
         for control in congestion::NAMES {
             assert_eq!(taken.contains(control), chosen(&machine, control, false).is_ok(), "{control}");

@@ -5,10 +5,9 @@ use std::net::Ipv4Addr;
 
 use longfat_bpf::Twin;
 use longfat_core::params::Params;
-use longfat_host::options::BUFFER_MAX;
+use longfat_host::options::settings;
 use longfat_model::{Experiment, Flow};
-use longfat_tcp::ecn::EcnKind;
-use longfat_tcp::{RecoveryKind, TcpConfig};
+use longfat_tcp::TcpConfig;
 
 use crate::Error;
 use crate::linux::controls::{Chooser, Chosen, KernelControls};
@@ -118,41 +117,6 @@ fn interface(experiment: &Experiment, nodes: &[usize], flows: &[FlowPlan], host:
         sysctls: sysctls.into_iter().collect(),
         rps_cpus: String::new(),
     })
-}
-
-/// Settings below `/proc/sys/net` that make a host's TCP this one.
-fn settings(tcp: &TcpConfig) -> Vec<(&'static str, String)> {
-    let bit = |on: bool| if on { "1" } else { "0" }.to_owned();
-    let mut all = vec![
-        // No connection may know what an earlier one has learned of a path.
-        ("ipv4/tcp_no_metrics_save", "1".to_owned()),
-        ("ipv4/tcp_sack", bit(tcp.sack && tcp.recovery.is_selective())),
-        ("ipv4/tcp_recovery", bit(tcp.recovery == RecoveryKind::Rack)),
-        ("ipv4/tcp_early_retrans", if tcp.repair.tail_probe && tcp.recovery == RecoveryKind::Rack { "3" } else { "0" }.to_owned()),
-        ("ipv4/tcp_dsack", bit(tcp.dsack)),
-        ("ipv4/tcp_timestamps", bit(tcp.timestamps)),
-        ("ipv4/tcp_window_scaling", bit(tcp.window_scale)),
-        ("ipv4/tcp_ecn", bit(tcp.ecn == EcnKind::Classic)),
-        ("ipv4/tcp_frto", if tcp.repair.frto { "2" } else { "0" }.to_owned()),
-        ("ipv4/tcp_reordering", tcp.repair.dupack_threshold.to_string()),
-        ("ipv4/tcp_slow_start_after_idle", bit(tcp.sending.cwnd_validation != longfat_tcp::CwndValidation::Off)),
-        ("ipv4/tcp_pacing_ss_ratio", tcp.sending.pacing_ss_ratio.to_string()),
-        ("ipv4/tcp_pacing_ca_ratio", tcp.sending.pacing_ca_ratio.to_string()),
-        ("ipv4/tcp_rmem", memory(tcp, "rmem_default", "rmem_max").unwrap_or_else(|| format!("4096 131072 {BUFFER_MAX}"))),
-        ("ipv4/tcp_wmem", memory(tcp, "wmem_default", "wmem_max").unwrap_or_else(|| format!("4096 16384 {BUFFER_MAX}"))),
-        ("core/somaxconn", "65535".to_owned()),
-    ];
-    let retries = |n: Option<u32>| n.map(|n| n.max(1).to_string());
-    all.extend(retries(tcp.timers.syn_retries).map(|n| ("ipv4/tcp_syn_retries", n)));
-    all.push(("ipv4/tcp_syn_linear_timeouts", tcp.timers.syn_linear_timeouts.to_string()));
-    all.extend(retries(tcp.timers.syn_ack_retries).map(|n| ("ipv4/tcp_synack_retries", n)));
-    all
-}
-
-/// `tcp_rmem` or `tcp_wmem`, where the windows are sized as Linux does; `None`: as far as the flow's own buffers let it.
-fn memory(tcp: &TcpConfig, start: &'static str, most: &'static str) -> Option<String> {
-    let of = |name| BUFFER_MAX.min(tcp.window_sizing.params.integer(name));
-    (tcp.window_sizing.kind == "linux").then(|| format!("4096 {} {}", of(start), of(most)))
 }
 
 /// Returns the metrics of the route to the other end.

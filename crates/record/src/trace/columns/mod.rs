@@ -239,7 +239,37 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         counted("tcp_memory_pressure_bytes", "byte", "from how much on the kernel keeps windows small", |real| {
             &mut real.tcp_memory_pressure
         }),
+        time("base_rtt_before_s", "between real hosts: round trip of a connection's handshake before the run, the least of some", |real| {
+            &mut real.base_rtt[0]
+        }),
+        time("base_rtt_after_s", "the same after the run", |real| &mut real.base_rtt[1]),
+        counted("rate_limit_bps", "bit/s", "bound that the server sets to the rate of all flows together (payload)", |real| {
+            &mut real.rate_limit
+        }),
+        counted("is_cut", "1", "1 if the user stopped the run before its end", |real| &mut real.is_cut),
     ]
+}
+
+/// Values that a run between real hosts has.
+const OF_LIVE: [&str; 9] = [
+    "endpoints_waited_s",
+    "stolen_s",
+    "clock_corrected_s",
+    "tcp_memory_max_bytes",
+    "tcp_memory_pressure_bytes",
+    "base_rtt_before_s",
+    "base_rtt_after_s",
+    "rate_limit_bps",
+    "is_cut",
+];
+
+/// Returns the values of a run in real time that is `live`, between real hosts, or on the testbed: nothing that cannot be known there.
+pub fn known_in_real_time(live: bool) -> impl Iterator<Item = &'static Column<Trace>> {
+    let has = move |column: &&Column<Trace>| match OF_LIVE.iter().position(|name| *name == column.name) {
+        Some(place) => live || place < 5,
+        None => !live,
+    };
+    real_time().iter().filter(has)
 }
 
 table! {

@@ -1,0 +1,291 @@
+//! The client of one session: it asks, connects, runs its ends of the flows, and takes the results of the other ends.
+
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use longfat_core::time::Duration as Span;
+use longfat_host::info::Info;
+use socket2::Socket;
+
+use crate::Error;
+use crate::linux::data::{self, Wish};
+use crate::linux::plane::{Flow, Left, Plane};
+use crate::linux::rows::{self, Row};
+use crate::linux::wire::{Control, nanos, read_frames, why_not};
+use crate::options::PORT;
+use crate::protocol::message::{Granted, Offer, Setting};
+use crate::protocol::state::{Action, Client, Event};
+use crate::protocol::{Key, Nanos, Token};
+
+/// Time between two looks at the caller and the clock.
+const TICK: Duration = Duration::from_millis(10);
+/// Time for a connection to come about.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Handshakes of which the least round trip is the base RTT.
+const KNOCKS: usize = 3;
+/// Data connections that are made at once: a server lets few be unknown.
+const AT_ONCE: usize = 4;
+/// Frames that have come and wait.
+const WAITING: usize = 64;
+
+/// Work of one session.
+pub(crate) struct Asked<'a> {
+    /// Address as the user writes it.
+    pub at: &'a str,
+    /// Key of the server.
+    pub key: Option<&'a Key>,
+    /// Offer to the server.
+    pub offer: Offer,
+    /// Settings of our ends.
+    pub wishes: Vec<Wish>,
+    /// Makes our end of a flow on its socket.
+    pub end: &'a dyn Fn(usize, Socket) -> Flow,
+    /// Says whether the other host, with these settings, is as it must be.
+    pub check: &'a dyn Fn(&[Setting]) -> Result<(), Error>,
+}
+
+/// Results of a session.
+pub(crate) struct Outcome {
+    /// Results of this host.
+    pub ours: Left,
+    /// Samples of the other host.
+    pub theirs: Vec<Row>,
+    /// End of the run, on our clock since its beginning.
+    pub end: Nanos,
+    /// True if the caller stopped it.
+    pub is_cut: bool,
+    /// Round trips of handshakes before and after.
+    pub base_rtt: [Option<Nanos>; 2],
+    /// Bound of the rate that the server sets.
+    pub rate_limit: Option<u64>,
+}
+
+enum Input {
+    Frame(Vec<u8>),
+    Connected(Result<Vec<Socket>, Error>),
+    Lost,
+}
+
+/// Reads `host`, `host:port`, `[v6]:port` or `v6`; the addresses there are.
+pub(crate) fn addresses(at: &str) -> Result<Vec<SocketAddr>, Error> {
+    let bare = at.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(at);
+    let is_v6 = bare.parse::<std::net::Ipv6Addr>().is_ok();
+    let found = if is_v6 || !at.contains(':') { (bare, PORT).to_socket_addrs() } else { at.to_socket_addrs() };
+    let found: Vec<SocketAddr> = found.map_err(|e| Error::session(at, format!("no such host ({e})")))?.collect();
+    if found.is_empty() { Err(Error::session(at, "it has no address")) } else { Ok(found) }
+}
+
+/// Connects to the first address that answers.
+fn connect(at: &str) -> Result<TcpStream, Error> {
+    let mut why = String::new();
+    for address in addresses(at)? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(e) => why = format!("no connection to {address}: {e}. Is `longfat serve` running there, and its port open?"),
+        }
+    }
+    Err(Error::session(at, why))
+}
+
+/// The least round trip of the handshakes of some connections to `to`, as the kernel saw them.
+fn base_rtt(to: SocketAddr) -> Option<Nanos> {
+    let knock = |_| {
+        let stream = TcpStream::connect_timeout(&to, PATIENCE).ok()?;
+        let info = Info::of(&stream).ok()?;
+        Some(Nanos::from(info.rtt()) * 1000).filter(|rtt| *rtt > 0)
+    };
+    (0..KNOCKS).filter_map(knock).min()
+}
+
+/// Makes the data connections, some at a time.
+fn data_connections(to: SocketAddr, granted: &Granted, wishes: &[Wish]) -> Result<Vec<Socket>, Error> {
+    let mut sockets = Vec::new();
+    for (wishes, tokens) in wishes.chunks(AT_ONCE).zip(granted.tokens.chunks(AT_ONCE)) {
+        let made: Vec<Result<Socket, Error>> = thread::scope(|scope| {
+            let connect = |(wish, token): (_, Token)| scope.spawn(move || data::connect(to, wish, token, PATIENCE));
+            let threads: Vec<_> = wishes.iter().zip(tokens.iter().copied()).map(connect).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        for socket in made {
+            sockets.push(socket?);
+        }
+    }
+    Ok(sockets)
+}
+
+/// A session under way.
+struct Session<'a> {
+    asked: &'a Asked<'a>,
+    to: SocketAddr,
+    zero: Instant,
+    control: Control,
+    machine: Client,
+    inputs: Receiver<Input>,
+    own: SyncSender<Input>,
+    sockets: Vec<Socket>,
+    plane: Option<Plane>,
+    /// Clock of the process when the run began.
+    begun: Option<Nanos>,
+    ours: Option<Left>,
+    end: Nanos,
+    theirs: Vec<Row>,
+    rate_limit: Option<u64>,
+    ended: Option<Result<(), Error>>,
+}
+
+/// Runs a session to its end; calls `go_on` with the time of the run several times a second, and ends the run early when that says `false`.
+///
+/// # Errors
+/// A server that is not there, says no or is lost, and hosts that are not as the flows ask.
+pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -> Result<Outcome, Error> {
+    let stream = connect(asked.at)?;
+    let to = stream.peer_addr().map_err(|e| Error::session(asked.at, e))?;
+    let before = base_rtt(to);
+    let zero = Instant::now();
+    let control = Control::client(stream, asked.key, Instant::now() + PATIENCE).map_err(|e| Error::session(asked.at, why_not(&e)))?;
+    let rtt = nanos(zero);
+    let (own, inputs) = sync_channel(WAITING);
+    let reader = control.reader().map_err(|e| Error::session(asked.at, e))?;
+    let of_reader = own.clone();
+    thread::spawn(move || {
+        read_frames(reader, |frame| of_reader.send(Input::Frame(frame)).is_ok());
+        let _ = of_reader.send(Input::Lost);
+    });
+    let (machine, first) = Client::new(nanos(zero), rtt, asked.offer.clone());
+    let mut session = Session {
+        asked,
+        to,
+        zero,
+        control,
+        machine,
+        inputs,
+        own,
+        sockets: Vec::new(),
+        plane: None,
+        begun: None,
+        ours: None,
+        end: 0,
+        theirs: Vec::new(),
+        rate_limit: None,
+        ended: None,
+    };
+    session.act(first);
+    let is_cut = session.run(go_on);
+    if let Some(plane) = session.plane.take() {
+        session.ours = Some(plane.halt());
+    }
+    session.control.close();
+    session.ended.take().unwrap_or(Ok(()))?;
+    let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
+    let after = base_rtt(to);
+    Ok(Outcome { ours, theirs: session.theirs, end: session.end, is_cut, base_rtt: [before, after], rate_limit: session.rate_limit })
+}
+
+impl Session<'_> {
+    /// Runs until it is over; true if the caller stopped it.
+    fn run(&mut self, go_on: &mut dyn FnMut(Nanos) -> bool) -> bool {
+        let mut is_cut = false;
+        while self.ended.is_none() {
+            match self.inputs.recv_timeout(TICK) {
+                Ok(Input::Frame(frame)) => match self.control.open(&frame) {
+                    Ok(message) => self.give(Event::Message(message)),
+                    Err(fault) => self.fail(fault),
+                },
+                Ok(Input::Connected(Ok(sockets))) => {
+                    self.sockets = sockets;
+                    self.give(Event::Connected);
+                }
+                Ok(Input::Connected(Err(error))) => self.end_with(error),
+                Ok(Input::Lost) | Err(RecvTimeoutError::Disconnected) => self.give(Event::Lost),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = nanos(self.zero);
+            let since = self.begun.map_or(0, |begun| now.saturating_sub(begun));
+            if let Some(plane) = &self.plane
+                && (since >= self.asked.offer.ms * 1_000_000 || plane.is_over() || plane.has_failed())
+            {
+                self.give(Event::Stop);
+            }
+            if !is_cut && self.ours.is_none() && !go_on(since) {
+                is_cut = true;
+                self.give(Event::Stop);
+            }
+            self.give(Event::Tick);
+        }
+        is_cut
+    }
+
+    fn fail(&mut self, why: impl std::fmt::Display) {
+        self.end_with(Error::session(self.asked.at, why));
+    }
+
+    fn end_with(&mut self, error: Error) {
+        self.ended.get_or_insert(Err(error));
+    }
+
+    fn give(&mut self, event: Event) {
+        for action in self.machine.on(nanos(self.zero), event) {
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            // A connection that is over says so by itself, with all that it has brought.
+            Action::Send(message) => drop(self.control.send(&message)),
+            Action::Connect(granted) => self.connect(granted),
+            Action::Begin(_) => self.begin(),
+            Action::Halt => {
+                self.ours = self.plane.take().map(Plane::halt);
+                self.end = self.begun.map_or(0, |begun| nanos(self.zero).saturating_sub(begun));
+                self.give(Event::Halted(Vec::new()));
+            }
+            Action::Keep(piece) => match rows::of_piece(&piece, self.asked.offer.flows.len() as u32) {
+                Ok(rows) => self.theirs.extend(rows),
+                Err(fault) => self.fail(fault),
+            },
+            Action::Close(why) => {
+                let result = if why.is_empty() { Ok(()) } else { Err(Error::session(self.asked.at, why)) };
+                self.ended.get_or_insert(result);
+            }
+            // What only a server does.
+            Action::Ask(_) => {}
+        }
+    }
+
+    /// Makes the data connections, on a thread of their own, if the server allows what was asked for.
+    fn connect(&mut self, granted: Granted) {
+        let offer = &self.asked.offer;
+        if granted.tokens.len() != offer.flows.len() {
+            return self.fail("it granted other flows than were asked for");
+        }
+        if granted.ms < offer.ms {
+            let (most, asked) = (granted.ms as f64 / 1e3, offer.ms as f64 / 1e3);
+            let why = format!(
+                "it lets a session last {most} s, and this run asks for {asked} s: shorten `measure.duration`, or ask for other limits there"
+            );
+            return self.fail(why);
+        }
+        if let Err(error) = (self.asked.check)(&granted.settings) {
+            return self.end_with(error);
+        }
+        self.rate_limit = granted.rate;
+        let share = granted.rate.map(|rate| rate / offer.flows.len() as u64);
+        let wishes: Vec<Wish> = self.asked.wishes.iter().map(|wish| Wish { rate: share, ..wish.clone() }).collect();
+        let (to, own) = (self.to, self.own.clone());
+        thread::spawn(move || {
+            let _ = own.send(Input::Connected(data_connections(to, &granted, &wishes)));
+        });
+    }
+
+    fn begin(&mut self) {
+        let flows = self.sockets.drain(..).enumerate().map(|(number, socket)| (self.asked.end)(number, socket)).collect();
+        self.begun = Some(nanos(self.zero));
+        match Plane::begin(flows, Span::from_micros(self.asked.offer.interval_us)) {
+            Ok(plane) => self.plane = Some(plane),
+            Err(error) => self.end_with(error),
+        }
+    }
+}

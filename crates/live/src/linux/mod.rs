@@ -1,0 +1,17 @@
+//! Sockets, threads and files around the protocol.
+
+mod client;
+mod data;
+pub mod keys;
+mod plane;
+mod replay;
+mod rows;
+mod run;
+mod serve;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use run::{ready, run_with};
+pub use serve::serve;

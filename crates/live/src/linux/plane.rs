@@ -1,0 +1,213 @@
+//! Data of a session at one host: a thread for each flow, which writes or reads, and one that samples all of them.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use longfat_core::time::{Duration as Span, Time};
+use longfat_core::traffic::{Program, Socket as _};
+use longfat_host::clock::Clock;
+use longfat_host::facts;
+use longfat_host::info::Info;
+use longfat_host::stream::{End, Stream};
+use longfat_host::sys;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use socket2::Socket;
+
+use crate::Error;
+use crate::linux::rows::Row;
+use crate::protocol::Nanos;
+
+/// Longest sleep of a thread: it then looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+/// Bytes that a flow writes or reads before it counts them.
+const BURST: u64 = 1 << 22;
+/// Time between two questions whether written data is acknowledged, which the kernel does not report.
+const ASK: Duration = Duration::from_millis(1);
+/// A time that has not come.
+const NEVER: u64 = u64::MAX;
+
+/// One end of a flow.
+pub(crate) struct Flow {
+    /// Connected socket.
+    pub socket: Socket,
+    /// Window that it advertises at most.
+    pub window: Option<u64>,
+    /// Application that writes; `None`: this end reads.
+    pub sends: Option<Program>,
+    /// True if it ends by itself.
+    pub has_volume: bool,
+}
+
+/// Counts of one end, for other threads.
+#[derive(Debug)]
+struct Counts {
+    read: AtomicU64,
+    /// Bytes that the other end has acknowledged.
+    acknowledged: AtomicU64,
+    is_closed: AtomicBool,
+    /// Nanoseconds of the run.
+    delivered_all: AtomicU64,
+    /// It is over, or never will be.
+    is_over: AtomicBool,
+    has_failed: AtomicBool,
+}
+
+/// The ends of all flows at this host, while they run.
+pub(crate) struct Plane {
+    counts: Vec<Arc<Counts>>,
+    has_volume: Vec<bool>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<Time>>,
+    sampler: JoinHandle<Vec<Row>>,
+}
+
+/// Results of a host.
+pub(crate) struct Left {
+    /// Samples of all flows, in order of time.
+    pub rows: Vec<Row>,
+    /// Time for which the threads waited for a core.
+    pub waited: Time,
+}
+
+impl Plane {
+    /// Lets the flows begin, and samples them each `interval`.
+    ///
+    /// # Errors
+    /// A system without threads or file descriptors left.
+    pub(crate) fn begin(flows: Vec<Flow>, interval: Span) -> Result<Self, Error> {
+        let failed = |e| Error::system("the data connections cannot be watched", e);
+        let clock = Clock::starting_in(Duration::ZERO);
+        let stop = Arc::new(AtomicBool::new(false));
+        let has_volume = flows.iter().map(|flow| flow.has_volume).collect();
+        let (mut counts, mut watched, mut threads) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, flow) in flows.into_iter().enumerate() {
+            let shared = Arc::new(Counts {
+                read: AtomicU64::new(0),
+                acknowledged: AtomicU64::new(0),
+                is_closed: AtomicBool::new(false),
+                delivered_all: AtomicU64::new(NEVER),
+                is_over: AtomicBool::new(false),
+                has_failed: AtomicBool::new(false),
+            });
+            watched.push((flow.socket.try_clone().map_err(failed)?, Arc::clone(&shared)));
+            counts.push(Arc::clone(&shared));
+            let stop = Arc::clone(&stop);
+            let named = thread::Builder::new().name(format!("flow {number}"));
+            threads.push(named.spawn(move || attend(flow, clock, &stop, &shared)).map_err(failed)?);
+        }
+        let ends = Arc::clone(&stop);
+        let sampler =
+            thread::Builder::new().name("sampler".to_owned()).spawn(move || sample(&watched, clock, interval, &ends)).map_err(failed)?;
+        Ok(Plane { counts, has_volume, stop, threads, sampler })
+    }
+
+    /// Returns the payload that has been read at this host, or sent by it and acknowledged.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.read.load(Relaxed) + counts.acknowledged.load(Relaxed)).sum()
+    }
+
+    /// Returns true if all flows with a volume are over, and there is one.
+    pub(crate) fn is_over(&self) -> bool {
+        let mut volumes = self.counts.iter().zip(&self.has_volume).filter(|(_, has_volume)| **has_volume).peekable();
+        volumes.peek().is_some() && volumes.all(|(counts, _)| counts.is_over.load(Relaxed))
+    }
+
+    /// Returns true if a connection was lost.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.counts.iter().any(|counts| counts.has_failed.load(Relaxed))
+    }
+
+    /// Ends all of it.
+    pub(crate) fn halt(self) -> Left {
+        self.stop.store(true, Relaxed);
+        let rows = self.sampler.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let waits = self.threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let waited = waits.max().unwrap_or(Time::ZERO);
+        Left { rows, waited }
+    }
+}
+
+/// One flow's thread: what it waited for a core.
+fn attend(flow: Flow, clock: Clock, stop: &AtomicBool, counts: &Counts) -> Time {
+    let before = facts::waited();
+    let is_receiver = flow.sends.is_none();
+    let window = flow.window.map(|window| i32::try_from(window).unwrap_or(i32::MAX));
+    let mut stream = Stream::new(flow.socket, window);
+    stream.burst = BURST;
+    let mut end = End { program: flow.sends.unwrap_or(Program::none()), stream: Some(stream) };
+    while !stop.load(Relaxed) {
+        let now = clock.now();
+        end.attend(now);
+        let alarm = end.program.alarm();
+        let asks = end.program.wait().acked;
+        let stream = end.stream.as_mut().expect("it was made with one");
+        counts.read.store(stream.read, Relaxed);
+        counts.acknowledged.store(stream.written.saturating_sub(sys::unacknowledged(&stream.socket)), Relaxed);
+        if is_receiver && stream.has_ended && !stream.is_shut {
+            counts.delivered_all.store(nanoseconds(now), Relaxed);
+            stream.close();
+        }
+        counts.is_closed.store(stream.is_shut, Relaxed);
+        let is_over = stream.has_ended || stream.failure.is_some();
+        counts.is_over.store(is_over, Relaxed);
+        counts.has_failed.store(stream.failure.is_some(), Relaxed);
+        if is_over {
+            while !stop.load(Relaxed) {
+                thread::sleep(LOOK);
+            }
+            break;
+        }
+        let left = Duration::from_nanos(clock.nanoseconds_at(alarm).saturating_sub(clock.nanoseconds_at(clock.now())));
+        let most = left.min(if asks { ASK } else { LOOK });
+        if !left.is_zero() && left < ASK {
+            // poll(2) counts in milliseconds.
+            clock.sleep_until(alarm);
+            continue;
+        }
+        let flags = if stream.wants_to_write() { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
+        let timeout = PollTimeout::try_from(most).unwrap_or(PollTimeout::ZERO);
+        // Whatever poll says, the next look is soon.
+        let _ = poll(&mut [PollFd::new(stream.socket.as_fd(), flags)], timeout);
+    }
+    Time::ZERO + facts::waited().since(before)
+}
+
+fn nanoseconds(time: Time) -> Nanos {
+    time.as_ps() / 1000
+}
+
+/// The sampler's thread: all of `TCP_INFO` of all flows, each `interval`, and once more at the end.
+fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &AtomicBool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut next = Time::ZERO;
+    loop {
+        let is_last = stop.load(Relaxed);
+        for ((socket, counts), flow) in flows.iter().zip(0..) {
+            let Ok(info) = Info::of(socket) else { continue };
+            let delivered_all = counts.delivered_all.load(Relaxed);
+            rows.push(Row {
+                flow,
+                at: nanoseconds(clock.now()),
+                read: counts.read.load(Relaxed),
+                unread: sys::unread(socket),
+                unacknowledged: sys::unacknowledged(socket),
+                send_buffer: socket.send_buffer_size().unwrap_or(0) as u64,
+                is_closed: counts.is_closed.load(Relaxed),
+                delivered_all: Some(delivered_all).filter(|time| *time != NEVER),
+                info,
+            });
+        }
+        if is_last {
+            return rows;
+        }
+        next += interval;
+        while clock.now() < next && !stop.load(Relaxed) {
+            clock.sleep_until(next.min(clock.now() + Span::from_millis(20)));
+        }
+        // A sampler that was held up does not make up for it.
+        next = next.max(Time::ZERO + interval.saturating_mul(clock.now().as_ps() / interval.as_ps()));
+    }
+}

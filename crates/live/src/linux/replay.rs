@@ -1,0 +1,185 @@
+//! Samples of both ends become a trace: they are gone through in order of time, as if the recorder had been there.
+
+use longfat_core::time::{Duration, Time};
+use longfat_host::flow::{Watch, record_of_receiver, sample_of_sender};
+use longfat_host::info::Info;
+use longfat_model::Experiment;
+use longfat_record::recorder::{Recorder, Totals, Watched};
+use longfat_record::trace::{ControlFrom, Event, EventKind, FlowCounts, FlowRecord, FlowSample, LinkRecord, LinkSample, LinkTotals, Trace};
+
+use crate::linux::data::OPENING;
+use crate::linux::rows::Row;
+use crate::protocol::Nanos;
+
+/// Samples of both hosts.
+pub(crate) struct Both {
+    /// Samples of this host.
+    pub ours: Vec<Row>,
+    /// Samples of the other host, by its own clock since its beginning.
+    pub theirs: Vec<Row>,
+    /// Time by which its beginning was before ours, as far as that is known: within as much of it.
+    pub ahead: Nanos,
+    /// End of the run on our clock.
+    pub end: Nanos,
+}
+
+/// One flow on its way through the samples.
+#[derive(Default)]
+struct Flow {
+    watch: Watch,
+    sender: Option<Row>,
+    receiver: Option<Row>,
+    /// Bytes and packets that opened the connection and are no data of the flow.
+    opening: (u64, u64),
+    delivered_all: Option<Time>,
+}
+
+struct Replay(Vec<Flow>);
+
+fn time(ns: Nanos) -> Time {
+    Time::from_ps(ns.saturating_mul(1000))
+}
+
+/// Returns the trace of `experiment`, in which this host sends the flows of which `we_send` is true.
+pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Trace {
+    let Both { ours, theirs, ahead, end } = both;
+    let end = time(end).min(Time::ZERO + experiment.measure.duration);
+    let flow = |(flow, we_send): (&longfat_model::Flow, &bool)| {
+        let mut made = Flow { opening: if *we_send { (OPENING as u64, 1) } else { (0, 0) }, ..Flow::default() };
+        made.watch.record.control_from = ControlFrom::Kernel;
+        // The connection stands before the run begins; the flow starts with its first write.
+        made.watch.record.established = Some(Time::ZERO + flow.start);
+        made
+    };
+    let mut replay = Replay(experiment.flows.iter().zip(we_send).map(flow).collect());
+    let shift =
+        |row: Row| Row { at: row.at.saturating_sub(ahead), delivered_all: row.delivered_all.map(|at| at.saturating_sub(ahead)), ..row };
+    let mut rows: Vec<(Row, bool)> =
+        ours.into_iter().map(|row| (row, true)).chain(theirs.into_iter().map(|row| (shift(row), false))).collect();
+    rows.sort_by_key(|(row, _)| row.at);
+    // Before its first sample a connection is as in that, and nothing has arrived.
+    for (row, is_ours) in rows.iter().rev() {
+        let flow = &mut replay.0[row.flow as usize];
+        match we_send[row.flow as usize] == *is_ours {
+            true => flow.sender = Some(row.clone()),
+            false => flow.receiver = Some(Row { read: 0, unread: 0, delivered_all: None, ..row.clone() }),
+        }
+    }
+    let mut recorder = Recorder::new(experiment, None);
+    let mut events = Vec::new();
+    for (row, is_ours) in rows {
+        let at = time(row.at);
+        // A flow that was over by the end is known to be by a later sample.
+        if at > end && !replay.0[row.flow as usize].was_over(&row, we_send[row.flow as usize] == is_ours, end) {
+            continue;
+        }
+        let at = at.min(end);
+        while recorder.next_stop() < at {
+            let stop = recorder.next_stop();
+            recorder.record(stop, &mut replay).expect("a series in memory has room");
+        }
+        let number = row.flow;
+        let flow = &mut replay.0[number as usize];
+        if we_send[number as usize] == is_ours {
+            let started = flow.watch.record.established.is_some_and(|start| start <= at);
+            flow.watch.look(at, row.info.clone(), row.is_closed, |kind: EventKind, seq| {
+                if started && experiment.measure.events {
+                    events.push(Event { time: at, kind, flow: number, link: None, seq });
+                }
+            });
+            flow.sender = Some(row);
+        } else {
+            flow.delivered_all = row.delivered_all.map(time);
+            flow.receiver = Some(row);
+        }
+    }
+    while recorder.next_stop() <= end {
+        let stop = recorder.next_stop();
+        recorder.record(stop, &mut replay).expect("a series in memory has room");
+    }
+    let trace = recorder.finish(end, None, experiment, &mut replay).expect("a series in memory has room");
+    Trace { events, ..trace }
+}
+
+impl Flow {
+    /// True if `row`, a sample of the sender or the receiver after `end`, tells of a flow that was over by then.
+    fn was_over(&self, row: &Row, is_sender: bool, end: Time) -> bool {
+        let had_all = |delivered_all: Option<Time>| delivered_all.is_some_and(|at| at <= end);
+        if is_sender {
+            had_all(self.delivered_all) && self.watch.record.acked_all.is_none()
+        } else {
+            had_all(row.delivered_all.map(time)) && self.delivered_all.is_none()
+        }
+    }
+
+    fn info(row: Option<&Row>) -> Option<&Info> {
+        row.map(|row| &row.info)
+    }
+
+    fn counts(&self) -> FlowCounts {
+        let received = self.receiver.as_ref().map_or_else(FlowCounts::default, |row| FlowCounts {
+            delivered: row.read,
+            arrived: row.read + row.unread,
+            ..FlowCounts::default()
+        });
+        let counts = self.watch.counts(Flow::info(self.sender.as_ref()).cloned(), received);
+        let (bytes, packets) = self.opening;
+        FlowCounts {
+            sent: counts.sent.saturating_sub(bytes),
+            // SACKed segments may be the sender's of a moment later.
+            arrived: counts.arrived.min(counts.sent.saturating_sub(counts.retransmitted + bytes)).max(counts.delivered),
+            segments_sent: counts.segments_sent.saturating_sub(packets),
+            ..counts
+        }
+    }
+}
+
+impl Watched for Replay {
+    fn totals(&mut self, now: Time) -> Totals {
+        Totals { time: now, flows: self.0.iter().map(Flow::counts).collect(), ..Totals::default() }
+    }
+
+    fn sample(&mut self, at: Time, flows: &mut Vec<FlowSample>, _links: &mut Vec<LinkSample>) {
+        let sample = |(flow, number): (&Flow, u32)| {
+            let counts = flow.counts();
+            let mut sample = FlowSample {
+                time: at,
+                flow: number,
+                ssthresh: u64::MAX,
+                bytes_delivered: counts.delivered,
+                bytes_arrived: counts.arrived,
+                ..FlowSample::default()
+            };
+            if let Some(row) = &flow.sender {
+                sample_of_sender(&row.info, &mut sample);
+                (sample.send_buffered, sample.send_buffer) = (row.unacknowledged, row.send_buffer);
+            }
+            if let Some(row) = &flow.receiver {
+                (sample.receive_buffered, sample.promised) = (row.unread, row.info.rcv_wnd().into());
+            }
+            sample
+        };
+        flows.extend(self.0.iter().zip(0..).map(sample));
+    }
+
+    fn forget_round_trips(&mut self, flow: usize) {
+        self.0[flow].watch.forget_round_trips();
+    }
+
+    fn forget_waits(&mut self) {}
+
+    fn flow(&self, flow: usize) -> FlowRecord {
+        let flow = &self.0[flow];
+        let mut record = flow.watch.at_the_end();
+        record.delivered_all = flow.delivered_all;
+        if let Some(info) = Flow::info(flow.receiver.as_ref()) {
+            record_of_receiver(info, &mut record);
+            record.packets_delivered = record.packets_delivered.saturating_sub(flow.opening.1);
+        }
+        record
+    }
+
+    fn link(&self, _link: usize, _span: Duration, _from: &LinkTotals, _to: &LinkTotals) -> LinkRecord {
+        unreachable!("a run between real hosts has no links")
+    }
+}

@@ -1,0 +1,103 @@
+//! Samples of both ends, and their form on the control channel: one column for each field of `TCP_INFO` that the kernel fills, and ours.
+
+use longfat_host::info::{Field, Info, field};
+
+use crate::protocol::message::Rows;
+use crate::protocol::{Fault, Nanos};
+
+/// One end of a flow at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Time since the beginning of the run, on this host's clock.
+    pub at: Nanos,
+    /// Bytes of payload that the application has read.
+    pub read: u64,
+    /// Bytes that have arrived, and wait for it.
+    pub unread: u64,
+    /// Bytes that the application has written, and that are not acknowledged.
+    pub unacknowledged: u64,
+    /// Size of the send buffer: bytes of memory.
+    pub send_buffer: u64,
+    /// True if the application has closed its stream.
+    pub is_closed: bool,
+    /// Time at which the application had read the end of the stream.
+    pub delivered_all: Option<Nanos>,
+    /// View of the kernel.
+    pub info: Info,
+}
+
+/// Columns beside those of the kernel.
+const OURS: [&str; 8] = ["flow", "at_ns", "read", "unread", "unacknowledged", "send_buffer", "is_closed", "delivered_all_ns"];
+
+/// Returns `rows` in pieces of which each fits into a message.
+pub(crate) fn to_pieces(rows: &[Row]) -> Vec<Rows> {
+    let fields = field::ALL.iter().map(|field| field.name);
+    let columns: Vec<String> = OURS.into_iter().chain(fields).map(str::to_owned).collect();
+    let values = |row: &Row| {
+        let ours = [u64::from(row.flow), row.at, row.read, row.unread, row.unacknowledged, row.send_buffer, row.is_closed.into()].map(Some);
+        ours.into_iter().chain([row.delivered_all]).chain(field::ALL.iter().map(|field| row.info.get(field))).collect()
+    };
+    Rows::pieces(&columns, rows.iter().map(values).collect())
+}
+
+/// Reads the rows of a piece, of which there are `flows` flows.
+///
+/// # Errors
+/// A column of ours that is missing, and values that cannot be.
+pub(crate) fn of_piece(piece: &Rows, flows: u32) -> Result<Vec<Row>, Fault> {
+    let place = |name: &str| piece.columns.iter().position(|column| column == name);
+    let lacking = || Fault("the results of the other side lack a column".to_owned());
+    let ours = OURS.iter().map(|name| place(name).ok_or_else(lacking)).collect::<Result<Vec<usize>, Fault>>()?;
+    // A field that only the other side knows is left out.
+    let fields: Vec<(&Field, usize)> = field::ALL.iter().filter_map(|field| Some((field, place(field.name)?))).collect();
+    let row = |values: &Vec<Option<u64>>| {
+        let value = |i: usize| values[ours[i]].ok_or_else(lacking);
+        let known = || fields.iter().filter_map(|(field, at)| Some((*field, values[*at]?)));
+        let len = known().map(|(field, _)| field.at + field.len).max().unwrap_or(0);
+        let flow = u32::try_from(value(0)?).ok().filter(|flow| *flow < flows);
+        Ok(Row {
+            flow: flow.ok_or_else(|| Fault("the results of the other side are of a flow that was not asked for".to_owned()))?,
+            at: value(1)?,
+            read: value(2)?,
+            unread: value(3)?,
+            unacknowledged: value(4)?,
+            send_buffer: value(5)?,
+            is_closed: value(6)? > 0,
+            delivered_all: values[ours[7]],
+            info: Info::with(len, known()),
+        })
+    };
+    piece.rows.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(flow: u32, len: usize) -> Row {
+        // A value within each field, however narrow, and another in each.
+        let info = Info::with(len, field::ALL.iter().zip(1..).filter(|(field, _)| field.at + field.len <= len));
+        Row { flow, at: 5, read: 6, unread: 7, unacknowledged: 8, send_buffer: 9, is_closed: true, delivered_all: Some(10), info }
+    }
+
+    #[test]
+    fn rows_come_as_they_were_sent_from_old_kernels_too() {
+        let rows = vec![row(0, 276), Row { is_closed: false, delivered_all: None, ..row(1, 192) }];
+        let back: Vec<Row> = to_pieces(&rows).iter().flat_map(|piece| of_piece(piece, 2).unwrap()).collect();
+        assert_eq!(back, rows);
+        assert_eq!((back[1].info.get(&field::bytes_sent), back[1].info.get(&field::sndbuf_limited).is_some()), (None, true));
+    }
+
+    #[test]
+    fn rows_that_cannot_be_are_refused() {
+        let [piece] = &to_pieces(&[row(1, 276)])[..] else { panic!("one piece") };
+        assert!(of_piece(piece, 1).unwrap_err().0.contains("not asked for"));
+        let cut = Rows { columns: piece.columns[1..].to_vec(), rows: vec![piece.rows[0][1..].to_vec()] };
+        assert!(of_piece(&cut, 2).unwrap_err().0.contains("lack"));
+        let mut null = piece.clone();
+        null.rows[0][2] = None;
+        assert!(of_piece(&null, 2).is_err());
+    }
+}

@@ -1,0 +1,470 @@
+//! The server: one port for control and data. Each connection has its own thread until it is known; few may be unknown at once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use longfat_core::time::{Duration as Span, Time};
+use longfat_core::traffic::{Life, Over, Program, Traffic};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::linux::data::{self, OPENING, Wish};
+use crate::linux::plane::{Flow, Plane};
+use crate::linux::wire::{Control, fill, nanos, read_frames};
+use crate::linux::{keys, rows, settings};
+use crate::options::{Said, ServeOptions};
+use crate::protocol::limits::{Grant, HANDSHAKE};
+use crate::protocol::message::{Direction, FlowOffer, Offer, Queued};
+use crate::protocol::state::{Action, Event, RESULTS, Server, Turn};
+use crate::protocol::{DATA_MAGIC, Hello, Key, KeyId, Ledger, Nanos, Token, Tokens, Who};
+use crate::{Error, protocol};
+
+/// Time between two looks at the caller, the clock and the queue.
+const TICK: Duration = Duration::from_millis(50);
+/// Time for which a server that ends waits for its sessions.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Stack of a thread that does a handshake, which needs a frame's room.
+const STACK: usize = 512 << 10;
+/// Frames that have come and wait for their session.
+const WAITING: usize = 64;
+
+/// Event of a session, from other threads.
+enum Input {
+    Frame(Vec<u8>),
+    Data(Token, TcpStream),
+    Lost,
+}
+
+/// Everything that the threads share.
+struct Shared {
+    keys: HashMap<KeyId, (String, Key)>,
+    open: bool,
+    concurrent: u32,
+    zero: Instant,
+    books: Mutex<Books>,
+    next: AtomicU64,
+    threads: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// Books of the server.
+struct Books {
+    ledger: Ledger,
+    tokens: Tokens,
+    sessions: BTreeMap<u64, SyncSender<Input>>,
+}
+
+impl Shared {
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Nanos {
+        nanos(self.zero)
+    }
+}
+
+/// Listens, and lets clients measure, until `go_on` says `false`: it is called several times a second, and with each line.
+///
+/// # Errors
+/// A port that is taken, and options without any client.
+pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Result<(), Error> {
+    if options.keys.is_empty() && !options.open {
+        return Err(Error::Key("nobody could come in: name a key with `--key NAME`, or let everybody in with `--open`".to_owned()));
+    }
+    let listener = listen(options.bind, options.port)?;
+    let port = listener.local_addr().map_err(|e| Error::system("the port of the server", e))?.port();
+    // Neither this process nor anything it starts gets rights that it has not (prctl(2), PR_SET_NO_NEW_PRIVS).
+    nix::sys::prctl::set_no_new_privs().map_err(|e| Error::system("no_new_privs could not be set", e))?;
+    let shared = Arc::new(Shared {
+        keys: options.keys.into_iter().map(|(name, key)| (key.id(), (name, key))).collect(),
+        open: options.open,
+        concurrent: options.concurrent.max(1),
+        zero: Instant::now(),
+        books: Mutex::new(Books {
+            ledger: Ledger::new(options.limits, options.open_limits),
+            tokens: Tokens::default(),
+            sessions: BTreeMap::new(),
+        }),
+        next: AtomicU64::new(1),
+        threads: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+    });
+    let (says, said) = channel();
+    let mut goes_on = go_on(Said::Listening(port));
+    while goes_on {
+        accept(&listener, &shared, &says);
+        for line in said.try_iter() {
+            goes_on &= go_on(Said::Session(line));
+        }
+        goes_on &= go_on(Said::Nothing);
+    }
+    shared.stop.store(true, Relaxed);
+    let end = Instant::now() + PATIENCE;
+    while shared.threads.load(Relaxed) > 0 && Instant::now() < end {
+        thread::sleep(TICK / 5);
+    }
+    for line in said.try_iter() {
+        go_on(Said::Session(line));
+    }
+    Ok(())
+}
+
+/// Listens at `bind` and `port`; without an address at all of IPv6, which takes IPv4 as well, or of IPv4 where there is no IPv6.
+fn listen(bind: Option<IpAddr>, port: u16) -> Result<TcpListener, Error> {
+    let at = |address: IpAddr| -> std::io::Result<TcpListener> {
+        let address = SocketAddr::new(address, port);
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_reuse_address(true)?;
+        if address.is_ipv6() {
+            socket.set_only_v6(bind.is_some())?;
+        }
+        socket.bind(&address.into())?;
+        socket.listen(128)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket.into())
+    };
+    let listener = match bind {
+        Some(address) => at(address),
+        None => at(Ipv6Addr::UNSPECIFIED.into()).or_else(|_| at(Ipv4Addr::UNSPECIFIED.into())),
+    };
+    listener.map_err(|e| Error::system(format!("nobody can listen at port {port}"), e))
+}
+
+/// Takes the connections that come within a tick.
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, says: &Sender<String>) {
+    let timeout = PollTimeout::try_from(TICK).unwrap_or(PollTimeout::ZERO);
+    let _ = poll(&mut [PollFd::new(listener.as_fd(), PollFlags::POLLIN)], timeout);
+    // Others have their turn as well: a flood does not keep the caller out.
+    for _ in 0..256 {
+        let Ok((stream, from)) = listener.accept() else { return };
+        if !shared.books().ledger.begin_handshake(shared.now(), from.ip()) {
+            continue;
+        }
+        let (of, says) = (Arc::clone(shared), says.clone());
+        shared.threads.fetch_add(1, Relaxed);
+        let named = thread::Builder::new().name("connection".to_owned()).stack_size(STACK);
+        let started = named.spawn(move || {
+            greet(&of, stream, from, &says);
+            of.threads.fetch_sub(1, Relaxed);
+        });
+        if started.is_err() {
+            shared.threads.fetch_sub(1, Relaxed);
+            shared.books().ledger.end_handshake(from.ip());
+        }
+    }
+}
+
+/// Finds out what a connection is: control, data, or nothing of ours.
+fn greet(shared: &Arc<Shared>, mut stream: TcpStream, from: SocketAddr, says: &Sender<String>) {
+    let deadline = Instant::now() + Duration::from_nanos(HANDSHAKE);
+    let over = || shared.books().ledger.end_handshake(from.ip());
+    let mut magic = [0; 4];
+    if stream.set_nonblocking(false).is_err() || fill(&mut stream, &mut magic, deadline).is_err() {
+        return over();
+    }
+    if magic == DATA_MAGIC {
+        let mut token = [0; OPENING - 4];
+        let is_whole = fill(&mut stream, &mut token, deadline).is_ok();
+        over();
+        let token = Token(token);
+        let mut books = shared.books();
+        let now = shared.now();
+        if let Some(session) = is_whole.then(|| books.tokens.take(now, token)).flatten()
+            && let Some(to) = books.sessions.get(&session).cloned()
+        {
+            drop(books);
+            // A session that is over has no use for it.
+            let _ = to.send(Input::Data(token, stream));
+        }
+        return;
+    }
+    let begun = Instant::now();
+    let shaken = shake(shared, &mut stream, magic, deadline);
+    over();
+    let Some((control, who, name)) = shaken.map(|(control, key, name)| (control, Who { key, address: from.ip() }, name)) else { return };
+    let rtt = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(Nanos::MAX);
+    let (line, why) = Session::new(shared, control, who, rtt).map_or_else(|e| (String::new(), e.to_string()), Session::run);
+    let why = if why.is_empty() { "ended well".to_owned() } else { why };
+    let _ = says.send(format!("{} {name}: {line}{why}", from.ip().to_canonical()));
+}
+
+/// The handshake of a client, its key, and the name of that.
+fn shake(shared: &Shared, stream: &mut TcpStream, magic: [u8; 4], deadline: Instant) -> Option<(Control, Option<KeyId>, String)> {
+    let mut hello = [0; Hello::LEN];
+    hello[..4].copy_from_slice(&magic);
+    fill(stream, &mut hello[4..], deadline).ok()?;
+    let hello = Hello::parse(&hello).ok()?;
+    let (key, name) = match hello.key {
+        Some(id) => shared.keys.get(&id).map(|(name, key)| (Some(key), format!("key {name}")))?,
+        None if shared.open => (None, "no key".to_owned()),
+        None => return None,
+    };
+    let control = Control::server(stream.try_clone().ok()?, &hello, key, deadline).ok()?;
+    Some((control, hello.key, name))
+}
+
+/// A session under way.
+struct Session<'a> {
+    shared: &'a Arc<Shared>,
+    number: u64,
+    who: Who,
+    control: Control,
+    machine: Server,
+    inputs: Receiver<Input>,
+    offer: Option<Offer>,
+    grant: Option<Grant>,
+    tokens: Vec<Token>,
+    data: Vec<Option<Socket>>,
+    plane: Option<Plane>,
+    bytes: u64,
+    queued: Option<u32>,
+    ended: Option<String>,
+}
+
+impl<'a> Session<'a> {
+    fn new(shared: &'a Arc<Shared>, control: Control, who: Who, rtt: Nanos) -> std::io::Result<Self> {
+        let number = shared.next.fetch_add(1, Relaxed);
+        let (to, inputs) = sync_channel(WAITING);
+        let reader = control.reader()?;
+        let of_reader = to.clone();
+        thread::Builder::new().name("control".to_owned()).stack_size(STACK).spawn(move || {
+            read_frames(reader, |frame| of_reader.send(Input::Frame(frame)).is_ok());
+            let _ = of_reader.send(Input::Lost);
+        })?;
+        shared.books().sessions.insert(number, to);
+        let machine = Server::new(shared.now(), rtt);
+        Ok(Session {
+            shared,
+            number,
+            who,
+            control,
+            machine,
+            inputs,
+            offer: None,
+            grant: None,
+            tokens: Vec::new(),
+            data: Vec::new(),
+            plane: None,
+            bytes: 0,
+            queued: None,
+            ended: None,
+        })
+    }
+
+    /// Runs to the end; what it did, and why it ended.
+    fn run(mut self) -> (String, String) {
+        while self.ended.is_none() {
+            let input = self.inputs.recv_timeout(TICK);
+            let event = match input {
+                Ok(Input::Frame(frame)) => match self.control.open(&frame) {
+                    Ok(message) => Event::Message(message),
+                    Err(fault) => {
+                        self.ended = Some(fault.0);
+                        break;
+                    }
+                },
+                Ok(Input::Data(token, stream)) => match self.joined(token, stream) {
+                    Some(event) => event,
+                    None => continue,
+                },
+                Ok(Input::Lost) | Err(RecvTimeoutError::Disconnected) => Event::Lost,
+                Err(RecvTimeoutError::Timeout) => Event::Tick,
+            };
+            self.give(event);
+            self.look();
+        }
+        self.over()
+    }
+
+    /// A data connection has come.
+    fn joined(&mut self, token: Token, stream: TcpStream) -> Option<Event> {
+        let number = self.tokens.iter().position(|given| *given == token)?;
+        let offer = self.offer.as_ref()?;
+        let wish = Wish::of(&offer.flows[number], self.grant?.rate, offer.flows.len());
+        match data::accepted(stream, &wish) {
+            Ok(socket) => self.data[number] = Some(socket),
+            Err(error) => self.ended = Some(error.to_string()),
+        }
+        self.data.iter().all(Option::is_some).then_some(Event::Connected)
+    }
+
+    /// Looks at what no message tells: the queue, the data, the clock, and whether the server ends.
+    fn look(&mut self) {
+        if self.shared.stop.load(Relaxed) {
+            self.ended.get_or_insert_with(|| "the server was stopped".to_owned());
+        }
+        if self.ended.is_some() {
+            return;
+        }
+        if let Some(plane) = &self.plane {
+            self.bytes = plane.bytes();
+            self.give(Event::Bytes(self.bytes));
+        }
+        if self.queued.is_some() {
+            self.ask();
+        }
+        self.give(Event::Tick);
+    }
+
+    fn give(&mut self, event: Event) {
+        let actions = self.machine.on(self.shared.now(), event);
+        let patience = RESULTS + 4 * self.machine.rtt();
+        let deadline = self.shared.now().saturating_add(patience);
+        for action in actions {
+            if self.ended.is_some() {
+                return;
+            }
+            if self.shared.now() > deadline {
+                self.ended = Some("the client took its results too slowly".to_owned());
+                return;
+            }
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Send(message) => {
+                if let Err(e) = self.control.send(&message) {
+                    self.ended = Some(format!("the client could not be told: {e}"));
+                }
+            }
+            Action::Ask(offer) => {
+                self.offer = Some(offer);
+                self.queued = Some(u32::MAX);
+                self.enter();
+            }
+            Action::Begin(grant) => self.begin(grant),
+            Action::Halt => {
+                let pieces = self.plane.take().map_or_else(Vec::new, |plane| {
+                    self.bytes = plane.bytes();
+                    rows::to_pieces(&plane.halt().rows)
+                });
+                self.give(Event::Halted(pieces));
+            }
+            Action::Close(why) => self.ended = Some(why),
+            // What only a client does.
+            Action::Connect(..) | Action::Keep(_) => {}
+        }
+    }
+
+    /// Takes a place in the queue for the offer, or says why not.
+    fn enter(&mut self) {
+        let Some(offer) = self.offer.clone() else { return };
+        let refused = data::has_controls(&offer.flows).err().map(|error| error.to_string()).or_else(|| {
+            let mut books = self.shared.books();
+            let grant = match books.ledger.grant(self.shared.now(), self.who, &offer) {
+                Ok(grant) => grant,
+                Err(why) => return Some(why),
+            };
+            let has_place = books.ledger.enter(self.number, &self.who, grant.ms);
+            (!has_place).then(|| "the server's queue is full: try again later".to_owned())
+        });
+        match refused {
+            Some(why) => self.give(Event::Turn(Turn::No(sentence(&why)))),
+            None => self.ask(),
+        }
+    }
+
+    /// Asks whether it is the session's turn.
+    fn ask(&mut self) {
+        let Some(offer) = self.offer.clone() else { return };
+        let before = self.shared.books().ledger.before(self.number);
+        match before {
+            Some((before, _)) if before < self.shared.concurrent => {
+                self.queued = None;
+                match self.granted(&offer) {
+                    Ok((grant, tokens)) => {
+                        (self.grant, self.tokens) = (Some(grant), tokens.clone());
+                        self.data = tokens.iter().map(|_| None).collect();
+                        self.give(Event::Turn(Turn::Go(grant, tokens, settings::here())));
+                    }
+                    Err(why) => self.give(Event::Turn(Turn::No(sentence(&why)))),
+                }
+            }
+            Some((before, ms)) if self.queued != Some(before) => {
+                self.queued = Some(before);
+                self.give(Event::Turn(Turn::Wait(Queued { before, ms: ms.min(1000 * protocol::message::LONGEST_RUN_MS) })));
+            }
+            _ => {}
+        }
+    }
+
+    /// What the session may do, now that it is its turn, and its tokens.
+    fn granted(&self, offer: &Offer) -> Result<(Grant, Vec<Token>), String> {
+        let mut books = self.shared.books();
+        let now = self.shared.now();
+        let grant = books.ledger.grant(now, self.who, offer)?;
+        let more = self.machine.rtt().saturating_mul(4 + offer.flows.len() as u64);
+        let issue = |_: &FlowOffer| -> Result<Token, String> {
+            let random = keys::random().map_err(|e| e.to_string())?;
+            Ok(books.tokens.issue(now, more, self.number, random))
+        };
+        let tokens = offer.flows.iter().map(issue).collect::<Result<Vec<Token>, String>>()?;
+        Ok((grant, tokens))
+    }
+
+    /// Lets the data flow.
+    fn begin(&mut self, grant: Grant) {
+        let Some(offer) = &self.offer else { return };
+        // The client ends the run, by its own clock; this one has begun before it.
+        let patience = Span::from_secs(1) + Span::from_micros(4 * self.machine.rtt() / 1000);
+        let end = Time::ZERO + Span::from_millis(grant.ms) + patience;
+        let flows = offer.flows.iter().zip(self.data.drain(..)).filter_map(|(flow, socket)| {
+            let at = |us: u64| Time::ZERO + Span::from_micros(us);
+            let (start, stop) = (at(flow.start_us), flow.stop_us.map_or(end, at).min(end));
+            let traffic = flow.volume.map_or_else(Traffic::bulk, Traffic::ttcp);
+            let sends = (flow.direction == Direction::Down).then(|| program(&traffic, start, stop, 0));
+            Some(Flow { socket: socket?, window: flow.window, sends, has_volume: flow.volume.is_some() })
+        });
+        match Plane::begin(flows.collect(), Span::from_micros(offer.interval_us)) {
+            Ok(plane) => self.plane = Some(plane),
+            Err(error) => self.ended = Some(error.to_string()),
+        }
+    }
+
+    /// Ends everything of the session.
+    fn over(mut self) -> (String, String) {
+        if let Some(plane) = self.plane.take() {
+            self.bytes = plane.bytes();
+            drop(plane.halt());
+        }
+        self.control.close();
+        let mut books = self.shared.books();
+        books.sessions.remove(&self.number);
+        books.tokens.revoke(self.number);
+        books.ledger.leave(self.number);
+        books.ledger.spend(self.shared.now(), self.who, self.bytes);
+        drop(books);
+        let flows = self.offer.map_or(0, |offer| offer.flows.len());
+        (format!("{flows} flows, {:.1} MB, ", self.bytes as f64 / 1e6), self.ended.unwrap_or_default())
+    }
+}
+
+/// Returns the application of `traffic` at its sender, from `start` to `stop`.
+///
+/// # Panics
+/// If it does not go over TCP.
+pub(crate) fn program(traffic: &Traffic, start: Time, stop: Time, seed: u64) -> Program {
+    let Over::Tcp(application) = traffic.kind().over else { panic!("{} does not go over TCP", traffic.kind().name) };
+    let life = Life { start, rng: longfat_core::rng::Rng::named(seed, "traffic"), volume: traffic.volume() };
+    Program::new(application(traffic.params(), life), start, stop)
+}
+
+/// A reason as the protocol takes it: one line of at most 500 bytes.
+fn sentence(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .scan(0, |len, c| {
+            *len += c.len_utf8();
+            (*len <= 500).then_some(c)
+        })
+        .collect()
+}

@@ -1,0 +1,286 @@
+//! The server and its clients over loopback: sessions, and those who do not play by the rules.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use longfat_core::time::{Duration as Span, Time};
+use longfat_core::traffic::Traffic;
+use longfat_host::info::field;
+
+use crate::linux::client::{Asked, Outcome, addresses, session};
+use crate::linux::data::Wish;
+use crate::linux::plane::Flow;
+use crate::linux::serve::{program, serve};
+use crate::linux::wire::Control;
+use crate::options::{Said, ServeOptions};
+use crate::protocol::message::{Direction, FlowOffer, Message, Offer};
+use crate::protocol::{DATA_MAGIC, Hello, Key, Limits};
+use crate::{Error, PORT};
+
+/// A server of the test, which ends with it.
+struct Served {
+    port: u16,
+    lines: Receiver<String>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+}
+
+fn key() -> Key {
+    Key::new([7; 32])
+}
+
+fn served(change: impl FnOnce(&mut ServeOptions)) -> Served {
+    let mut options = ServeOptions {
+        bind: Some(Ipv4Addr::LOCALHOST.into()),
+        port: 0,
+        keys: vec![("test".to_owned(), key())],
+        open: false,
+        limits: Limits::default(),
+        open_limits: Limits::open(),
+        concurrent: 1,
+    };
+    change(&mut options);
+    let stop = Arc::new(AtomicBool::new(false));
+    let ((port_to, port), (line_to, lines)) = (channel(), channel());
+    let ends = Arc::clone(&stop);
+    let thread = thread::spawn(move || {
+        serve(options, &mut |said| {
+            match said {
+                Said::Listening(port) => port_to.send(port).unwrap(),
+                // The test may have heard enough.
+                Said::Session(line) => drop(line_to.send(line)),
+                Said::Nothing => {}
+            }
+            !ends.load(Relaxed)
+        })
+    });
+    let port = port.recv_timeout(Duration::from_secs(10)).unwrap();
+    Served { port, lines, stop, thread: Some(thread) }
+}
+
+impl Served {
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap()
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(Duration::from_secs(20)).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            assert_eq!(thread.join().unwrap(), Ok(()));
+        }
+    }
+}
+
+fn flow(direction: Direction, volume: Option<u64>) -> FlowOffer {
+    FlowOffer { direction, start_us: 0, stop_us: None, volume, control: None, window: Some(1 << 20), nagle: false, dscp: 10 }
+}
+
+fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
+    let wishes = flows.iter().map(|flow| Wish::of(flow, None, 1)).collect();
+    let of_end = flows.clone();
+    let end = move |number: usize, socket| {
+        let flow = &of_end[number];
+        let traffic = flow.volume.map_or_else(Traffic::bulk, Traffic::ttcp);
+        let end = Time::ZERO + Span::from_millis(ms);
+        let sends = (flow.direction == Direction::Up).then(|| program(&traffic, Time::ZERO, end, 1));
+        Flow { socket, window: flow.window, sends, has_volume: flow.volume.is_some() }
+    };
+    let at = format!("127.0.0.1:{port}");
+    let offer = Offer { ms, interval_us: 10_000, flows };
+    session(&Asked { at: &at, key, offer, wishes, end: &end, check: &|_| Ok(()) }, go_on)
+}
+
+fn why(result: Result<Outcome, Error>) -> String {
+    result.map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn volumes_go_both_ways_and_both_ends_tell_of_them() {
+    let server = served(|_| {});
+    let (up, down) = (3_000_000, 2_000_000);
+    let flows = vec![flow(Direction::Up, Some(up)), flow(Direction::Down, Some(down)), flow(Direction::Up, None)];
+    let outcome = run(server.port, Some(&key()), 20_000, flows, &mut |_| true).unwrap();
+    assert!(outcome.end < 15_000_000_000 && !outcome.is_cut, "it ends when the volumes have come: {}", outcome.end);
+    let last = |rows: &[super::rows::Row], flow| rows.iter().rfind(|row| row.flow == flow).unwrap().clone();
+    let (sender, receiver) = (last(&outcome.ours.rows, 0), last(&outcome.theirs, 0));
+    assert_eq!((receiver.read, receiver.delivered_all.is_some(), sender.is_closed), (up, true, true));
+    assert_eq!(sender.info.get(&field::bytes_sent).map(|sent| sent >= up + 20), Some(true));
+    assert_eq!(last(&outcome.ours.rows, 1).read, down);
+    assert!(last(&outcome.theirs, 2).read > 1_000_000 && last(&outcome.theirs, 2).delivered_all.is_none());
+    assert!(outcome.base_rtt.iter().all(|rtt| rtt.is_some_and(|rtt| rtt < 1_000_000_000)));
+    let line = server.line();
+    assert!(line.contains("127.0.0.1 key test: 3 flows") && line.ends_with("ended well"), "{line}");
+}
+
+#[test]
+fn a_caller_that_stops_has_what_there_is() {
+    let server = served(|_| {});
+    let outcome = run(server.port, Some(&key()), 60_000, vec![flow(Direction::Down, None)], &mut |now| now < 500_000_000).unwrap();
+    assert!(outcome.is_cut && (500_000_000..5_000_000_000).contains(&outcome.end), "{}", outcome.end);
+    assert!(outcome.ours.rows.len() > 10 && outcome.theirs.len() > 10);
+    assert!(server.line().ends_with("ended well"));
+}
+
+#[test]
+fn only_who_has_the_key_comes_in() {
+    let server = served(|_| {});
+    let started = Instant::now();
+    let said = why(run(server.port, Some(&Key::new([8; 32])), 100, vec![flow(Direction::Up, None)], &mut |_| true));
+    assert!(said.contains("does not know this key"), "{said}");
+    let said = why(run(server.port, None, 100, vec![flow(Direction::Up, None)], &mut |_| true));
+    assert!(said.contains("lets nobody in without one"), "{said}");
+    // The name of a key without the key: the handshake fails.
+    let mut stream = server.connect();
+    stream.write_all(&Hello::new(Some(key().id())).to_bytes()).unwrap();
+    stream.write_all(&[&[0, 48][..], &[9; 48]].concat()).unwrap();
+    assert_eq!(stream.read(&mut [0; 16]).unwrap_or(0), 0);
+    assert!(started.elapsed() < Duration::from_secs(5), "nobody waits to be refused");
+    assert!(server.lines.try_recv().is_err(), "strangers fill no log");
+}
+
+#[test]
+fn an_open_server_keeps_to_its_limits() {
+    let server = served(|options| {
+        options.open = true;
+        options.open_limits = Limits { seconds: 1, rate: 8_000_000, flows: 2, ..Limits::open() };
+    });
+    let ask = |ms, flows| run(server.port, None, ms, flows, &mut |_| true);
+    assert!(why(ask(5000, vec![flow(Direction::Down, None)])).contains("lets a session last 1 s"));
+    assert!(why(ask(100, vec![flow(Direction::Down, None); 3])).contains("may have 2"));
+    let outcome = ask(1000, vec![flow(Direction::Down, None)]).unwrap();
+    assert_eq!(outcome.rate_limit, Some(8_000_000));
+    let got = outcome.ours.rows.last().unwrap().read;
+    assert!((500_000..1_500_000).contains(&got), "8 Mbit/s for a second: {got}");
+}
+
+#[test]
+fn a_client_that_sends_faster_than_it_may_is_stopped() {
+    let server = served(|options| options.limits = Limits { bytes: 1_000_000, ..Limits::default() });
+    let said = why(run(server.port, Some(&key()), 10_000, vec![flow(Direction::Up, None)], &mut |_| true));
+    assert!(said.contains("the run sent the 1000000 bytes that it may"), "{said}");
+    assert!(server.line().contains("1 flows"));
+}
+
+#[test]
+fn those_who_say_nothing_or_nonsense_are_few_and_soon_gone() {
+    let server = served(|options| options.limits = Limits { network_handshakes: 4, ..Limits::default() });
+    // Half-open: more than may be at once. Each is closed at once, or when its time is over.
+    let mut silent: Vec<TcpStream> = (0..20).map(|_| server.connect()).collect();
+    thread::sleep(Duration::from_millis(300));
+    let mut closed = 0;
+    for stream in &mut silent {
+        stream.set_nonblocking(true).unwrap();
+        closed += usize::from(stream.read(&mut [0; 1]).is_ok_and(|len| len == 0));
+    }
+    assert_eq!(closed, 16, "all but those that may try");
+    let started = Instant::now();
+    for stream in &mut silent {
+        stream.set_nonblocking(false).unwrap();
+        // A byte now and then buys no time.
+        let _ = stream.write_all(b"l");
+        assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0);
+    }
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    for bytes in [&b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n........"[..], &[0xff; 64]] {
+        let mut stream = server.connect();
+        let _ = stream.write_all(bytes);
+        assert_eq!(stream.read(&mut [0; 16]).unwrap_or(0), 0);
+    }
+    // Whoever plays by the rules comes in.
+    run(server.port, Some(&key()), 200, vec![flow(Direction::Up, None)], &mut |_| true).unwrap();
+}
+
+#[test]
+fn a_token_opens_one_connection_once() {
+    let server = served(|_| {});
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut control = Control::client(server.connect(), Some(&key()), deadline).unwrap();
+    control.send(&Message::Offer(Offer { ms: 1000, interval_us: 10_000, flows: vec![flow(Direction::Down, None); 2] })).unwrap();
+    let (to, frames) = channel();
+    let reader = control.reader().unwrap();
+    thread::spawn(move || super::wire::read_frames(reader, |frame| to.send(frame).is_ok()));
+    let mut next = || loop {
+        match control.open(&frames.recv_timeout(Duration::from_secs(10)).unwrap()).unwrap() {
+            Message::Heartbeat(_) => {}
+            other => return other,
+        }
+    };
+    let Message::Granted(granted) = next() else { panic!("it is granted") };
+    let join = |token: [u8; 16]| {
+        let mut stream = server.connect();
+        stream.write_all(&[&DATA_MAGIC[..], &token].concat()).unwrap();
+        stream
+    };
+    let first = join(granted.tokens[0].0);
+    thread::sleep(Duration::from_millis(200));
+    for token in [granted.tokens[0].0, [9; 16]] {
+        assert_eq!(join(token).read(&mut [0; 1]).unwrap_or(0), 0, "replayed, or made up");
+    }
+    let second = join(granted.tokens[1].0);
+    assert_eq!(next(), Message::Ready);
+    drop((first, second));
+}
+
+#[test]
+fn one_session_runs_at_a_time_and_the_next_waits() {
+    let server = served(|_| {});
+    let port = server.port;
+    let first = thread::spawn(move || run(port, Some(&key()), 1500, vec![flow(Direction::Up, None)], &mut |_| true));
+    thread::sleep(Duration::from_millis(500));
+    let started = Instant::now();
+    run(port, Some(&key()), 100, vec![flow(Direction::Up, None)], &mut |_| true).unwrap();
+    assert!(started.elapsed() > Duration::from_millis(700), "{:?}", started.elapsed());
+    first.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_server_that_ends_says_goodbye_in_time() {
+    let server = served(|_| {});
+    let stop = Arc::clone(&server.stop);
+    let started = Instant::now();
+    let mut ask = |now: u64| {
+        if now > 300_000_000 {
+            stop.store(true, Relaxed);
+        }
+        true
+    };
+    let said = why(run(server.port, Some(&key()), 60_000, vec![flow(Direction::Up, None)], &mut ask));
+    assert!(said.contains("the other side closed the connection"), "{said}");
+    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_server_without_a_key_for_anybody_does_not_start() {
+    let options = ServeOptions {
+        bind: None,
+        port: 0,
+        keys: Vec::new(),
+        open: false,
+        limits: Limits::default(),
+        open_limits: Limits::open(),
+        concurrent: 1,
+    };
+    let said = serve(options, &mut |_| true).unwrap_err().to_string();
+    assert!(said.contains("--key") && said.contains("--open"), "{said}");
+}
+
+#[test]
+fn addresses_are_written_as_everywhere() {
+    let of = |at: &str| addresses(at).unwrap()[0].to_string();
+    assert_eq!(
+        [of("127.0.0.1"), of("127.0.0.1:1"), of("::1"), of("[::1]:2")],
+        [format!("127.0.0.1:{PORT}"), "127.0.0.1:1".to_owned(), format!("[::1]:{PORT}"), "[::1]:2".to_owned()]
+    );
+    assert!(addresses("nosuchhost.invalid").unwrap_err().to_string().contains("no such host"));
+}

@@ -1,0 +1,47 @@
+//! Words that callers and both sides share.
+
+use std::net::IpAddr;
+
+use longfat_core::time::Time;
+
+use crate::protocol::{Key, Limits};
+
+/// Port of a server, for control and data (docs/live.md).
+pub const PORT: u16 = 5277;
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Time of the run.
+    pub now: Time,
+}
+
+/// Options of a server.
+#[derive(Debug)]
+pub struct ServeOptions {
+    /// Address to listen at; `None`: every address, of IPv4 and IPv6.
+    pub bind: Option<IpAddr>,
+    /// Port; 0: any that is free.
+    pub port: u16,
+    /// Keys that are let in, each with its name.
+    pub keys: Vec<(String, Key)>,
+    /// True if clients without a key are let in, within [`Limits::open`].
+    pub open: bool,
+    /// Limits of sessions with a key.
+    pub limits: Limits,
+    /// Limits of sessions without one.
+    pub open_limits: Limits,
+    /// Sessions that run at the same time.
+    pub concurrent: u32,
+}
+
+/// What a server tells its caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It listens at this port.
+    Listening(u16),
+    /// A session is over: one line about it.
+    Session(String),
+    /// Some time has passed.
+    Nothing,
+}

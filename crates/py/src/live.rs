@@ -1,0 +1,96 @@
+//! Measurements between real hosts beside their runs: keys, and the server.
+
+use std::net::IpAddr;
+
+use crate::error::ExperimentError;
+use longfat_live::protocol::Limits;
+use longfat_live::{Error, PORT, Said, ServeOptions, keys, serve};
+use pyo3::prelude::*;
+
+fn failed(error: Error) -> PyErr {
+    ExperimentError::new_err(error.to_string())
+}
+
+/// Returns the port of a server, unless it has another.
+#[pyfunction]
+pub(crate) fn live_port() -> u16 {
+    PORT
+}
+
+/// Makes a key of this user; its file, and the text for the other host.
+#[pyfunction]
+pub(crate) fn live_key_new(name: &str) -> PyResult<(String, String)> {
+    let (path, text) = keys::make(name).map_err(failed)?;
+    Ok((path.display().to_string(), text))
+}
+
+/// Keeps the key of another host; its file.
+#[pyfunction]
+pub(crate) fn live_key_add(name: &str, text: &str) -> PyResult<String> {
+    keys::keep(name, text).map(|path| path.display().to_string()).map_err(failed)
+}
+
+fn limits(json: &str, default: Limits) -> PyResult<Limits> {
+    if json.is_empty() {
+        return Ok(default);
+    }
+    // Names of limits, and what is left out.
+    let mut all = serde_json::to_value(default).expect("limits are numbers");
+    let said: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(json).map_err(|e| ExperimentError::new_err(format!("the limits are no table: {e}")))?;
+    for (name, value) in said {
+        let names: Vec<String> = all.as_object().into_iter().flat_map(|all| all.keys().cloned()).collect();
+        match all.get_mut(&name) {
+            Some(limit) if value.is_u64() => *limit = value,
+            Some(_) => return Err(ExperimentError::new_err(format!("the limit `{name}` must be a whole number, and is {value}"))),
+            None => return Err(ExperimentError::new_err(format!("there is no limit `{name}`: there are {}", names.join(", ")))),
+        }
+    }
+    serde_json::from_value(all).map_err(|e| ExperimentError::new_err(format!("the limits cannot be read: {e}")))
+}
+
+/// Serves until Ctrl-C; calls `say` with the port when it listens, and with a line for each session.
+#[pyfunction]
+#[pyo3(signature = (keys, open, limits_json, open_limits_json, bind, port, concurrent, say))]
+#[expect(clippy::too_many_arguments, reason = "they are the options of one command")]
+pub(crate) fn live_serve(
+    py: Python<'_>,
+    keys: Vec<String>,
+    open: bool,
+    limits_json: &str,
+    open_limits_json: &str,
+    bind: Option<&str>,
+    port: u16,
+    concurrent: u32,
+    say: Py<PyAny>,
+) -> PyResult<()> {
+    let bind: Option<IpAddr> = match bind {
+        Some(text) => {
+            Some(text.parse().map_err(|_| ExperimentError::new_err(format!("{text} is no IP address, such as 192.0.2.1 or ::1")))?)
+        }
+        None => None,
+    };
+    let keys =
+        keys.into_iter().map(|name| longfat_live::keys::load(&name).map(|key| (name, key))).collect::<Result<_, _>>().map_err(failed)?;
+    let (limits, open_limits) = (limits(limits_json, Limits::default())?, limits(open_limits_json, Limits::open())?);
+    let options = ServeOptions { bind, port, keys, open, limits, open_limits, concurrent };
+    let mut failure = None;
+    let served = py.detach(|| {
+        serve(options, &mut |said| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                match said {
+                    Said::Listening(port) => say.call1(py, (port, "")).map(drop),
+                    Said::Session(line) => say.call1(py, (0, line)).map(drop),
+                    Said::Nothing => Ok(()),
+                }
+            });
+            failure = failure.take().or(told.err());
+            failure.is_none()
+        })
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => served.map_err(failed),
+    }
+}
