@@ -2,10 +2,11 @@
 
     python bench/peers.py [ROW ...] [--runs N]
 
-Rows are a, b and c; all three if none is named. Each round runs the two programs one after the other; the table shows the medians of
-N rounds (five), and the median of the rounds' ratios with the least and the most. CPU time is that of the whole process, user and system. A
-data packet is one that a sender sent, retransmissions included. ns-2 runs with only the packet headers that these flows need, which makes it
-three times as fast as its defaults, and with the scheduler that it has by default. `make system-packages` installs ns-2.
+Rows are a, b and c; all three if none is named. Each round runs the two programs one after the other; the table shows the
+medians of N rounds (five), and the median of the rounds' ratios with the least and the most. CPU time is that of the whole
+process, user and system. A data packet is one that a sender sent, retransmissions included. ns-2 runs with only the packet
+headers that these flows need, which makes it three times as fast as its defaults, and with its default scheduler.
+`make system-packages` installs ns-2.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def cost(command: list[str]) -> float:
 
 
 def main() -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"among {', '.join(ROWS)}")
     parser.add_argument("--runs", type=int, default=5, help="rounds (default 5)")
