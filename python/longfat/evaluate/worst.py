@@ -188,10 +188,11 @@ class _Search:
             experiment["seed"] = OTHER_SEED
         columns = {key: [values[key] for values in some] for key in some[0]}
         labels = [_label(number, values) for number, values in enumerate(some)]
+        # The queue first: a limit of the file in bandwidth-delay products may hold no packet at another rate.
         changes: dict[str, list[Any]] = {
+            "path.bottleneck.queue": [{"kind": "droptail", "limit": _limit(values)} for values in some],
             "path.rtt": columns["rtt"],
             "path.bottleneck.rate": columns["rate"],
-            "path.bottleneck.queue": [{"kind": "droptail", "limit": _limit(values)} for values in some],
             "path.bottleneck.loss": [{"kind": "bernoulli", "probability": float(loss)} for loss in columns["loss"]],
         }
         changes |= {f"flow[{number}].count": [int(count) for count in columns[PEERS]] for number in self.peers}
