@@ -1,7 +1,7 @@
 """Recovery: paths whose parameters are known are measured as a person would, and fitted back.
 
     python bench/fit/recovery.py --paths 200 --out recovery.jsonl      # goes on where it was stopped
-    python bench/fit/recovery.py --out recovery.jsonl --table          # the table of docs/fit.md
+    python bench/fit/recovery.py --out bench/fit/recovery.jsonl --table    # the table of docs/fit.md
 
 Each path is drawn from the ranges of `recovery.toml`, and its kind of limit from the choices there. Six runs of it, with a seed that no fit
 uses, are measured with noise of 3 % on goodput and round trips, and of 20 % and a count's root on retransmissions.
@@ -122,13 +122,14 @@ def table(rows: list[dict[str, object]]) -> str:
 def main() -> None:
     """Fits the paths that are not in the file yet, then prints the table."""
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    asked.add_argument("--first", type=int, default=0, help="number of the first path")
     asked.add_argument("--paths", type=int, default=200)
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--table", action="store_true", help="print the table of what is there, and fit nothing")
     given = asked.parse_args()
     rows = [json.loads(line) for line in given.out.read_text(encoding="utf-8").splitlines()] if given.out.exists() else []
     done = {row["path"] for row in rows}
-    for number in [] if given.table else [number for number in range(given.paths) if number not in done]:
+    for number in [] if given.table else [number for number in range(given.first, given.first + given.paths) if number not in done]:
         rows.append(recover(number))
         with given.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(rows[-1]) + "\n")
