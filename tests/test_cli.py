@@ -224,7 +224,10 @@ def test_help_reads_well_in_80_columns(name: str) -> None:
     assert "list[" not in shown
     assert max(map(len, shown.splitlines())) <= 80
     offered = command(
-        name, *EXAMPLES[name].split()[2:3] if name in ("cc", "evaluate", "testbed") else [], "--help", env={"COLUMNS": "200", "PATH": ""}
+        name,
+        *EXAMPLES[name].split()[2:3] if name in ("cc", "evaluate", "key", "testbed") else [],
+        "--help",
+        env={"COLUMNS": "200", "PATH": ""},
     ).stdout
     assert all(word in offered for word in shlex.split(EXAMPLES[name]) if word.startswith("--"))
 

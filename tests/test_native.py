@@ -139,6 +139,8 @@ def test_registries_hold_what_an_experiment_can_name() -> None:
 def test_every_backend_runs(name: str) -> None:
     if name == "testbed" and not permitted():
         pytest.skip("the testbed is not permitted here")
+    if name == "live":
+        pytest.skip("it needs a server: tests/test_live.py has one")
     run = longfat.Experiment(f'backend = "{name}"\n{ONE}').resolve(0)
     assert run.backend == name
     assert run.execute().tables()["end_s"] > 0

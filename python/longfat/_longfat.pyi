@@ -946,6 +946,30 @@ def trace_features() -> list[tuple[str, str, str, str]]:
 def trace_thresholds() -> list[tuple[str, str, float, float, str]]:
     """The thresholds of the rules: cause, feature, where its share is 0, where it is 1, the captures that they were chosen on."""
 
+def live_port() -> int:
+    """Port of a server between real hosts, unless it has another."""
+
+def live_key_new(name: str) -> tuple[str, str]:
+    """Makes a key of this user: its file, and the text for the other host. ExperimentError where that cannot be."""
+
+def live_key_add(name: str, text: str) -> str:
+    """Keeps the key `text` of another host under `name`: its file. ExperimentError where it is none."""
+
+def live_serve(
+    keys: list[str],
+    open: bool,
+    limits_json: str,
+    open_limits_json: str,
+    bind: str | None,
+    port: int,
+    concurrent: int,
+    say: Callable[[int, str], object],
+) -> None:
+    """Serves measurements until Ctrl-C.
+
+    Calls `say` with the port once it listens, and with 0 and a line for each session. ExperimentError where it cannot.
+    """
+
 def testbed_findings() -> list[tuple[str, str, bool]]:
     """Lists what the testbed needs of this machine: name, what there is, and whether it will do."""
 

@@ -31,6 +31,12 @@ use std::sync::LazyLock;
 pub(crate) fn check(file: &Node) -> Vec<Fault> {
     let mut faults = Vec::new();
     Shape::Table(root).check(file, &mut Vec::new(), &mut faults);
+    let said = |key| file.as_table().and_then(|table| table.get(key));
+    let is_live = said("backend").and_then(Node::as_text).and_then(backend::find).is_some_and(backend::Backend::is_live);
+    if said("path").is_none() && !is_live {
+        let fault = Fault::new(file.span, "", "the experiment has no `path`");
+        faults.push(fault.expected("path: hosts, routers and the links between them"));
+    }
     let with_place = |mut fault: Fault| match fault.unknown.take().and_then(|unknown| places::hint(&unknown.0, &unknown.1)) {
         Some(hint) => fault.help(hint),
         None => fault,

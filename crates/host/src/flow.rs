@@ -76,8 +76,8 @@ impl Watch {
         {
             record.acked_all = Some(now);
         }
-        // The kernel's `tcp_info` of a closed socket is empty.
-        if info.state() != state::CLOSE || self.last.is_none() {
+        // The kernel's `tcp_info` of a closed socket may be empty, or have the last counts (seen on 6.18).
+        if info.state() != state::CLOSE || self.last.as_ref().is_none_or(|last| info.bytes_sent() > last.bytes_sent()) {
             self.last = Some(info);
         }
     }

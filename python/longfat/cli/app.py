@@ -48,6 +48,11 @@ VERBS: dict[str, dict[str, str]] = {
         "submit": "Write the array job that runs an experiment as shards. Submits nothing.",
         "gather": "Make the tables of a sweep that ran as shards, or say which runs are missing.",
     },
+    "Between two hosts": {
+        "measure": "Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change.",
+        "key": "Make the key by which two hosts know each other, or keep the other host's.",
+        "serve": "Let other hosts measure the path to this one; Ctrl-C ends it.",
+    },
     "Kernel": {
         "testbed": "Run real kernels across emulated paths: check this machine, or open a shell on a path.",
         "cc": "Load the high-speed controls into this machine's kernel, as BPF programs.",
@@ -72,6 +77,9 @@ EXAMPLES = {
     "capture": "longfat capture small.toml --at left1 --out left1.pcapng",
     "submit": "longfat submit small.toml --slurm --minutes 30",
     "gather": "longfat gather small.toml",
+    "measure": "longfat measure dtn.example.org --key dtn",
+    "key": "longfat key new dtn",
+    "serve": "longfat serve --key dtn",
     "testbed": "longfat testbed check --quick",
     "cc": "longfat cc load fast",
 }

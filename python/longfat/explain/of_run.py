@@ -201,7 +201,7 @@ def _queue(number: int, result: Result, links: Mapping[str, Any], resolved: Mapp
     rows = np.flatnonzero(series["link"] == number) if len(series) else np.empty(0, np.int64)
     column = {name: np.asarray(values)[rows].astype(np.float64) for name, values in series.items()}
     name, rate = str(links["name"][number]), float(links["rate_bps"][number])
-    described: dict[str, dict[str, Any]] = {one["name"]: one for one in resolved["path"]["link"]}
+    described: dict[str, dict[str, Any]] = {one["name"]: one for one in resolved.get("path", {}).get("link", [])}
     config = described.get(name.rstrip("<>"), {})
     queue: dict[str, Any] = config.get("queue", {})
     none = np.empty(0)

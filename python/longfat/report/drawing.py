@@ -65,7 +65,7 @@ class Edge:
 def path_drawing(runs: Sequence[Mapping[str, Any]], *, tall: bool = False) -> Markup:
     """The path of resolved experiments that are runs of one sweep. Values show what differs between them.
 
-    From left to right, or where `tall` from top to bottom, for a phone. Empty where the path has more than 24 places.
+    From left to right, or where `tall` from top to bottom, for a phone. Empty where the path has more than 24 places, and between real hosts.
     """
     nodes, edges = _network(runs)
     if not nodes or len(nodes) > MOST_NODES:
@@ -133,6 +133,9 @@ def _written(edge: Edge) -> list[str]:
 
 
 def _network(runs: Sequence[Mapping[str, Any]]) -> tuple[list[Node], list[Edge]]:
+    if any("path" not in run for run in runs):
+        # Between real hosts nobody knows the path.
+        return [], []
     path, flows = runs[0]["path"], runs[0]["flow"]
     links: list[dict[str, Any]] = path["link"]
     hosts = set(path.get("hosts", []))

@@ -27,5 +27,5 @@ pub(super) const CANNOT: &[Limit] = &[
     tcp!("initial_window", "another initial window than the route has", ["10 segments"]),
     tcp!("initial_ssthresh", "another first ssthresh than the route has", []),
     tcp!("rto_min", "another least retransmission timeout than the route has", ["200 ms"]),
-    tcp!("user_timeout", "a time after which a connection is given up", []),
+    tcp!("user_timeout", "another time after which a connection is given up than Linux has", ["924.6 s"]),
 ];

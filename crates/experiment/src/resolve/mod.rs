@@ -48,7 +48,7 @@ pub(crate) fn resolve(root: &Node, repeat: u64, files: &dyn Files) -> Result<Exp
     let is_live = live.is_some();
     let hosts = if is_live { Vec::new() } else { host::hosts(&file, &plan, &flows)? };
     let routers = if is_live { Vec::new() } else { router::routers(&file, &plan)? };
-    let network = queue::finish(plan, &flows, &hosts, &routers, seed)?;
+    let network = if is_live { plan.network } else { queue::finish(plan, &flows, &hosts, &routers, seed)? };
     measure.packets = recording::watched(&file, &network, &flows)?;
     let experiment = Experiment {
         title: file.text("title").unwrap_or("").to_owned(),

@@ -47,6 +47,17 @@ fn plain() -> Case {
     dumbbell("", "", "", "")
 }
 
+/// A run between real hosts, whose file has this as well.
+fn live(more: &str) -> Case {
+    let text = format!(
+        "backend = \"live\"\n[[live.host]]\nname = \"a\"\nat = \"local\"\n[[live.host]]\nname = \"b\"\nat = \"b.example.org\"\n[[flow]]\n\
+         [measure]\nduration = \"10 s\"\n{more}"
+    );
+    let document = Document::parse(&text, "live.toml").unwrap_or_else(|error| panic!("{error}"));
+    let experiment = document.run(0).unwrap().experiment;
+    Case { experiment, trace: Trace { links: Vec::new(), ..plain().trace }, ..plain() }
+}
+
 fn at(seconds: u64) -> Time {
     Time::ZERO + Duration::from_secs(seconds)
 }
@@ -152,6 +163,14 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             fast("window = \"64 KiB\"\nwindow_scale = false"),
             "at most 65535 bytes, not the 65536 of its receive buffer",
             fast("window = \"65535 bytes\"\nwindow_scale = false"),
+        ),
+        (
+            "not_controlled",
+            live(
+                "[path]\npreset = \"dumbbell\"\nrtt = \"20 ms\"\nbottleneck = { rate = \"10 Mbit/s\" }\n[[host]]\nname = \"left1\"\ncpu = \"800 MHz\"\n",
+            ),
+            "the run is between real hosts, and does not control `path`, `host`",
+            live(""),
         ),
         ("repeats_alike", plain().repeated(5), "5 repeats, and nothing", dumbbell(", queue = \"red\"", "", "", "").repeated(5)),
         (

@@ -183,3 +183,54 @@ impl Watched for Replay {
         unreachable!("a run between real hosts has no links")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longfat_core::traffic::Traffic;
+    use longfat_host::info::field;
+    use longfat_model::dumbbell::Dumbbell;
+
+    fn row(ms: u64, read: u64, values: &[(&longfat_host::info::Field, u64)]) -> Row {
+        let common =
+            [(&field::state, 1), (&field::snd_mss, 1000), (&field::rtt, 40_000), (&field::min_rtt, 40_000), (&field::snd_cwnd, 10)];
+        let info = Info::with(280, common.into_iter().chain(values.iter().copied()));
+        let at = ms * 1_000_000;
+        Row { flow: 0, at, read, unread: 0, unacknowledged: 0, send_buffer: 1 << 16, is_closed: false, delivered_all: None, info }
+    }
+
+    /// One flow of 100 ms, sampled at these times, that sends and delivers 1000 bytes per ms. The other host is ahead by 20 ms.
+    fn replayed(traffic: Traffic, theirs: Vec<Row>, end: u64) -> Trace {
+        let mut experiment = Dumbbell { duration: Duration::from_millis(100), ..Dumbbell::default() }.experiment();
+        (experiment.measure.warmup, experiment.measure.interval) = (Duration::from_millis(50), Some(Duration::from_millis(10)));
+        experiment.network.links.clear();
+        experiment.flows.truncate(1);
+        experiment.flows[0].traffic = traffic;
+        let sent = |ms: u64| (&field::bytes_sent, OPENING as u64 + 1000 * ms);
+        let ours = (0..=10).map(|step| row(10 * step, 0, &[sent(10 * step), (&field::data_segs_out, 1 + 10 * step)])).collect();
+        trace(&experiment, &[true], Both { ours, theirs, ahead: 20_000_000, end: end * 1_000_000 })
+    }
+
+    #[test]
+    fn counts_of_both_ends_meet_on_one_clock() {
+        let theirs = (0..=12).map(|step: u64| row(10 * step, 1000 * (10 * step).saturating_sub(20), &[])).collect();
+        let trace = replayed(Traffic::bulk(), theirs, 100);
+        let flow = &trace.flows[0];
+        assert_eq!((flow.total.delivered, flow.total.sent, flow.total.segments_sent), (100_000, 100_000, 100));
+        // A sample of the instant of the warmup counts to what follows.
+        assert!((40_000..=50_000).contains(&flow.at_warmup.delivered), "{}", flow.at_warmup.delivered);
+        let delivered: Vec<u64> = trace.flow_series.iter().map(|sample| sample.bytes_delivered).collect();
+        assert_eq!((delivered.len(), delivered.is_sorted(), trace.end), (11, true, time(100_000_000)));
+        assert!(flow.total.limited_s[0] == 0.0 && (flow.rtt.min_s, flow.rtt.mean_s) == (0.04, 0.04), "{flow:?}");
+        assert!(trace.links.is_empty() && flow.delivered_all.is_none());
+    }
+
+    #[test]
+    fn a_volume_that_was_there_by_the_end_is_known_from_a_later_sample() {
+        let done = |ms: u64, at: u64| Row { delivered_all: Some(at * 1_000_000), ..row(ms, 90_000, &[]) };
+        let early = replayed(Traffic::ttcp(90_000), vec![row(0, 0, &[]), done(125, 112)], 95);
+        assert_eq!((early.flows[0].delivered_all, early.flows[0].total.delivered), (Some(time(92_000_000)), 90_000));
+        let late = replayed(Traffic::ttcp(90_000), vec![row(0, 0, &[]), done(125, 118)], 95);
+        assert_eq!((late.flows[0].delivered_all, late.flows[0].total.delivered), (None, 0));
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use longfat_host::options::settings as asked;
-use longfat_model::Flow;
+use longfat_model::{Flow, Live};
 use longfat_tcp::TcpConfig;
 use longfat_tcp::stack::{self, Setup};
 
@@ -50,10 +50,11 @@ pub(crate) fn here() -> Vec<Setting> {
     [kernel].into_iter().chain(NAMES.iter().filter_map(|name| read(name))).filter(|setting| setting.value.len() <= 128).collect()
 }
 
-/// Returns the settings that the end `tcp` asks for: those that no stack has by default, since a default asks for nothing.
+/// Returns the settings that the end `tcp` asks for: those that neither the plain stack nor `linux` has by
+/// default, since a default asks for nothing.
 fn wanted(tcp: &TcpConfig) -> BTreeMap<&'static str, String> {
-    let by_default: Vec<(&str, String)> =
-        (stack::REGISTRY.iter()).flat_map(|stack| asked(&TcpConfig::new(Setup::new(stack).params(), 1500))).collect();
+    let of = |stack| asked(&TcpConfig::new(Setup::new(stack::named(stack)).params(), Live::MTU));
+    let by_default = [of("rfc"), of("linux")].concat();
     let is_default = |setting: &(&'static str, String)| OF_SOCKETS.contains(&setting.0) || by_default.contains(setting);
     asked(tcp).into_iter().filter(|setting| !is_default(setting)).collect()
 }
@@ -86,4 +87,43 @@ pub(crate) fn check(host: &str, has: &[Setting], flow: &Flow, is_sender: bool, w
         return Err(Error::unsupported("flow.window", what));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longfat_model::dumbbell::Dumbbell;
+    use std::sync::Arc;
+
+    fn has(name: &str, value: &str) -> Vec<Setting> {
+        vec![Setting { name: name.to_owned(), value: value.to_owned() }]
+    }
+
+    #[test]
+    fn a_default_asks_for_nothing_and_the_rest_must_be_so() {
+        let mut flow = Dumbbell::default().experiment().flows.remove(0);
+        let plain = has("ipv4/tcp_sack", "0");
+        assert_eq!(check("dtn", &plain, &flow, true, None), Ok(()), "whatever the host has");
+        flow.sender = Arc::new(TcpConfig { dsack: !flow.sender.dsack, sack: false, timestamps: false, ..(*flow.sender).clone() });
+        let said = check("dtn", &has("ipv4/tcp_timestamps", "1"), &flow, true, None).unwrap_err().to_string();
+        assert!(said.starts_with("`flow.timestamps`") && said.ends_with("Run there: sysctl -w net.ipv4.tcp_timestamps=\"0\""), "{said}");
+        assert_eq!(check("dtn", &has("ipv4/tcp_timestamps", "0"), &flow, true, None), Ok(()));
+        assert_eq!(check("dtn", &has("ipv4/tcp_timestamps", "1"), &flow, false, None), Ok(()), "the receiver asks for nothing");
+    }
+
+    #[test]
+    fn a_window_fits_the_buffers() {
+        let flow = Dumbbell::default().experiment().flows.remove(0);
+        let sizes = has("ipv4/tcp_rmem", "4096 131072 6291456");
+        assert_eq!(check("dtn", &sizes, &flow, false, Some(6_291_456)), Ok(()));
+        let said = check("dtn", &sizes, &flow, false, Some(8_000_000)).unwrap_err().to_string();
+        assert!(said.contains("net.ipv4.tcp_rmem=\"4096 131072 16000000\""), "{said}");
+        assert_eq!(check("dtn", &sizes, &flow, true, Some(8_000_000)), Ok(()), "a sender has another buffer");
+    }
+
+    #[test]
+    fn this_host_tells_what_it_has() {
+        let all = here();
+        assert!(all.iter().any(|setting| setting.name == "kernel") && all.iter().any(|setting| setting.name == "ipv4/tcp_rmem"));
+    }
 }

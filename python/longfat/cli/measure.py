@@ -1,0 +1,147 @@
+"""The command `longfat measure`: TCP each way to a server, what limited it, and what to change."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+
+from longfat.experiment import Experiment
+from longfat.report import terminal
+from longfat.results import Result
+
+out = terminal.console()
+err = terminal.console(stderr=True)
+
+NETWORK, RECEIVER, SENDER = "the congestion window", "the receiver's window", "the send buffer"
+CERTAIN = 0.9
+"""Share of the busy time from which a limit is called the limit."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One flow in one direction."""
+
+    direction: str
+    """`up`: from this host to the other; `down`: back."""
+    goodput_bps: float
+    """Payload, after the first fifth of the run."""
+    rtt_idle_s: float
+    """Least round trip of three TCP handshakes before the flow."""
+    rtt_loaded_s: float
+    """Median of the flow's own smoothed round trips."""
+    retransmission_rate: float
+    """Share of the payload sent; 0 to 1."""
+    limited_by: str
+    """Limit of the sender for most of the time in which it had data to send."""
+    limited_share: float
+    """Share of that time; 0 to 1. NaN where the kernel does not say."""
+    window_bytes: int
+    """Bytes that fill the path at this rate and idle round trip."""
+    verdict: str
+    reasons: tuple[str, ...]
+
+    @property
+    def change(self) -> str | None:
+        """Change to try, and its host; None where the network is the limit."""
+        if self.limited_by == NETWORK or self.limited_share < 0.5:
+            return None
+        where, name, first = ("receiver", "rmem", 131072) if self.limited_by == RECEIVER else ("sender", "wmem", 16384)
+        host = "this host" if (where == "sender") == (self.direction == "up") else "the other host"
+        # A buffer also holds headers and control information: as much again.
+        most = 2 ** math.ceil(math.log2(max(8 * self.window_bytes, 1 << 22)))
+        return f'{self.direction}: at {host}, try `sysctl -w net.ipv4.tcp_{name}="4096 {first} {most}"`, and measure again'
+
+
+def measure_command(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277.")],
+    key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
+    seconds: Annotated[int, typer.Option(min=2, max=3600, help="Duration of each direction.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change."""
+    ways = [measure(host, direction, key, seconds) for direction in ("up", "down")]
+    if as_json:
+        print(json.dumps({"host": host, "seconds": seconds, **{way.direction: _plain(way) for way in ways}}, indent=2))
+        return
+    out.print(f"One flow each way, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
+    for way in ways:
+        out.print(f"  {way.direction:4} {line(way)}", soft_wrap=True, highlight=False)
+    for way in ways:
+        for reason in way.reasons:
+            err.print(f"  {way.direction}: {terminal.escape(reason)} ({way.verdict})", soft_wrap=True)
+    for change in filter(None, (way.change for way in ways)):
+        out.print(terminal.escape(change), soft_wrap=True, highlight=False)
+
+
+def measure(host: str, direction: str, key: str | None, seconds: float) -> Way:
+    """One flow `up` to `host` or `down` from it. LongfatError where the server is not there, or says no."""
+    ends = ("here", "there") if direction == "up" else ("there", "here")
+    result = Experiment(_file(host, key, ends, seconds)).run()
+    return _way(direction, result)
+
+
+def _file(host: str, key: str | None, ends: tuple[str, str], seconds: float) -> str:
+    # A string of JSON is one of TOML.
+    named = f"key = {json.dumps(key)}" if key else ""
+    return f"""
+        backend = "live"
+        [[live.host]]
+        name = "here"
+        at = "local"
+        [[live.host]]
+        name = "there"
+        at = {json.dumps(host)}
+        {named}
+        [[flow]]
+        name = "flow"
+        stack = "linux"
+        from = "{ends[0]}"
+        to = "{ends[1]}"
+        [measure]
+        duration = "{seconds} s"
+        warmup = "{seconds / 5} s"
+    """
+
+
+def _way(direction: str, result: Result) -> Way:
+    flow = result.flows.iloc[0]
+    limits = {NETWORK: flow["cwnd_limited_s"], RECEIVER: flow["rwnd_limited_s"], SENDER: flow["sndbuf_limited_s"]}
+    busy = sum(limits.values())
+    limited_by = max(limits, key=lambda limit: limits[limit])
+    idle = result.real_time["base_rtt_before_s"] or math.nan
+    reasons = tuple(warning.text for warning in result.warnings if warning.name in ("suspect", "invalid"))
+    goodput = float(flow["goodput_bps"])
+    return Way(
+        direction=direction,
+        goodput_bps=goodput,
+        rtt_idle_s=idle,
+        rtt_loaded_s=float(flow["rtt_p50_s"]),
+        retransmission_rate=float(flow["bytes_retransmitted"]) / max(float(flow["bytes_sent"]), 1.0),
+        limited_by=limited_by,
+        limited_share=float(limits[limited_by] / busy) if busy > 0 else math.nan,
+        window_bytes=0 if math.isnan(idle) else round(goodput * idle / 8),
+        verdict=result.verdict or "",
+        reasons=reasons,
+    )
+
+
+def line(way: Way) -> str:
+    """The first screen's line about one direction."""
+    sure = "" if way.limited_share >= CERTAIN else ": no clear limit" if way.limited_share < 0.5 else ": likely"
+    parts = [
+        f"{way.goodput_bps / 1e6:,.1f} Mbit/s",
+        f"RTT {1e3 * way.rtt_idle_s:.1f} ms idle, {1e3 * way.rtt_loaded_s:.1f} ms under load",
+        f"{100 * way.retransmission_rate:.3f} % retransmitted",
+        f"limited by {way.limited_by} for {100 * way.limited_share:.0f} % of the time{sure}",
+    ]
+    return "; ".join(parts)
+
+
+def _plain(way: Way) -> dict[str, object]:
+    """A way as JSON has it: null for what is not known."""
+    plain = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in asdict(way).items()}
+    return {**plain, "change": way.change}

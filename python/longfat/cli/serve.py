@@ -1,0 +1,83 @@
+"""The command `longfat serve`: the other end of measurements between two hosts."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from longfat._longfat import live_port, live_serve, quantity
+from longfat.errors import LongfatError
+from longfat.report import terminal
+
+out = terminal.console()
+
+UNITS = {
+    "seconds": ("s", "1 h"),
+    "bytes": ("bytes", "1 GB"),
+    "rate": ("bps", "1 Gbit/s"),
+    "key_bytes_per_hour": ("bytes", "10 GB"),
+    "network_bytes_per_hour": ("bytes", "10 GB"),
+    "bytes_per_hour": ("bytes", "10 GB"),
+}
+"""Unit of each limit that has one, and an example."""
+
+
+def serve_command(
+    key: Annotated[
+        list[str] | None, typer.Option("--key", metavar="NAME", help="Key of clients that may measure; repeatable. See `longfat key`.")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Let everybody measure, within small limits.")] = False,
+    limits: Annotated[Path | None, typer.Option(metavar="FILE", help="File of limits, in TOML: see docs/live.md.")] = None,
+    bind: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen at. Default: all, of IPv4 and IPv6.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at, for control and data; 0: any.")] = live_port(),
+    concurrent: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Sessions at the same time: they share the path.")] = 1,
+) -> None:
+    """Let other hosts measure the path to this one; Ctrl-C ends it."""
+    of_keys, of_open = read_limits(limits) if limits else ({}, {})
+
+    def say(at: int, line: str) -> None:
+        if at:
+            who = [f"the key {name}" for name in key or []] + (["everybody"] if open_ else [])
+            out.print(f"listening at port {at}, for {terminal.escape(', '.join(who))}; Ctrl-C ends it", soft_wrap=True)
+        else:
+            out.print(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {terminal.escape(line)}", soft_wrap=True, highlight=False)
+
+    try:
+        live_serve(key or [], open_, json.dumps(of_keys), json.dumps(of_open), bind, port, concurrent, say)
+    except KeyboardInterrupt:
+        out.print("The server has ended.")
+
+
+def read_limits(file: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """Limits of sessions with a key, and of those without: bytes, seconds, bit/s and counts. LongfatError names what is wrong."""
+    try:
+        table: dict[str, Any] = tomllib.loads(file.read_text())
+    except OSError as error:
+        raise LongfatError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LongfatError(f"{file} is not TOML: {error}") from None
+    of_open = table.pop("open", {})
+    if not isinstance(of_open, dict):
+        raise LongfatError(f"{file}: `open` must be a table, the limits of sessions without a key")
+    return _whole(file, table), _whole(file, cast("dict[str, Any]", of_open))
+
+
+def _whole(file: Path, table: dict[str, Any]) -> dict[str, int]:
+    return {name: _number(file, name, value) for name, value in table.items()}
+
+
+def _number(file: Path, name: str, value: object) -> int:
+    unit, example = UNITS.get(name, ("number", ""))
+    if unit == "number":
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise LongfatError(f"{file}: `{name}` must be a whole number, and is {value!r}")
+    found = quantity(value) if isinstance(value, str) else None
+    if found is None or found[1] != unit:
+        raise LongfatError(f'{file}: `{name}` must be a quantity such as "{example}", and is {value!r}')
+    return round(found[0])

@@ -1,0 +1,327 @@
+"""Measurements between two hosts: over loopback, and over a path whose rate and delay are known."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import longfat
+import pytest
+from longfat.cli.serve import read_limits
+from longfat.cli.testbed import permitted
+from longfat.errors import LongfatError
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")
+
+FILE = """
+title = "to itself"
+backend = "live"
+[live]
+[[live.host]]
+name = "here"
+at = "local"
+[[live.host]]
+name = "there"
+at = "{at}"
+{key}
+{flows}
+[measure]
+duration = "{duration}"
+interval = "100 ms"
+"""
+UP = '[[flow]]\nname = "up"\ncongestion_control = "reno"\nwindow = "1 MiB"\n'
+DOWN = '[[flow]]\nname = "down"\nfrom = "there"\nto = "here"\ncongestion_control = "reno"\nwindow = "1 MiB"\n'
+
+
+def text(at: str, flows: str = UP, duration: str = "1 s", key: str = 'key = "test"') -> str:
+    return FILE.format(at=at, key=key, flows=flows, duration=duration)
+
+
+def command(*arguments: str, home: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "longfat", *arguments], env=env, capture_output=True, text=True, timeout=120, check=False, **more
+    )
+
+
+@contextlib.contextmanager
+def serving(home: Path, *arguments: str) -> Generator[tuple[str, subprocess.Popen[str]]]:
+    """A server of this test: its address, and its process."""
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+    words = [sys.executable, "-m", "longfat", "serve", "--port", "0", "--bind", "127.0.0.1", *arguments]
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            assert server.stdout is not None
+            first = server.stdout.readline()
+            found = re.match(r"listening at port (\d+), for ", first)
+            assert found, first + server.stdout.read()
+            yield f"127.0.0.1:{found[1]}", server
+        finally:
+            server.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.wait(10)
+            server.kill()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home for keys, with the key `test`."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    made = command("key", "new", "test", home=tmp_path)
+    assert made.returncode == 0, made.stderr
+    return tmp_path
+
+
+def test_a_key_is_printed_once_and_kept_for_its_owner(home: Path, tmp_path: Path) -> None:
+    file = home / "longfat" / "keys" / "test"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    again = command("key", "new", "test", home=home)
+    assert again.returncode == 1
+    assert "already" in again.stderr
+    other = tmp_path / "other"
+    kept = command("key", "add", "theirs", home=other, input=file.read_text())
+    assert kept.returncode == 0
+    assert (other / "longfat" / "keys" / "theirs").read_text() == file.read_text()
+    wrong = command("key", "add", "wrong", home=other, input="longfat-key-1:00\n")
+    assert wrong.returncode == 1
+    assert "64 hexadecimal digits" in wrong.stderr
+    assert file.read_text().strip()[20:] not in again.stdout + again.stderr
+
+
+def test_limits_have_units_and_names(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text('seconds = "10 min"\nbytes = "1 GiB"\nflows = 4\n[open]\nrate = "100 Mbit/s"\n')
+    assert read_limits(file) == ({"seconds": 600, "bytes": 1 << 30, "flows": 4}, {"rate": 100_000_000})
+    for wrong, said in [
+        ("seconds = 5", '"1 h"'),
+        ('rate = "5 s"', '"1 Gbit/s"'),
+        ('flows = "4"', "whole number"),
+        ("open = 1", "must be a table"),
+        ("x", "not TOML"),
+    ]:
+        file.write_text(wrong)
+        with pytest.raises(LongfatError, match=re.escape(said)):
+            read_limits(file)
+    file.write_text("nosuch = 1")
+    done = command("serve", "--open", "--limits", str(file), home=tmp_path)
+    assert done.returncode == 1
+    assert "there is no limit `nosuch`" in done.stderr
+
+
+def test_a_server_says_what_it_lacks(tmp_path: Path) -> None:
+    done = command("serve", home=tmp_path)
+    assert done.returncode == 1
+    assert "--key NAME" in done.stderr
+    assert "--open" in done.stderr
+    done = command("serve", "--key", "nosuch", home=tmp_path)
+    assert done.returncode == 1
+    assert "longfat key new nosuch" in done.stderr
+
+
+def test_a_file_without_hosts_is_refused_with_what_is_needed() -> None:
+    whole = text("192.0.2.1")
+    parts = [
+        (re.sub(r"\[live\].*?(?=\[\[flow)", "", whole, flags=re.DOTALL), r"\[\[live\.host\]\]"),
+        (whole.replace('at = "local"', 'at = "192.0.2.2"'), "of which 0 are local"),
+        (whole.replace('name = "there"', 'name = "here"'), "two hosts `here`"),
+        (whole.replace('at = "192.0.2.1"', 'at = "a b"'), "no address"),
+        (whole.replace("[measure]", "[measure]\nacks = true"), "a log of ACKs"),
+        (whole.replace('"reno"', '"fast"'), "Linux has none of this name"),
+        (whole.replace("[measure]", '[[flow]]\ntraffic = { kind = "udp", rate = "1 Mbit/s" }\n[measure]'), "a session has TCP flows"),
+    ]
+    for wrong, said in parts:
+        with pytest.raises(longfat.ExperimentError, match=said):
+            longfat.Experiment(wrong)
+
+
+def test_the_hosts_and_not_the_keys_are_a_runs_identity() -> None:
+    def hash_of(changed: str) -> str:
+        return longfat.Experiment(changed).resolve(0).hash
+
+    whole = text("192.0.2.1")
+    path = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "20 Mbit/s" }\n'
+    assert hash_of(whole) == hash_of(whole.replace('key = "test"', "")) == hash_of(whole.replace("[measure]", path + "[measure]"))
+    assert hash_of(whole) != hash_of(text("192.0.2.2"))
+    simulated = (
+        whole.replace("[measure]", path + "[measure]")
+        .replace('"live"', '"sim"')
+        .replace('"here"', '"left1"')
+        .replace('"there"', '"right1"')
+    )
+    bare = re.sub(r"\[live\].*?(?=\[\[flow)", "", simulated, flags=re.DOTALL)
+    assert hash_of(simulated) == hash_of(bare), "a simulated run knows no real hosts"
+
+
+def test_flows_each_way_make_the_tables_of_every_run(home: Path) -> None:
+    volume = UP.replace('"up"', '"volume"') + 'traffic = { kind = "ttcp", volume = "3 MiB" }\n'
+    flows = volume + DOWN + "streams = 2\n"
+    with serving(home, "--key", "test") as (at, server):
+        result = longfat.Experiment(
+            text(at, flows, "20 s") + 'events = true\n[path]\npreset = "dumbbell"\nrtt = "1 ms"\nbottleneck = { rate = "1 Gbit/s" }\n'
+        ).run()
+        assert server.stdout is not None
+        line = server.stdout.readline()
+    assert "127.0.0.1 key test: 3 flows" in line
+    assert "ended well" in line
+    assert len(result.flows) == 3
+    first = result.flows.iloc[0]
+    assert first["bytes_delivered"] == 3 << 20 == first["bytes_sent"] - first["bytes_retransmitted"]
+    assert 0 < first["delivered_all_s"] <= result.end_s < 20
+    assert (result.flows["bytes_delivered"] > 100_000).all()
+    assert (result.flows["control_from"] == "kernel").all()
+    assert len(result.links) == 0
+    assert 0 < result.real_time["base_rtt_before_s"] < 0.1
+    assert 0 < result.real_time["base_rtt_after_s"] < 0.1
+    assert "late_p99_s" not in result.real_time
+    said = {warning.name: warning.text for warning in result.warnings}
+    assert "`path`" in said["not_controlled"]
+
+
+def test_a_run_is_kept_shown_and_reported(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    with serving(home, "--key", "test") as (at, _):
+        file.write_text(text(at, UP + DOWN))
+        ran = command("run", str(file), home=home, cwd=tmp_path)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        again = command("run", str(file), home=home, cwd=tmp_path)
+    assert "finished already" in again.stdout
+    shown = command("show", str(file), home=home, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert "goodput" in shown.stdout
+    told = command("report", str(file), home=home, cwd=tmp_path)
+    assert told.returncode == 0, told.stdout + told.stderr
+    explained = command("explain", str(file), home=home, cwd=tmp_path)
+    assert explained.returncode == 0, explained.stdout + explained.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert pages
+    assert "nan" not in re.sub(r"<script.*?</script>", "", pages[0].read_text(), flags=re.DOTALL).lower().split()
+    stored = [path.read_text(errors="replace") for path in (tmp_path / "results").rglob("*") if path.suffix in (".json", ".toml", ".html")]
+    secret = (home / "longfat" / "keys" / "test").read_text().strip()[14:]
+    assert not any(secret in one for one in stored)
+
+
+def test_measure_tells_of_both_directions(home: Path) -> None:
+    with serving(home, "--key", "test") as (at, _):
+        done = command("measure", at, "--key", "test", "--seconds", "2", "--json", home=home)
+        assert done.returncode == 0, done.stdout + done.stderr
+        shown = command("measure", at, "--key", "test", "--seconds", "2", home=home)
+    made = json.loads(done.stdout)
+    for way in ("up", "down"):
+        assert made[way]["goodput_bps"] > 1e6
+        assert 0 < made[way]["rtt_idle_s"] < 0.1
+        assert made[way]["limited_by"] in ("the congestion window", "the receiver's window", "the send buffer")
+    assert re.search(r"up +[\d,.]+ Mbit/s; RTT [\d.]+ ms idle", shown.stdout), shown.stdout + shown.stderr
+
+
+def test_strangers_stay_out(home: Path) -> None:
+    with serving(home, "--key", "test") as (at, _), pytest.raises(longfat.ExperimentError, match="lets nobody in without one"):
+        longfat.Experiment(text(at, key="")).run()
+    with pytest.raises(longfat.ExperimentError, match="longfat key new other"):
+        longfat.Experiment(text("127.0.0.1:1", key='key = "other"')).run()
+    with pytest.raises(longfat.ExperimentError, match="Is `longfat serve` running there"):
+        longfat.Experiment(text("127.0.0.1:1")).run()
+
+
+def test_a_server_that_is_killed_ends_the_run_in_time(home: Path) -> None:
+    with serving(home, "--key", "test") as (at, server):
+        env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+        program = f"import longfat\nlongfat.Experiment({text(at, UP, '60 s')!r}).run()"
+        with subprocess.Popen([sys.executable, "-c", program], env=env, stderr=subprocess.PIPE, text=True) as client:
+            time.sleep(4)
+            server.kill()
+            started = time.monotonic()
+            _, said = client.communicate(timeout=30)
+    assert time.monotonic() - started < 15
+    assert client.returncode == 1
+    assert "the other side" in said.splitlines()[-1], said
+
+
+def test_a_client_that_is_killed_frees_the_server(home: Path) -> None:
+    with serving(home, "--key", "test") as (at, server):
+        env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+        program = f"import longfat\nlongfat.Experiment({text(at, UP, '60 s')!r}).run()"
+        with subprocess.Popen([sys.executable, "-c", program], env=env) as client:
+            time.sleep(4)
+            client.kill()
+        started = time.monotonic()
+        longfat.Experiment(text(at, UP, "200 ms")).run()
+        assert time.monotonic() - started < 15
+        assert server.stdout is not None
+        assert "the other side closed the connection" in server.stdout.readline()
+
+
+def test_ctrl_c_keeps_what_there_is(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    with serving(home, "--key", "test") as (at, server):
+        file.write_text(text(at, DOWN, "60 s"))
+        env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+        words = [sys.executable, "-m", "longfat", "run", str(file)]
+        with subprocess.Popen(words, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+            time.sleep(6)
+            client.send_signal(signal.SIGINT)
+            out, err = client.communicate(timeout=60)
+        assert "1 of 1 runs are finished and kept" in err.replace("\n", " "), out + err
+        assert server.stdout is not None
+        assert "ended well" in server.stdout.readline()
+    shown = command("show", str(file), "--warnings", home=home, cwd=tmp_path)
+    assert "it was stopped after" in shown.stdout.replace("\n", " "), shown.stdout + shown.stderr
+
+
+PATH = """
+backend = "testbed"
+[path]
+preset = "dumbbell"
+rtt = "40 ms"
+bottleneck = { rate = "20 Mbit/s", queue = { kind = "droptail", limit = "1 bdp" } }
+edge = { rate = "1 Gbit/s", delay = "1 ms" }
+[[flow]]
+stack = "linux"
+[measure]
+duration = "1 s"
+"""
+MEASURE = """
+import os, subprocess, sys, time
+import longfat
+far = os.environ["LONGFAT_NETNS_right1"]
+serve = [sys.executable, "-m", "longfat", "serve", "--key", "test"]
+server = subprocess.Popen(["nsenter", f"--net={far}", *serve], stdout=subprocess.PIPE, text=True)
+try:
+    print(server.stdout.readline(), end="", file=sys.stderr)
+    result = longfat.Experiment(os.environ["LIVE"].replace("ADDRESS", os.environ["LONGFAT_ADDRESS_right1"])).run()
+    real = result.real_time
+    flows = result.flows
+    print(real["base_rtt_before_s"], real["base_rtt_after_s"], *flows["bytes_delivered"], *flows["rtt_min_s"])
+finally:
+    server.terminate()
+"""
+
+
+@pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
+def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "path.toml").write_text(PATH)
+    down = '[[flow]]\nname = "down"\nfrom = "there"\nto = "here"\ncongestion_control = "reno"\nstart = "6 s"\n'
+    up = UP.replace('window = "1 MiB"\n', 'stop = "6 s"\n')
+    live = text("ADDRESS", up + down, "12 s")
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home), "LIVE": live}
+    words = [sys.executable, "-m", "longfat", "testbed", "shell", str(tmp_path / "path.toml"), "--", sys.executable, "-c", MEASURE]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120, check=False)
+    if "another testbed is running" in done.stderr:
+        pytest.skip("another testbed is running")
+    assert done.returncode == 0, done.stdout + done.stderr
+    before, after, *of_flows = (float(word) for word in done.stdout.split())
+    # The path has 40 ms; the machine adds what it adds.
+    assert all(0.0395 < rtt < 0.046 for rtt in (before, after, *of_flows[2:])), done.stdout
+    # 1448 of 1500 bytes are payload; Reno over a buffer of one BDP fills the path after slow start. Each flow has half of the run.
+    # What is in queues and buffers when the first one stops arrives later.
+    most = 6 * 20e6 / 8 * 1448 / 1500
+    assert all(0.8 * most < delivered < 1.15 * most for delivered in of_flows[:2]), done.stdout
