@@ -149,6 +149,10 @@ fn beyond(experiment: &Experiment, trace: &Trace, host: usize, path: &[usize]) -
 /// slowest link in full packets, and flows that share it carry no more than that link. Packets in flight to them at the end of the warmup
 /// count too.
 fn most_goodput(experiment: &Experiment, trace: &Trace, flows: &[usize]) -> f64 {
+    if experiment.live.is_some() {
+        // Nobody knows the path.
+        return f64::INFINITY;
+    }
     let routes = Routes::new(&experiment.network);
     let network = &experiment.network;
     let alone = |flow: &Flow, link: usize| {
