@@ -65,7 +65,8 @@ class Edge:
 def path_drawing(runs: Sequence[Mapping[str, Any]], *, tall: bool = False) -> Markup:
     """The path of resolved experiments that are runs of one sweep. Values show what differs between them.
 
-    From left to right, or where `tall` from top to bottom, for a phone. Empty where the path has more than 24 places, and between real hosts.
+    From left to right, or where `tall` from top to bottom, for a phone. Empty where the path has more than 24 places.
+    Empty between real hosts, too.
     """
     nodes, edges = _network(runs)
     if not nodes or len(nodes) > MOST_NODES:
