@@ -38,7 +38,7 @@ pub(crate) fn of(control: &str) -> Dumbbell {
 fn limit(control: &str) -> f64 {
     // Pacing gives each segment a timer of its own, marks are read one by one, and BBR wants a record of each transmission: none of
     // these goes by the path of plain segments, which Reno has.
-    if ["bbr", "bbr3", "fast", "dctcp", "prague"].contains(&control) { 2.0 } else { 1.3 }
+    if ["bbr", "bbr3", "fast", "dctcp", "prague"].contains(&control) { 2.2 } else { 1.3 }
 }
 
 /// Cost per data packet of one run.

@@ -41,7 +41,7 @@ fn limit(name: &str) -> Option<f64> {
     match name {
         // The link keeps droptail itself, in straight code.
         "codel" | "pie" => Some(1.3),
-        "fq_codel" | "dualpi2" | "cake" => Some(1.7),
+        "fq_codel" | "dualpi2" | "cake" => Some(1.8),
         _ => None,
     }
 }
