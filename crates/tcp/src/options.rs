@@ -124,11 +124,15 @@ parameters! {
         ssthresh_from_cwnd: bool, Kind::Bool, Value::Bool(false),
             "at congestion ssthresh is reckoned from cwnd, as Linux does, not from what is in flight (RFC 5681 Eq. 4; RFC 9438 section 4.6 knows both)";
         slow_start: &'static str, Kind::Choice(slow_start::NAMES), Value::Choice("standard"),
-            "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406). The stack `linux` has HyStart with `cubic` alone";
+            "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406); SEARCH (draft-chung-ccwg-search); Careful Resume (draft-ietf-tsvwg-careful-resume). The stack `linux` has HyStart with `cubic` alone";
         max_ssthresh: u32, Kind::Count { unit: "segments", min: 2, max: 1_000_000 }, Value::Count(100),
             "limited slow start: from this window on it adds no more than about half of it a round trip (RFC 3742 §2: 100)";
         hystart_divisor: u32, Kind::Count { unit: "", min: 1, max: 64 }, Value::Count(8),
             "slow start `hystart`: it ends once the round trip is longer by this part of the least: 8 is an eighth, as Linux has it since 5.6; 16 before, and in Ha and Rhee 2008";
+        saved_cwnd: Option<u32>, Kind::Count { unit: "segments", min: 1, max: 1_000_000 }, Value::Auto,
+            "slow start `careful_resume`: the window that an earlier connection over this path used; without it, or with less than four initial windows, it is standard slow start";
+        saved_rtt: Option<Duration>, SOME_TIME, Value::Auto,
+            "slow start `careful_resume`: the least round trip of that connection; a path of less than half or more than ten times it is another one. By default the path is taken to be the same";
         slow_start_half_used: bool, Kind::Bool, Value::Bool(false),
             "in slow start cwnd grows while more than half of it is in use, as in Linux, not only while all of it is (RFC 9438 section 5.8)";
         growth_before_loss: u32, Kind::Count { unit: "", min: 0, max: 100 }, Value::Count(0),

@@ -1,8 +1,10 @@
 //! Queues: what a router does with a packet that cannot leave at once. One file a queue, one line in [`REGISTRY`].
 
+mod blue;
 mod bucket;
 mod buffer_pool;
 mod cake;
+mod choke;
 mod classes;
 mod codel;
 mod droptail;
@@ -17,6 +19,7 @@ mod fq_pie;
 mod htb;
 mod inner;
 mod pfifo_head_drop;
+mod pi;
 mod pie;
 mod policer;
 pub mod pool;
@@ -24,6 +27,7 @@ mod prio;
 pub mod promises;
 mod red;
 mod red_ansnet;
+mod sfb;
 mod sfq;
 pub mod shared;
 mod step;
@@ -232,5 +236,9 @@ pub const REGISTRY: &[QueueKind] = &[
     prio::KIND,
     htb::KIND,
     wred::KIND,
+    pi::KIND,
+    choke::KIND,
+    blue::KIND,
+    sfb::KIND,
 ];
 by_name!(QueueKind, "queue", with params);

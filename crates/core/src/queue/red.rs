@@ -44,17 +44,25 @@ pub(super) const SMALL_PACKET: ParamSpec = ParamSpec {
     default: Some(Value::Bytes(40)),
     doc: "the packet by which idle time is counted as samples of an empty queue",
 };
-const MIN_THRESHOLD: ParamSpec = ParamSpec {
+pub(super) const MIN_THRESHOLD: ParamSpec = ParamSpec {
     name: "min_threshold",
     kind: Kind::Capacity,
     default: Some(Value::Auto),
     doc: "average queue at which signals begin. When not given: 5 packets of the MTU or half of target_delay, whichever is more",
 };
-const MAX_THRESHOLD: ParamSpec = ParamSpec {
+pub(super) const MAX_THRESHOLD: ParamSpec = ParamSpec {
     name: "max_threshold",
     kind: Kind::Capacity,
     default: Some(Value::Auto),
     doc: "average queue at which the probability reaches max_p. When not given: 3 times min_threshold, at most the limit",
+};
+
+pub(super) const TARGET_DELAY: ParamSpec = ParamSpec {
+    name: "target_delay",
+    kind: Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(10) },
+    // FGS01, on setting the thresholds.
+    default: Some(Value::Duration(Duration::from_millis(5))),
+    doc: "average queueing delay that thresholds not given aim at",
 };
 
 /// The registry entry.
@@ -80,13 +88,7 @@ pub(super) const KIND: QueueKind = QueueKind {
             default: Some(Value::Bool(false)),
             doc: "whether max_p adapts to keep the average midway between the thresholds (Floyd, Gummadi and Shenker 2001)",
         },
-        ParamSpec {
-            name: "target_delay",
-            kind: Kind::Duration { min: Duration::from_micros(1), max: Duration::from_secs(10) },
-            // FGS01, on setting the thresholds.
-            default: Some(Value::Duration(Duration::from_millis(5))),
-            doc: "average queueing delay that thresholds not given aim at",
-        },
+        TARGET_DELAY,
         ParamSpec {
             name: "ecn",
             kind: Kind::Bool,
@@ -166,12 +168,14 @@ pub(super) fn wq(params: &Params, context: &QueueContext, adaptive: bool) -> f64
     1.0 - libm::exp(-8.0 * f64::from(context.mtu) / context.rate.as_bps() as f64)
 }
 
-struct Thresholds {
-    min: Limit,
-    max: Limit,
+/// Both thresholds, in one unit.
+pub(super) struct Thresholds {
+    pub min: Limit,
+    pub max: Limit,
 }
 
-fn thresholds(params: &Params, context: &QueueContext) -> Thresholds {
+/// Returns the thresholds that [`MIN_THRESHOLD`], [`MAX_THRESHOLD`] and [`TARGET_DELAY`] describe.
+pub(super) fn thresholds(params: &Params, context: &QueueContext) -> Thresholds {
     let limit = limit_of(params, context);
     let given = |name| (!params.is_auto(name)).then(|| Limit::new(params.capacity(name), context));
     let (min, max) = (given("min_threshold"), given("max_threshold"));
@@ -192,6 +196,17 @@ fn thresholds(params: &Params, context: &QueueContext) -> Thresholds {
 }
 
 fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
+    check_thresholds(params, context)?;
+    let Marking { ecn, harddrop, nodrop } = marking(params);
+    if !ecn && (nodrop || !harddrop) {
+        let given = if nodrop { "nodrop" } else { "harddrop = false" };
+        return Err(format!("{given} says what to do instead of marking, and without ecn = true nothing is marked"));
+    }
+    check_wq(params)
+}
+
+/// Checks the limit, and that the thresholds are in order and under it.
+pub(super) fn check_thresholds(params: &Params, context: &QueueContext) -> Result<(), String> {
     let limit = limit_of(params, context);
     limit.check_holds_a_packet(LIMIT.name, context)?;
     let Thresholds { min, max } = thresholds(params, context);
@@ -205,12 +220,7 @@ fn check(params: &Params, context: &QueueContext) -> Result<(), String> {
     if max.measure == limit.measure && max.max > limit.max {
         return Err(format!("max_threshold ({} {max_unit}) must not be over the limit ({} {max_unit})", max.max, limit.max));
     }
-    let Marking { ecn, harddrop, nodrop } = marking(params);
-    if !ecn && (nodrop || !harddrop) {
-        let given = if nodrop { "nodrop" } else { "harddrop = false" };
-        return Err(format!("{given} says what to do instead of marking, and without ecn = true nothing is marked"));
-    }
-    check_wq(params)
+    Ok(())
 }
 
 /// Checks the weight: with 0 the average would never see the queue.

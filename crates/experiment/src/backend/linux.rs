@@ -31,6 +31,8 @@ pub(super) const CANNOT: &[Limit] = &[
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("slow_start", ["hystart"]) },
     tcp!("max_ssthresh", []),
     tcp!("hystart_divisor", []),
+    tcp!("saved_cwnd", []),
+    tcp!("saved_rtt", []),
     tcp!("slow_start_half_used", ["true"]),
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("growth_before_loss", ["5"]) },
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("reno_above_prior", ["false"]) },

@@ -191,7 +191,8 @@ impl Traits {
 pub trait CongestionControl: std::fmt::Debug {
     /// Services that it asks of the sender: when a connection begins, and `prr` whenever a reduction does.
     fn traits(&self) -> Traits {
-        Traits::WINDOW
+        let retreats = self.window().is_some_and(Window::is_retreating);
+        Traits { prr: if retreats { PrrUse::Never } else { PrrUse::Reductions }, ..Traits::WINDOW }
     }
     /// The window of a control that keeps one: what follows from it is the same for all, and an override only adds what the control keeps
     /// beside it. `None`: the control models the path, and overrides what it must.
@@ -220,7 +221,7 @@ pub trait CongestionControl: std::fmt::Debug {
     }
     /// Returns the pacing rate; `None`: ACKs clock the segments.
     fn pacing_rate(&self) -> Option<Rate> {
-        None
+        self.window().and_then(Window::pacing_rate)
     }
     /// An ACK delivered something, in whatever phase; comes before [`Self::on_ack`]. For what measures rather than grows.
     fn on_sample(&mut self, _ack: &AckSample) {}

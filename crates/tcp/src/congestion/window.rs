@@ -5,6 +5,7 @@ use super::Unused;
 use super::state::Unit;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
+use longfat_core::units::Rate;
 
 /// Largest window: the largest window scale lets a peer offer no more (RFC 7323 §2.3).
 const MAX: u64 = 1 << 30;
@@ -108,6 +109,9 @@ impl Window {
             let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
             self.grow((plain * factor).min(room.max(plain)));
         }
+        if let Some(cwnd) = step.set {
+            (self.cwnd, self.fraction) = (self.bounded(cwnd).max(2 * self.mss), 0.0);
+        }
         if step.leave {
             self.ssthresh = self.ssthresh.min(self.cwnd);
         }
@@ -166,12 +170,42 @@ impl Window {
             self.before = Some((self.cwnd, self.ssthresh));
             self.ssthresh = self.counted(ssthresh).max(2 * self.mss);
         }
+        if self.retreat(event) {
+            return;
+        }
         self.cwnd = match event.kind {
             Congestion::Loss | Congestion::Ecn | Congestion::Local => self.ssthresh,
             Congestion::Timeout | Congestion::TimeoutAgain => self.mss,
         };
         self.fraction = 0.0;
         self.slow_start.reset();
+    }
+
+    /// draft-ietf-tsvwg-careful-resume, Safe Retreat Phase: a loss or a mark of what Careful Resume has not validated leaves half of what
+    /// has arrived, and slow start up to all of it. Whether it was such.
+    fn retreat(&mut self, event: &CongestionEvent) -> bool {
+        let Some(resume) = self.slow_start.careful_resume() else { return false };
+        let pipe = match event.kind {
+            Congestion::Loss | Congestion::Ecn => resume.retreat(),
+            Congestion::Timeout | Congestion::TimeoutAgain | Congestion::Local => None,
+        };
+        if let Some(pipe) = pipe {
+            self.ssthresh = self.ssthresh.min(pipe).max(2 * self.mss);
+            (self.cwnd, self.fraction) = ((pipe / 2).min(self.ssthresh).max(self.mss), 0.0);
+        }
+        pipe.is_some()
+    }
+
+    /// Returns the pacing rate that slow start wants, if any.
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        self.slow_start.pacing_rate()
+    }
+
+    /// Returns true if proportional rate reduction must not steer the window.
+    #[inline]
+    pub fn is_retreating(&self) -> bool {
+        self.slow_start.is_retreating()
     }
 
     /// The last reduction was for nothing: as before it (RFC 4015 §3.2 has the same aim). Whether there was one.

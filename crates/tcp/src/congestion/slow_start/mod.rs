@@ -1,16 +1,21 @@
 //! Slow start: how fast the window grows below ssthresh, and when it stops by itself. One file a variant, one line in
 //! [`REGISTRY`]; every control that grows by [`Window::slow_start`](super::Window::slow_start) has them all.
 
+mod careful_resume;
 mod hystart;
 mod hystart_plus_plus;
 mod limited;
+mod search;
 
 use super::AckSample;
 use crate::TcpConfig;
+use careful_resume::CarefulResume;
 use hystart::HyStart;
 use hystart_plus_plus::HyStartPlusPlus;
 use limited::Limited;
 use longfat_core::by_name;
+use longfat_core::units::Rate;
+use search::Search;
 
 /// A variant of slow start.
 pub struct Kind {
@@ -50,6 +55,18 @@ pub const REGISTRY: &[Kind] = &[
         source: "RFC 9406",
         build: |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c)),
     },
+    Kind {
+        name: "search",
+        summary: "ends where what is delivered no longer doubles each round trip, and takes back what grew since",
+        source: "draft-chung-ccwg-search, version 3 of the algorithm; Kachooei and others, Improving TCP Slow Start Performance in Wireless Networks with SEARCH, IEEE WoWMoM 2024",
+        build: |_| Variant::Search(Search::new()),
+    },
+    Kind {
+        name: "careful_resume",
+        summary: "after a round trip, jumps to half of saved_cwnd, paced; a loss before that is validated leaves half of what arrived",
+        source: "draft-ietf-tsvwg-careful-resume",
+        build: |c| Variant::CarefulResume(CarefulResume::new(c)),
+    },
 ];
 
 by_name!(Kind, "slow start");
@@ -65,6 +82,10 @@ pub enum Variant {
     HyStart(HyStart),
     /// RFC 9406.
     HyStartPlusPlus(HyStartPlusPlus),
+    /// SEARCH.
+    Search(Search),
+    /// Careful Resume.
+    CarefulResume(CarefulResume),
 }
 
 /// Response of slow start to an ACK.
@@ -72,6 +93,8 @@ pub enum Variant {
 pub struct Step {
     /// Bytes by which cwnd grows.
     pub growth: u64,
+    /// Window to have instead of what grew.
+    pub set: Option<u64>,
     /// True if slow start is over: ssthresh becomes cwnd, after this growth.
     pub leave: bool,
 }
@@ -97,14 +120,19 @@ impl SlowStart {
     pub fn step(&mut self, ack: &AckSample, cwnd: u64, initial: bool) -> Step {
         let growth = self.growth(ack);
         match &mut self.variant {
-            Variant::Limited(v) => Step { growth: v.growth(cwnd, growth), leave: false },
+            Variant::Limited(v) => Step { growth: v.growth(cwnd, growth), set: None, leave: false },
             // Linux leaves before it grows, measured (docs/stacks/linux.md).
             Variant::HyStart(v) => {
                 let leave = v.found(ack, cwnd);
-                Step { growth: if leave { 0 } else { growth }, leave }
+                Step { growth: if leave { 0 } else { growth }, set: None, leave }
             }
             Variant::HyStartPlusPlus(v) if initial && ack.cwnd_limited => v.step(ack),
-            Variant::Standard | Variant::HyStartPlusPlus(_) => Step { growth, leave: false },
+            Variant::Search(v) if initial => {
+                let leave = v.found(ack);
+                Step { growth, set: leave.then(|| (cwnd + growth).saturating_sub(v.overshoot())), leave }
+            }
+            Variant::CarefulResume(v) => v.step(ack, cwnd, growth),
+            Variant::Standard | Variant::HyStartPlusPlus(_) | Variant::Search(_) => Step { growth, set: None, leave: false },
         }
     }
 
@@ -119,12 +147,38 @@ impl SlowStart {
         }
     }
 
+    /// Returns the state of Careful Resume, if it is that.
+    #[inline]
+    pub fn careful_resume(&mut self) -> Option<&mut CarefulResume> {
+        match &mut self.variant {
+            Variant::CarefulResume(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// Returns the pacing rate that the variant wants, if any.
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        match &self.variant {
+            Variant::CarefulResume(v) => v.pacing_rate(),
+            _ => None,
+        }
+    }
+
+    /// Returns true if proportional rate reduction must not steer the window.
+    #[inline]
+    pub fn is_retreating(&self) -> bool {
+        matches!(&self.variant, Variant::CarefulResume(v) if v.is_retreating())
+    }
+
     /// Discards all measurements: they belong to a slow start that is over.
     pub fn reset(&mut self) {
         match &mut self.variant {
             Variant::Standard | Variant::Limited(_) => {}
             Variant::HyStart(v) => v.reset(),
             Variant::HyStartPlusPlus(v) => v.reset(),
+            Variant::Search(v) => v.reset(),
+            Variant::CarefulResume(v) => v.reset(),
         }
     }
 }
