@@ -17,7 +17,7 @@ use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
 use crate::protocol::message::{Granted, Offer, Setting};
 use crate::protocol::state::{Action, Client, Event};
-use crate::protocol::{Key, Nanos, Token};
+use crate::protocol::{Key, Message, Nanos, Token};
 
 /// Time between two looks at the caller and the clock.
 const TICK: Duration = Duration::from_millis(10);
@@ -124,7 +124,10 @@ struct Session<'a> {
     machine: Client,
     inputs: Receiver<Input>,
     own: SyncSender<Input>,
-    sockets: Vec<Socket>,
+    /// Data connections; `None`: they are not all made. The server may see the last one before this end does.
+    sockets: Option<Vec<Socket>>,
+    /// The server's word that it has them all, until this end has them, too.
+    is_ready: bool,
     plane: Option<Plane>,
     /// Clock of the process when the run began.
     begun: Option<Nanos>,
@@ -162,7 +165,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         machine,
         inputs,
         own,
-        sockets: Vec::new(),
+        sockets: None,
+        is_ready: false,
         plane: None,
         begun: None,
         ours: None,
@@ -190,12 +194,16 @@ impl Session<'_> {
         while self.ended.is_none() {
             match self.inputs.recv_timeout(TICK) {
                 Ok(Input::Frame(frame)) => match self.control.open(&frame) {
+                    Ok(Message::Ready) if self.sockets.is_none() && self.begun.is_none() && !self.is_ready => self.is_ready = true,
                     Ok(message) => self.give(Event::Message(message)),
                     Err(fault) => self.fail(fault),
                 },
                 Ok(Input::Connected(Ok(sockets))) => {
-                    self.sockets = sockets;
+                    self.sockets = Some(sockets);
                     self.give(Event::Connected);
+                    if std::mem::take(&mut self.is_ready) {
+                        self.give(Event::Message(Message::Ready));
+                    }
                 }
                 Ok(Input::Connected(Err(error))) => self.end_with(error),
                 Ok(Input::Lost) | Err(RecvTimeoutError::Disconnected) => self.give(Event::Lost),
@@ -281,7 +289,8 @@ impl Session<'_> {
     }
 
     fn begin(&mut self) {
-        let flows = self.sockets.drain(..).enumerate().map(|(number, socket)| (self.asked.end)(number, socket)).collect();
+        let Some(sockets) = self.sockets.take() else { return self.fail("it began before the data connections were made") };
+        let flows = sockets.into_iter().enumerate().map(|(number, socket)| (self.asked.end)(number, socket)).collect();
         self.begun = Some(nanos(self.zero));
         match Plane::begin(flows, Span::from_micros(self.asked.offer.interval_us)) {
             Ok(plane) => self.plane = Some(plane),

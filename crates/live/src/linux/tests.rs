@@ -123,6 +123,16 @@ fn volumes_go_both_ways_and_both_ends_tell_of_them() {
     assert!(line.contains("127.0.0.1 key test: 3 flows") && line.ends_with("ended well"), "{line}");
 }
 
+/// The server may say that it is ready before the client has heard from its own thread that the data connections are made.
+#[test]
+fn no_flow_is_lost_when_the_server_is_ready_first() {
+    let server = served(|_| {});
+    for session in 0..25 {
+        let outcome = run(server.port, Some(&key()), 30, vec![flow(Direction::Down, None)], &mut |_| true).unwrap();
+        assert!(outcome.ours.rows.iter().any(|row| row.read > 0), "session {session}: nothing was read");
+    }
+}
+
 #[test]
 fn a_caller_that_stops_has_what_there_is() {
     let server = served(|_| {});
