@@ -9,6 +9,7 @@ GROUPS = {
     "Results": ("load_results", "Results", "Result", "RunWarning"),
     "Advice": ("advise", "Advice"),
     "The path behind numbers": ("fit_path", "Fit"),
+    "The worst path of a control": ("worst_path", "Worst"),
     "Report cards": ("evaluate_control", "evaluate_queue", "evaluate_startup", "Card"),
     "Stepping a run": ("Simulation", "Observation"),
     "Congestion controls": ("CongestionControl", "congestion_control", "Window", "Ack", "Congestion", "conformance", "Promise", "Promises"),
