@@ -94,12 +94,12 @@ def test_time_and_rounds_go_on_by_themselves_or_as_told() -> None:
 
 def test_slow_start_is_chosen_by_name() -> None:
     leaves: dict[str, bool] = {}
-    for kind in ("standard", "limited", "hystart", "hystart++", "search", "careful_resume"):
+    for kind in ("standard", "limited", "hystart", "hystart++", "careful_resume"):
         cc = CongestionControl("cubic", slow_start=kind)
         grow(cc, 3, rtt=0.07)
         grow(cc, 8, rtt=0.1)
         leaves[kind] = cc.ssthresh is not None
-    assert leaves == {"standard": False, "limited": False, "hystart": True, "hystart++": True, "search": False, "careful_resume": False}
+    assert leaves == {"standard": False, "limited": False, "hystart": True, "hystart++": True, "careful_resume": False}
 
 
 def test_parameters_are_as_in_a_file_or_plain_numbers() -> None:

@@ -50,14 +50,9 @@ pub(super) const KIND: QueueKind = QueueKind {
         },
     ],
     promises: &[Promise::with(
-        &[
-            ("ecn", Value::Bool(true)),
-            ("length", Value::Capacity(Capacity::Packets(200))),
-            ("limit", Value::Capacity(Capacity::Packets(1000))),
-            ("freeze_time", Value::Duration(Duration::from_millis(10))),
-        ],
-        Claim::Marks,
-        "Feng and others 2002, section III: with ECN the probability settles at a rate of marks that keeps the queue from overflowing",
+        &[("limit", Value::Capacity(Capacity::Packets(100)))],
+        Claim::Fills(100),
+        "the definition: without `length` only a full queue raises the probability",
     )],
     check,
     build: |params, context| Box::new(Blue::new(params, context)),

@@ -27,7 +27,6 @@ mod prio;
 pub mod promises;
 mod red;
 mod red_ansnet;
-mod sfb;
 mod sfq;
 pub mod shared;
 mod step;
@@ -239,6 +238,5 @@ pub const REGISTRY: &[QueueKind] = &[
     pi::KIND,
     choke::KIND,
     blue::KIND,
-    sfb::KIND,
 ];
 by_name!(QueueKind, "queue", with params);

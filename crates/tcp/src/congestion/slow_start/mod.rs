@@ -5,7 +5,6 @@ mod careful_resume;
 mod hystart;
 mod hystart_plus_plus;
 mod limited;
-mod search;
 
 use super::AckSample;
 use crate::TcpConfig;
@@ -15,7 +14,6 @@ use hystart_plus_plus::HyStartPlusPlus;
 use limited::Limited;
 use longfat_core::by_name;
 use longfat_core::units::Rate;
-use search::Search;
 
 /// A variant of slow start.
 pub struct Kind {
@@ -56,12 +54,6 @@ pub const REGISTRY: &[Kind] = &[
         build: |c| Variant::HyStartPlusPlus(HyStartPlusPlus::new(c)),
     },
     Kind {
-        name: "search",
-        summary: "ends where what is delivered no longer doubles each round trip, and takes back what grew since",
-        source: "draft-chung-ccwg-search, version 3 of the algorithm; Kachooei and others, Improving TCP Slow Start Performance in Wireless Networks with SEARCH, IEEE WoWMoM 2024",
-        build: |_| Variant::Search(Search::new()),
-    },
-    Kind {
         name: "careful_resume",
         summary: "after a round trip, jumps to half of saved_cwnd, paced; a loss before that is validated leaves half of what arrived",
         source: "draft-ietf-tsvwg-careful-resume",
@@ -82,8 +74,6 @@ pub enum Variant {
     HyStart(HyStart),
     /// RFC 9406.
     HyStartPlusPlus(HyStartPlusPlus),
-    /// SEARCH.
-    Search(Search),
     /// Careful Resume.
     CarefulResume(CarefulResume),
 }
@@ -127,12 +117,8 @@ impl SlowStart {
                 Step { growth: if leave { 0 } else { growth }, set: None, leave }
             }
             Variant::HyStartPlusPlus(v) if initial && ack.cwnd_limited => v.step(ack),
-            Variant::Search(v) if initial => {
-                let leave = v.found(ack);
-                Step { growth, set: leave.then(|| (cwnd + growth).saturating_sub(v.overshoot())), leave }
-            }
             Variant::CarefulResume(v) => v.step(ack, cwnd, growth),
-            Variant::Standard | Variant::HyStartPlusPlus(_) | Variant::Search(_) => Step { growth, set: None, leave: false },
+            Variant::Standard | Variant::HyStartPlusPlus(_) => Step { growth, set: None, leave: false },
         }
     }
 
@@ -177,7 +163,6 @@ impl SlowStart {
             Variant::Standard | Variant::Limited(_) => {}
             Variant::HyStart(v) => v.reset(),
             Variant::HyStartPlusPlus(v) => v.reset(),
-            Variant::Search(v) => v.reset(),
             Variant::CarefulResume(v) => v.reset(),
         }
     }
