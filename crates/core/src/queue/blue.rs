@@ -13,8 +13,8 @@ use crate::units::Capacity;
 /// The registry entry. FSKS02 below is its source.
 pub(super) const KIND: QueueKind = QueueKind {
     name: "blue",
-    summary: "BLUE (Feng and others 2002): drops or marks arrivals with a probability that losses raise and an idle link lowers",
-    source: "Feng, Shin, Kandlur and Saha, The BLUE Active Queue Management Algorithms, IEEE/ACM ToN 10(4), 2002",
+    summary: "losses raise the drop probability, idleness lowers it",
+    source: "Feng and others, BLUE, IEEE/ACM ToN 10(4), 2002",
     params: &[
         LIMIT,
         ParamSpec {

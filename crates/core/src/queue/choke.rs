@@ -15,8 +15,8 @@ use crate::units::Capacity;
 /// The registry entry. PPP00 below is its source.
 pub(super) const KIND: QueueKind = QueueKind {
     name: "choke",
-    summary: "CHOKe (Pan and others 2000): RED that drops an arrival and a packet drawn from the queue, where both are of one flow",
-    source: "Pan, Prabhakar and Psounis, CHOKe: A stateless active queue management scheme for approximating fair bandwidth allocation, IEEE INFOCOM 2000",
+    summary: "RED that drops pairs of one flow",
+    source: "Pan, Prabhakar and Psounis, CHOKe, IEEE INFOCOM 2000",
     params: &[
         LIMIT,
         MIN_THRESHOLD,

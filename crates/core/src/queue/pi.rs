@@ -13,8 +13,8 @@ use crate::units::Capacity;
 /// The registry entry. HMTG01 below is its source.
 pub(super) const KIND: QueueKind = QueueKind {
     name: "pi",
-    summary: "proportional-integral controller (Hollot and others 2001): drops or marks arrivals at random so that the queue keeps a length",
-    source: "Hollot, Misra, Towsley and Gong, On Designing Improved Controllers for AQM Routers Supporting TCP Flows, IEEE INFOCOM 2001",
+    summary: "a proportional-integral controller keeps a length",
+    source: "Hollot and others, INFOCOM 2001, on PI for AQM",
     params: &[
         // HMTG01 §V: a buffer of 800 packets.
         roomy_limit("the most it holds. When not given: 800 packets, or what the link sends in 250 ms if that is more"),

@@ -11,7 +11,7 @@ use longfat_core::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "ledbat",
-    summary: "low extra delay background transport: holds the queueing delay at a target, and yields where others queue more",
+    summary: "holds the queueing delay at a target, and yields where others queue more",
     source: "RFC 6817",
     params: &[
         ParamSpec {

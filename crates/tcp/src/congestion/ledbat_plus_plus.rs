@@ -12,7 +12,7 @@ use longfat_core::time::{Duration, Time};
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "ledbat++",
-    summary: "LEDBAT with round trips, a gain that fits the path, a multiplicative decrease and periodic slowdowns",
+    summary: "LEDBAT with a gain that fits the path, and slowdowns",
     source: "draft-irtf-iccrg-ledbat-plus-plus-01",
     params: &[
         ParamSpec {

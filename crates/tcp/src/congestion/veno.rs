@@ -10,8 +10,8 @@ use longfat_core::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "veno",
-    summary: "Reno that takes a loss with few segments queued for a random one, and gives up a fifth; with many it grows at half the pace",
-    source: "Fu and Liew, TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks, IEEE JSAC 21(2), 2003",
+    summary: "Reno; a loss with few segments queued takes a fifth",
+    source: "Fu and Liew, TCP Veno, IEEE JSAC 21(2), 2003",
     params: &[
         ParamSpec {
             name: "beta",
