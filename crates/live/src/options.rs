@@ -35,7 +35,7 @@ pub struct ServeOptions {
     pub concurrent: u32,
 }
 
-/// What a server tells its caller.
+/// News of a server for its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// It listens at this port.

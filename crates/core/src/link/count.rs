@@ -36,7 +36,7 @@ pub struct Count {
     pub(super) carried: Carried,
 }
 
-/// What a line has carried.
+/// Packets and bytes that a line has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Packets that the transmitter took.

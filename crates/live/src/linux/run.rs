@@ -57,7 +57,7 @@ fn micros(time: Duration) -> u64 {
     time.as_ps() / 1_000_000
 }
 
-/// What the server is asked for.
+/// Offer to the server: flows, time and interval of samples.
 fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
     let count = experiment.flows.len();
     if count > FLOWS {
