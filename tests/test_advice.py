@@ -334,6 +334,8 @@ def test_a_control_that_no_released_kernel_has_comes_with_one_that_has_it() -> N
     made = ask()
     found = verdict.verdict(made, made_up(made, {"bbr3": 9e9, "bbr": 5e9}), "mean RTT")
     assert (found.best.name, found.stock.name) == ("bbr3", "bbr")
+    assert found.reasons[1] == "No released kernel has bbr3: there, set bbr, which gets 5 Gbit/s."
+    assert not any("released kernel" in one for one in verdict.verdict(made, made_up(made, {"bbr": 9e9}), "mean RTT").reasons)
 
 
 def test_a_path_over_which_nothing_comes_is_one_message() -> None:

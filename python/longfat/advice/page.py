@@ -51,7 +51,11 @@ def html(advice: Advice) -> str:
     from longfat.plot.print import to_svg
 
     return template("advice.html.jinja").render(
-        title=advice.experiment.title, picture=to_svg(picture(advice)), commands=commands(advice), **vars(_content(advice))
+        title=advice.experiment.title,
+        opening=2 + (advice.found.stock is not advice.found.best),
+        picture=to_svg(picture(advice)),
+        commands=commands(advice),
+        **vars(_content(advice)),
     )
 
 

@@ -67,6 +67,7 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
         stock = best_of(plan, cells, level(plan, cells, [one for one in plan.candidates if not one.kernel]))
     reasons = [
         *_first(plan, cells, worst, best),
+        *_released(plan, cells, worst, best, stock),
         *_target(plan, cells, best),
         *_today(plan, worst, best),
         *_level(plan, worst, best, alike),
@@ -106,6 +107,16 @@ def _first(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate)
         named = [f"{with_unit(value, 'bit/s')} ({with_unit(trip, 's')})" for value, trip in zip(own.sites, plan.question.rtts, strict=True)]
         made.append(f"Rates are those of the site that gets least: the sites get {_list(named)}.")
     return made
+
+
+def _released(plan: Plan, cells: Cells, worst: Mapping[str, Cell], best: Candidate, stock: Candidate) -> list[str]:
+    """Says what to set where the kernel is a released one, which lacks the best."""
+    if stock is best:
+        return []
+    most = retransmits(plan, cells, stock)
+    wasted = f" and retransmits {_share(most)}" if most and wastes(plan, cells, stock) else ""
+    word = "leave it as it comes" if stock.untouched else f"set {stock.name}"
+    return [f"No released kernel has {best.name}: there, {word}, which gets {rate(worst[stock.name])}{wasted}."]
 
 
 def _target(plan: Plan, cells: Cells, best: Candidate) -> list[str]:

@@ -162,7 +162,7 @@ def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], pat
         if told:
             made.append(told)
     who = _who_won(results, varied)
-    made[1:1] = [who] if who else []
+    made[1:1] = [one for one in (who, "" if by.least_is_best else _delay(real, varied, column)) if one]
     made += [] if by.least_is_best else _limit(results, column)
     return made[:3]
 
@@ -242,6 +242,26 @@ def _who_won(results: Results, varied: Sequence[str]) -> str:
     return (
         f"{first} has more of the goodput than {second} in {int((mine > shares[second]).sum())} of {len(shares)} settings: "
         f"from {100 * mine.iloc[low]:.3g} % with {at(low)} to {100 * mine.iloc[high]:.3g} % with {at(high)}."
+    )
+
+
+SLOWER = 1.5
+"""Times by which a delay must differ between settings to be told beside the throughput."""
+
+
+def _delay(table: pd.DataFrame, varied: Sequence[str], column: str) -> str:
+    """Says which settings wait least and most, where the round trip differs more between settings than the throughput does."""
+    name = "flow_rtt_p95_s"
+    known = table[table[name].notna()] if name in table else table.head(0)
+    if len(known) < 2:
+        return ""
+    least, most = known.iloc[int(known[name].argmin())], known.iloc[int(known[name].argmax())]
+    times, rates = most[name] / least[name], table[column].max() / max(table[column].min(), 1e-9)
+    if times < max(SLOWER, rates):
+        return ""
+    return (
+        f"The 95th percentile of the RTT is {said(name, least[name])} with {_setting(least, varied)} and {said(name, most[name])} "
+        f"with {_setting(most, varied)}: {times:.2g} times as long."
     )
 
 
