@@ -162,6 +162,15 @@ def test_what_makes_no_difference_is_said(results: Results) -> None:
     assert answer(flat).sentences[0] == "All 3 settings give the same throughput: 1 Mbit/s to 1 Mbit/s."
 
 
+def test_a_flow_beside_a_ping_is_alone(results: Results) -> None:
+    """A bulk transfer and a ping once had Jain's index, 1, and an empty figure of their deviation from fairness."""
+    one = results.flows.drop_duplicates("run")
+    for flows, alone in ((one, True), (pd.concat([one, one.assign(traffic="ping")]), True), (results.flows, False)):
+        made = dataclasses.replace(results, flows=flows)
+        assert ("Jain's index" not in answer(made).columns) == alone
+        assert ("fairness" not in {one.id.split("-")[0] for one in sweep_plots(made)}) == alone
+
+
 def test_a_delay_that_differs_more_than_the_throughput_is_told(results: Results) -> None:
     """Three queues that let 89 to 94 Mbit/s through were once ranked by that, and 34 beside 151 ms of RTT stood in the table alone."""
     runs = results.runs.assign(ttcp_utilization_bps=[9e6, 9.4e6, 9.4e6], flow_rtt_p95_s=[0.034, 0.06, 0.151])

@@ -95,6 +95,11 @@ def headline(results: Results) -> Metric:
     return next((one for one in (SLOWDOWN, TTCP) if one.column in runs and runs[one.column].notna().all()), GOODPUT)
 
 
+def are_several(flows: pd.DataFrame) -> bool:
+    """Returns true if several flows share a path in some run. An echo request has no share."""
+    return bool((flows[flows["traffic"] != "ping"].groupby("run", sort=False).size() > 1).any())
+
+
 def sweep_plots(results: Results) -> Iterator[Plot]:
     """The figures of a sweep; of one run, those of its flows and groups."""
     results = by_values(results)
@@ -110,7 +115,7 @@ def sweep_plots(results: Results) -> Iterator[Plot]:
         metric, values = lead
         runs["lead"] = runs["run"].map(values)
         metrics.append(metric)
-    elif (results.flows.groupby("run", sort=False).size() > 1).any():
+    elif are_several(results.flows):
         metrics.append(Metric("unfairness", "fairness", "Deviation from fairness", "(fastest − slowest) / fastest (%)", percent=True))
     if metrics[0] is SLOWDOWN:
         metrics[1:1] = [Metric("completion_p50_s", "completion", "Median completion time", "median completion time (·)", "s"), GOODPUT]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from longfat.lazy import pd
-from longfat.plot.sweeps import Metric, headline, mean_rtt, shares_of_groups
+from longfat.plot.sweeps import Metric, are_several, headline, mean_rtt, shares_of_groups
 from longfat.plot.units import Unit, with_unit
 from longfat.results.result import Result
 from longfat.results.results import Results
@@ -124,7 +124,7 @@ def _settings(results: Results, by: Metric) -> pd.DataFrame:
     """A row a setting, the best first."""
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
     # One flow is fair.
-    if (results.flows.groupby("run", sort=False).size() <= 1).all():
+    if not are_several(results.flows):
         runs = runs.drop(columns="jain_index")
     names = [name for name in METRICS if name in runs]
     if results.axes:

@@ -13,7 +13,7 @@ from typing import Any
 from longfat.errors import DamagedError
 from longfat.plot import figure_of, pack
 from longfat.plot.over_time import MOST_LINES, time_plots
-from longfat.plot.sweeps import by_values, headline, mean_rtt
+from longfat.plot.sweeps import are_several, by_values, headline, mean_rtt
 from longfat.report.answer import METRICS, said
 from longfat.results.results import Results
 
@@ -51,7 +51,7 @@ def runs_of(results: Results, tick: Callable[[float], object] = lambda _: None) 
     names = [axis for axis in results.axes if runs[axis].nunique() > 1] + (["repeat"] if runs["repeat"].nunique() > 1 else [])
     values = {name: [str(value) for value in dict.fromkeys(ordered[name])] for name in names}
     column = headline(results).column
-    alone = (results.flows.groupby("run", sort=False).size() <= 1).all()
+    alone = not are_several(results.flows)
     # One flow is fair.
     left_out = {"jain_index"} if alone else set[str]()
     shown = [name for name in METRICS if name in runs and name not in left_out and (name == column or not name.endswith("_bps"))]
