@@ -97,7 +97,12 @@ def headline(results: Results) -> Metric:
 
 def are_several(flows: pd.DataFrame) -> bool:
     """Returns true if several flows share a path in some run. An echo request has no share."""
-    return bool((flows[flows["traffic"] != "ping"].groupby("run", sort=False).size() > 1).any())
+    return bool((_of_data(flows).groupby("run", sort=False).size() > 1).any())
+
+
+def _of_data(flows: pd.DataFrame) -> pd.DataFrame:
+    """The flows that carry data. An axis may be called `traffic`, which gives the column another name."""
+    return flows[flows["flow_traffic" if "flow_traffic" in flows else "traffic"] != "ping"]
 
 
 def sweep_plots(results: Results) -> Iterator[Plot]:
@@ -185,9 +190,7 @@ def _lead(results: Results) -> tuple[Metric, pd.Series] | None:
 
 def mean_rtt(results: Results) -> pd.Series:
     """The mean round trip of each run's TCP flows, by run."""
-    flows = results.flows
-    traffic = "flow_traffic" if "flow_traffic" in flows else "traffic"
-    return flows[flows[traffic] != "ping"].groupby("run")["rtt_mean_s"].mean()
+    return _of_data(results.flows).groupby("run")["rtt_mean_s"].mean()
 
 
 def spaced(values: Sequence[float]) -> bool:
