@@ -21,6 +21,9 @@ HAS_BPF := $(shell [ "$$(uname)" = Linux ] && clang --version > /dev/null 2>&1 &
 BPF = $(if $(HAS_BPF),--features bpf)
 BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
 
+# A file a core at a time: what the tests of a file share is made once.
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
+
 # Crates that run anywhere, in a browser as well.
 PURE := $(addprefix -p longfat-,core tcp model record experiment sim)
 
@@ -58,11 +61,12 @@ validation: build ## Run the controls beside their theory, check, and draw docs/
 
 test: build target/s3s/bin/s3s-fs ## Run every test, Rust and Python
 	cargo test --workspace --quiet $(BPF_OF_WORKSPACE)
-	$(BIN)/pytest
+	$(PYTEST) -m "not alone"
+	$(BIN)/pytest -m alone
 
 test-quick: build ## Run the tests that take little time: what to run after each edit
 	cargo test --workspace --quiet --tests $(BPF_OF_WORKSPACE)
-	$(BIN)/pytest -m "not slow"
+	$(PYTEST) -m "not slow and not alone"
 
 fuzz: ## Try each property of the Rust crates on CASES new random cases (2000); a failure is kept in proptest-regressions
 	PROPTEST_CASES=$(or $(CASES),2000) PROPTEST_MAX_GLOBAL_REJECTS=1000000 cargo test --workspace --quiet --lib --no-fail-fast

@@ -21,7 +21,7 @@ from longfat.cli.serve import read_limits
 from longfat.cli.testbed import permitted
 from longfat.errors import LongfatError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")]
 
 FILE = """
 title = "to itself"

@@ -19,6 +19,8 @@ import pytest
 from longfat._longfat import HAS_BPF, cc_list
 from longfat.cli.testbed import permitted
 
+# Its emulator goes by the clock.
+pytestmark = pytest.mark.alone
 PERMITTED = permitted()
 USER_NAMESPACES = (
     shutil.which("unshare") is not None and subprocess.run(["unshare", "-Urn", "true"], capture_output=True, check=False).returncode == 0
