@@ -56,6 +56,8 @@ named! {
         NewReno = "newreno",
         /// Selective acknowledgments (RFC 6675).
         Sack = "sack",
+        /// Forward acknowledgment: all below the highest SACK that has none is lost (Mathis and Mahdavi 1996).
+        Fack = "fack",
         /// Selective acknowledgments and time (RFC 8985).
         Rack = "rack",
     }
@@ -65,7 +67,7 @@ impl RecoveryKind {
     /// Returns true if SACKs steer it.
     #[inline]
     pub fn is_selective(self) -> bool {
-        matches!(self, RecoveryKind::Sack | RecoveryKind::Rack)
+        matches!(self, RecoveryKind::Sack | RecoveryKind::Fack | RecoveryKind::Rack)
     }
 }
 

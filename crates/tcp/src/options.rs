@@ -104,7 +104,7 @@ parameters! {
         twin: bool, Kind::Bool, Value::Bool(false),
             "on the testbed: the control is longfat's program in BPF, also where the kernel has one of its own; the simulator does not differ";
         recovery: RecoveryKind, Kind::Choice(RecoveryKind::NAMES), Value::Choice("sack"),
-            "how losses are repaired: Tahoe (slow start after fast retransmit), Reno (RFC 2581), NewReno (RFC 6582), SACK (RFC 6675), RACK-TLP (RFC 8985; SACK with losses found by time, and probes for lost tails)";
+            "how losses are repaired: Tahoe (slow start after fast retransmit), Reno (RFC 2581), NewReno (RFC 6582), SACK (RFC 6675), FACK (Mathis and Mahdavi 1996), RACK-TLP (RFC 8985; SACK with losses found by time, and probes for lost tails)";
         mss: u32, Kind::Bytes { min: 32, max: 65_483 }, Value::Auto,
             "payload bytes of a full segment, as `ss -i` shows it; by default what the path's MTU leaves after the headers";
         send_buffer: u64, BUFFER, Value::Bytes(1 << 30),

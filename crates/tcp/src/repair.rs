@@ -1,6 +1,6 @@
 //! Repair: where the sender is in making up for losses, and what that lets it send.
 //!
-//! It finds losses by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675) or by time (RFC 8985): its [`Detection`]. The window is the
+//! It finds losses by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675; FACK) or by time (RFC 8985): its [`Detection`]. The window is the
 //! congestion control's business. Its other parts, each with a state of its own: [`Steering`], the tail loss probe ([`Tlp`]), [`Frto`]
 //! and [`Undo`]. The sender tells it what was sent, acknowledged and timed out, and asks what to do; it knows none of the parts.
 
@@ -301,7 +301,7 @@ impl Repair {
             self.force = true;
             return;
         }
-        if matches!(self.detection, Detection::Sack) {
+        if matches!(self.detection, Detection::Sack | Detection::Fack) {
             board.mark_lost_until(board.una() + mss);
         }
         self.rescued = false;

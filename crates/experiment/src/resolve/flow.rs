@@ -365,7 +365,7 @@ fn contradictions(view: &View<'_>, params: &Params) -> Result<(), Fault> {
     let at = |a: &'static str, b: &'static str| if view.get(a).is_some() { a } else { b };
     // A sender that can repair by SACK may well meet a receiver that cannot.
     let receiver = view.at.path.last() == Some(&Step::Key("receiver".to_owned()));
-    if params.choice("recovery") == "sack" && !params.boolean("sack") && !receiver {
+    if matches!(params.choice("recovery"), "sack" | "fack") && !params.boolean("sack") && !receiver {
         let fault = view.fault(at("sack", "recovery"), "recovery by SACK needs the SACK option");
         return Err(fault.expected("sack = true, or recovery = \"newreno\""));
     }

@@ -1,4 +1,4 @@
-//! Losses are found by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675 §4, IsLost) or by time (RFC 8985 §6). The same records tell when
+//! Losses are found by duplicate ACKs (RFC 5681, 6582), by SACKs (RFC 6675 §4, IsLost; FACK) or by time (RFC 8985 §6). The same records tell when
 //! a segment that arrives had been sent.
 
 use super::{Phase, Repair};
@@ -17,6 +17,8 @@ pub(super) enum Detection {
     Duplicates(FastRetransmit),
     /// SACKs.
     Sack,
+    /// The highest SACK: what is below it has left the network.
+    Fack,
     /// SACKs and time.
     Rack(Box<Rack>),
 }
@@ -36,6 +38,7 @@ impl Detection {
             RecoveryKind::Reno => Detection::Duplicates(FastRetransmit::Reno),
             RecoveryKind::NewReno => Detection::Duplicates(FastRetransmit::NewReno),
             RecoveryKind::Sack => Detection::Sack,
+            RecoveryKind::Fack => Detection::Fack,
             RecoveryKind::Rack => Detection::Rack(Box::default()),
         }
     }
@@ -206,16 +209,27 @@ impl Repair {
         rack.map_or(Duration::ZERO, |rack| rack.reordering_window(board.una(), trips.least(), trips.srtt(), at_once))
     }
 
-    /// RFC 6675's IsLost, or with RACK RFC 8985 §6.2 step 5. Whether anything became lost, which `control` is told of.
+    /// RFC 6675's IsLost, FACK's, or with RACK RFC 8985 §6.2 step 5. Whether anything became lost, which `control` is told of.
     pub(crate) fn detect(&mut self, now: Time, board: &mut Scoreboard, mss: u64, trips: &RoundTrips, control: &mut Measured) -> bool {
         if self.detection.is_by_time() {
             let window = self.reordering_window(board, mss, trips);
             let (rack, log) = (self.detection.rack_mut(), &self.log);
             return rack.is_some_and(|rack| rack.detect(now, window, board, log, |start, end| control.lost(start, end)));
         }
-        let news = board.update_lost(self.threshold, mss);
+        let news = match self.detection {
+            Detection::Fack => self.detect_forward(board, mss),
+            _ => board.update_lost(self.threshold, mss),
+        };
         control.lost_below(board);
         news
+    }
+
+    /// Mathis and Mahdavi 1996: a recovery begins where the highest SACK is more than three segments above the left edge, or at the third
+    /// duplicate ACK. Then all below it that is not SACKed has left the network (their `awnd` counts none of it), and goes again.
+    fn detect_forward(&self, board: &mut Scoreboard, mss: u64) -> bool {
+        let Some(fack) = board.highest_sacked() else { return false };
+        let far = fack - board.una() > u64::from(self.threshold) * mss;
+        (self.phase == Phase::Recovery || far || self.duplicates >= self.threshold) && board.mark_lost_until(fack)
     }
 
     /// RFC 8985 §6.3: the retransmission timer went off. Only what has been out for long enough is lost.

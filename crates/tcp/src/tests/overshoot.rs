@@ -137,12 +137,14 @@ fn check_sack_with_prr(outcome: &Outcome) {
     }
 }
 
-const STYLES: [(&str, RecoveryKind, bool); 6] = [
+const STYLES: [(&str, RecoveryKind, bool); 8] = [
     ("tahoe", RecoveryKind::Tahoe, false),
     ("reno", RecoveryKind::Reno, false),
     ("newreno", RecoveryKind::NewReno, false),
     ("sack", RecoveryKind::Sack, false),
     ("sack + prr", RecoveryKind::Sack, true),
+    ("fack", RecoveryKind::Fack, false),
+    ("fack + prr", RecoveryKind::Fack, true),
     ("rack + prr", RecoveryKind::Rack, true),
 ];
 

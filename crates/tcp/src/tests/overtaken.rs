@@ -3,7 +3,7 @@
 use super::*;
 
 /// A client with segments 0 to 9 of 1000 bytes out, of which the first two are acknowledged; nothing reaches it but by hand.
-fn ten_out(change: impl Fn(&mut TcpConfig)) -> Pair<'static> {
+pub(super) fn ten_out(change: impl Fn(&mut TcpConfig)) -> Pair<'static> {
     let mut sender = TcpConfig { mss: 1000, initial_window: 10, timestamps: false, ..config("rfc") };
     change(&mut sender);
     let receiver = TcpConfig { timestamps: sender.timestamps, ..config("rfc") };
@@ -17,7 +17,7 @@ fn ten_out(change: impl Fn(&mut TcpConfig)) -> Pair<'static> {
 }
 
 /// An ACK of the first `n` segments, with `blocks`.
-fn tell(pair: &mut Pair, n: u32, blocks: &[(u32, u32)]) {
+pub(super) fn tell(pair: &mut Pair, n: u32, blocks: &[(u32, u32)]) {
     take(pair, Segment::new(1, flags::ACK, 0), n, blocks);
 }
 
@@ -28,7 +28,7 @@ fn tell_at(pair: &mut Pair, tick: u32, n: u32, blocks: &[(u32, u32)]) {
     take(pair, segment, n, blocks);
 }
 
-fn take(pair: &mut Pair, mut segment: Segment, n: u32, blocks: &[(u32, u32)]) {
+pub(super) fn take(pair: &mut Pair, mut segment: Segment, n: u32, blocks: &[(u32, u32)]) {
     (segment.ack, segment.window) = (1 + 1000 * n, 60_000);
     for (from, until) in blocks {
         segment.push_sack(1 + 1000 * from, 1 + 1000 * until);

@@ -17,7 +17,8 @@ fn fate() -> impl Strategy<Value = Vec<u64>> {
 
 fn any_config() -> impl Strategy<Value = TcpConfig> {
     let stack = prop::sample::select(vec!["rfc", "rfc", "bsd-reno-1994", "reno-2001", "linux"]);
-    let recovery = prop::sample::select(vec![RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack]);
+    let recovery =
+        prop::sample::select(vec![RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Fack, RecoveryKind::Rack]);
     let control = prop::sample::select(congestion::NAMES);
     let validation =
         prop::sample::select(vec![CwndValidation::Off, CwndValidation::Rfc5681, CwndValidation::Rfc2861, CwndValidation::Rfc7661]);

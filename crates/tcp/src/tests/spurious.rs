@@ -3,7 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-const ALL: [RecoveryKind; 5] = [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack];
+const ALL: [RecoveryKind; 6] =
+    [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Fack, RecoveryKind::Rack];
 
 /// A sender in congestion avoidance with 20 segments of 1000 bytes; what it sends from 1 s on is held up for `spike`, in order. The
 /// round trip is 100 ms, the rto 300 ms. State and totals after 4 s, and just before.

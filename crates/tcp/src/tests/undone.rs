@@ -5,7 +5,8 @@ use longfat_core::rng::Rng;
 use proptest::prelude::*;
 use std::cell::RefCell;
 
-const KINDS: [RecoveryKind; 5] = [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack];
+const KINDS: [RecoveryKind; 6] =
+    [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Fack, RecoveryKind::Rack];
 
 /// Harm that a network does, each with a probability: lose data, lose an ACK, hold up data or an ACK (for up to `lateness`), make a copy.
 /// And every one to three seconds it holds up all data for up to `stall` ms, in order: with more than a second the timeout is spurious.
@@ -179,7 +180,7 @@ proptest! {
     /// duplicate ACKs of its own, and needless reductions.)
     #[test]
     fn what_was_lost_is_not_undone(
-        recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Rack]), detections in detections(), delayed_ack in delayed_ack(),
+        recovery in prop::sample::select(&[RecoveryKind::Sack, RecoveryKind::Fack, RecoveryKind::Rack]), detections in detections(), delayed_ack in delayed_ack(),
         loss in 0.002..0.25f64, segments in 50u64..600, window in 2u32..80, seed in 0u64..1 << 32,
     ) {
         let harm = Harm { loss, ..Harm::default() };
