@@ -76,8 +76,7 @@ def index() -> str:
     """The page of questions."""
     parts = [
         "# Cookbook\n",
-        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers. "
-        "`python docs/cookbook/make.py` makes all of it again, and a test asks whether each sentence still holds.\n",
+        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers.\n",
     ]
     for title, some in GROUPS.items():
         parts.append(f"**{title}**\n")
