@@ -94,7 +94,7 @@ def recover(number: int) -> dict[str, object]:
 
 
 def table(rows: list[dict[str, object]]) -> str:
-    """The table of notebook/fit-recovery.md: per unknown of the true kind, error of the median, and how often the interval contains the truth."""
+    """The table of notebook/fit-recovery.md: per unknown, error of the median, and how often the interval contains the truth."""
     count = len(rows)
     lines = ["| unknown | paths | decided | median error, where decided | 95 % intervals that contain the truth |", "|---|---|---|---|---|"]
     names = list(dict.fromkeys(name for row in rows for name in row["intervals"]))  # type: ignore[attr-defined]
