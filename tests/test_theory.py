@@ -215,7 +215,7 @@ def test_pftk_with_a_limited_window() -> None:
 
 
 def test_the_bursts_of_the_transatlantic_lambdas() -> None:
-    # Antony et al. 2003, section 2; docs/bursts.md says which numbers of the paper agree.
+    # Antony et al. 2003, section 2; notebook/lambda-differences.md says which numbers of the paper agree.
     fast, slow = 1e9, 622e6
     memory = theory.burst_memory(1500, 1000, fast, slow)
     assert memory == pytest.approx(567e3)

@@ -1,7 +1,7 @@
 """Recovery: paths whose parameters are known are measured as a person would, and fitted back.
 
     python bench/fit/recovery.py --paths 200 --out recovery.jsonl      # goes on where it was stopped
-    python bench/fit/recovery.py --out bench/fit/recovery.jsonl --table    # the table of docs/fit.md
+    python bench/fit/recovery.py --out bench/fit/recovery.jsonl --table    # the table of notebook/fit-recovery.md
 
 Each path is drawn from the ranges of `recovery.toml`, and its kind of limit from the choices there. Six runs of it, with a seed that no fit
 uses, are measured with noise of 3 % on goodput and round trips, and of 20 % and a count's root on retransmissions.
@@ -94,7 +94,7 @@ def recover(number: int) -> dict[str, object]:
 
 
 def table(rows: list[dict[str, object]]) -> str:
-    """The table of docs/fit.md: per unknown of the true kind, error of the median, and how often the interval contains the truth."""
+    """The table of notebook/fit-recovery.md: per unknown, error of the median, and how often the interval contains the truth."""
     count = len(rows)
     lines = ["| unknown | paths | decided | median error, where decided | 95 % intervals that contain the truth |", "|---|---|---|---|---|"]
     names = list(dict.fromkeys(name for row in rows for name in row["intervals"]))  # type: ignore[attr-defined]

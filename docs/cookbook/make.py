@@ -68,7 +68,7 @@ def page(name: str, results: longfat.Results) -> str:
     return (
         f"# {asked}\n\n{context}\n\n![{picture.title}]({name}.svg)\n\n## Answer\n\n{chr(10).join(f'- {text}' for text, _ in said)}\n\n"
         f"## Where this ends\n\n{' '.join(module.LIMITS.split())}\n\n"
-        f"The experiment is [{name}.toml]({name}.toml): {runs}. Change it, and run it with `longfat run docs/cookbook/{name}.toml`; `--quick` is shorter.\n"
+        f"[The experiment]({name}.toml) has {runs}: `longfat run docs/cookbook/{name}.toml`, shorter with `--quick`.\n"
     )
 
 
@@ -76,8 +76,7 @@ def index() -> str:
     """The page of questions."""
     parts = [
         "# Cookbook\n",
-        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers. "
-        "`python docs/cookbook/make.py` makes all of it again, and a test asks whether each sentence still holds.\n",
+        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers.\n",
     ]
     for title, some in GROUPS.items():
         parts.append(f"**{title}**\n")

@@ -27,15 +27,13 @@ NOTES = """
 ## What to look at first
 
 - **A limit in packets is for one rate.** `fq` and `sfq` have room for 100 packets per flow and 127 in all by default.
-  This is plenty for 20 Mb/s. On the fast paths slow start overflows it at once, and one flow gets a fraction of the
-  link. Set `limit` there.
+  On the fast paths slow start overflows it at once, and one flow gets a fraction of the link. Set `limit` there.
 - **A target in milliseconds is short for a long path.** `codel`, `red` and `dualpi2` keep the wait to some
   milliseconds. A single Reno or CUBIC flow that halves its window then leaves the link idle: less at 30 ms of round
-  trip than at 80 or 100 ms. On the long paths the queues also go on dropping during the round trip after the first
-  drop, and these losses halve the window again. A single Reno flow keeps 39 % of 1 Gb/s with `codel`, and 29 % with
-  `dualpi2`. `bbr3` does not mind.
+  trip than at 80 or 100 ms. A single Reno flow keeps 39 % of 1 Gb/s with `codel`, and 29 % with `dualpi2`. `bbr3` does
+  not mind.
 - **`droptail` fills the link and its queue.** With 50 flows the 99th percentile of its wait is its limit in 11 of 12
-  cells. This is the price of its 100 %.
+  cells.
 - **`cake` without a `rate` shapes nothing.** It is `fq_codel` then: every number of one flow is the same, and with 50
   flows utilization is within 1 % ([why](../notebook/which-queue-in-step.md)).
 - **Flows with a queue of their own get a share soon.** At 1 Gb/s, from 8 to 20 s, Jain's index is 0.97 or more with a
