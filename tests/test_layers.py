@@ -25,6 +25,7 @@ LAYERS = (
     ("report",),
     ("capture", "evaluate"),
     ("advice", "explain", "fit"),
+    ("tune",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import dataclass
 
 from longfat.advice.candidates import Candidate
@@ -28,6 +30,22 @@ class Line:
     source: str
 
 
+def sysctl(name: str, value: str, why: str, source: str) -> Line:
+    """The line that sets a sysctl."""
+    quoted = f'"{value}"' if re.fullmatch(r"[a-z0-9_]+( [a-z0-9_]+)+", value) else shlex.quote(value)
+    return Line(f"sysctl -w {name}={quoted}", why, source)
+
+
+def receive_buffer(window: int) -> int:
+    """Most of `tcp_rmem` for `window` bytes in flight: twice that, since as little as half of a buffer is data."""
+    return min(2 * window, INT_MAX)
+
+
+def send_buffer(window: int) -> int:
+    """Most of `tcp_wmem` for `window` bytes in flight: half as much again, since a writer waits until a third is free."""
+    return min(3 * window // 2, INT_MAX)
+
+
 def lines(plan: Plan, candidate: Candidate) -> list[Line]:
     """Returns the commands that set a candidate; none where it is what Linux does by itself."""
     made: list[Line] = []
@@ -40,26 +58,27 @@ def lines(plan: Plan, candidate: Candidate) -> list[Line]:
     if control not in ("cubic", "reno"):
         made.append(Line(f"modprobe tcp_{control}", f"{control} is a module in most kernels{needs}", where))
     made.append(
-        Line(
-            f"sysctl -w net.ipv4.tcp_congestion_control={control}",
+        sysctl(
+            "net.ipv4.tcp_congestion_control",
+            control,
             "for new connections" + ("; what it is unless somebody changed it" if control == "cubic" else ""),
             where,
         )
     )
     window = plan.window(candidate)
-    receive, send = min(2 * window, INT_MAX), min(3 * window // 2, INT_MAX)
+    receive, send = receive_buffer(window), send_buffer(window)
     each = "a stream" if candidate.streams > 1 else "the flow"
     why = f"{window >> 20} MiB in flight for {each}; twice that, since as little as half of a buffer is data"
     waits = "half as much again, since a writer that waits for room is woken when a third is free"
     made += [
-        Line(f'sysctl -w net.ipv4.tcp_rmem="{RMEM[0]} {RMEM[1]} {receive}"', f"{why}; at the receiver", IP_SYSCTL),
-        Line(f'sysctl -w net.ipv4.tcp_wmem="{WMEM[0]} {WMEM[1]} {send}"', f"{waits}; at the sender", IP_SYSCTL),
+        sysctl("net.ipv4.tcp_rmem", f"{RMEM[0]} {RMEM[1]} {receive}", f"{why}; at the receiver", IP_SYSCTL),
+        sysctl("net.ipv4.tcp_wmem", f"{WMEM[0]} {WMEM[1]} {send}", f"{waits}; at the sender", IP_SYSCTL),
         Line(
             f"sysctl -w net.core.rmem_max={receive} net.core.wmem_max={send}", "for programs that set their buffers themselves", NET_SYSCTL
         ),
     ]
     if needs_fq:
-        made.append(Line("sysctl -w net.core.default_qdisc=fq", "fq paces each flow; after the next boot on all interfaces", NET_SYSCTL))
+        made.append(sysctl("net.core.default_qdisc", "fq", "fq paces each flow; after the next boot on all interfaces", NET_SYSCTL))
     if candidate.maxrate is not None:
         each_rate = maxrate(plan.question, candidate) / 1e6
         share = f"{100 * candidate.maxrate:.0f} % of the path" + (f", over {candidate.streams} streams" if candidate.streams > 1 else "")

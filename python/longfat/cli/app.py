@@ -50,6 +50,7 @@ VERBS: dict[str, dict[str, str]] = {
     },
     "Between two hosts": {
         "measure": "Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change.",
+        "tune": "Say what to change on this Linux host for a path; predict the gain, write scripts, apply and revert them.",
         "key": "Make the key by which two hosts know each other, or keep the other host's.",
         "serve": "Let other hosts measure the path to this one; Ctrl-C ends it.",
     },
@@ -78,6 +79,7 @@ EXAMPLES = {
     "submit": "longfat submit small.toml --slurm --minutes 30",
     "gather": "longfat gather small.toml",
     "measure": "longfat measure dtn.example.org --key dtn",
+    "tune": "longfat tune --rate 10Gbit/s --rtt 80ms --simulate",
     "key": "longfat key new dtn",
     "serve": "longfat serve --key dtn",
     "testbed": "longfat testbed check --quick",
