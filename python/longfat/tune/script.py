@@ -31,13 +31,8 @@ before=$here/before
 failed=0
 
 """
-STEPS = """
+PUT = """
 same() { [ "$(printf '%s\\n' $1 | sort)" = "$(printf '%s\\n' $2 | sort)" ]; }
-
-save() { # number
-    [ -e "$before/$1" ] && return
-    "read_$1" >"$before/$1.part" && [ -s "$before/$1.part" ] && mv -- "$before/$1.part" "$before/$1"
-}
 
 put() { # number, name, value
     if "write_$1" "$3"; then
@@ -55,8 +50,13 @@ APPLY = """
 [ "$(cat "$before/since" 2>/dev/null)" = "$now" ] || rm -rf -- "$before"
 mkdir -p -- "$before" && printf '%s\\n' "$now" >"$before/since" || exit 1
 
+save() { # number
+    [ -e "$before/$1" ] && return
+    "read_$1" >"$before/$1.part" && [ -s "$before/$1.part" ] && mv -- "$before/$1.part" "$before/$1"
+}
+
 change() { # number, name, value
-    if save "$1"; then put "$1" "$2" "$3"; else printf '%s: cannot be read, left alone\\n' "$2" >&2; failed=1; fi
+    if [ -e "$before/$1" ]; then put "$1" "$2" "$3"; else printf '%s: cannot be read, left alone\\n' "$2" >&2; failed=1; fi
 }
 """
 REVERT = """
@@ -80,11 +80,14 @@ def settings_of(rows: Sequence[Row]) -> list[Setting]:
 
 def apply_text(settings: Sequence[Setting], title: str) -> str:
     """The text of `apply.sh`."""
+    saved = [f"save {number}" for number, one in enumerate(settings, 1) if one.read]
     steps = [
-        f"change {number} {shlex.quote(one.name)} {shlex.quote(one.value)}" if one.read else f"write_{number} {shlex.quote(one.value)}"
+        f"change {number} {shlex.quote(one.name)} {shlex.quote(one.value)}"
+        if one.read
+        else f"write_{number} {shlex.quote(one.value)} || failed=1"
         for number, one in enumerate(settings, 1)
     ]
-    return _text(title, settings, APPLY, [*steps, "exit $failed"])
+    return _text(title, settings, APPLY, [*saved, "", *steps, "exit $failed"])
 
 
 def revert_text(settings: Sequence[Setting], title: str) -> str:
@@ -100,7 +103,7 @@ def _text(title: str, settings: Sequence[Setting], start: str, steps: Sequence[s
         functions += [f"write_{number}() {{ {one.write}; }}"]
     # A comment must stay on its line.
     head = HEAD.format(title=" ".join(title.split()), now=NOW)
-    return head + "\n".join(functions) + "\n" + STEPS + start + "\n" + "\n".join(steps) + "\n"
+    return head + "\n".join(functions) + "\n" + PUT + start + "\n" + "\n".join(steps) + "\n"
 
 
 def write(folder: Path, settings: Sequence[Setting], title: str) -> None:

@@ -81,8 +81,9 @@ def _qdisc(host: Host, target: Target, check: Check) -> Found:
 def _of_qdisc(device: str, kind: str, why: str) -> Setting:
     own = shlex.quote(device)
     read = f'tc qdisc show dev {own} | awk \'/ root /{{ print ($3 == "0:" ? "default" : $2); exit }}\''
-    default = f"tc qdisc del dev {own} root 2>/dev/null || true"
-    write = f'if [ "$1" = default ]; then {default}; else tc qdisc replace dev {own} root "$1"; fi'
+    # Options of a discipline that somebody set meanwhile could not be given back.
+    change_it = f'[ "$1" = default ] && tc qdisc del dev {own} root || tc qdisc replace dev {own} root "$1"'
+    write = f'case $({read}) in "$1") ;; default | {kind}) {change_it} ;; *) return 1 ;; esac'
     return Setting(
         f"{device}: qdisc", kind, read, write, Line(f"tc qdisc replace dev {own} root {kind}", why, TC_MQ if kind == "mq" else TC_FQ)
     )
