@@ -49,6 +49,7 @@ ALIASES = {
     "docs/traffic.md": "cross traffic background web HTTP video",
     "docs/errors.md": "error message is not a unit here there is no key",
     "docs/troubleshooting.md": "problem fails help warning wrong number",
+    "docs/tune.md": "tune tuning sysctl ethtool DTN data transfer node host settings governor IRQ ring buffer fasterdata apply revert",
     "docs/testbed.md": "emulation real kernel Linux namespaces",
 }
 """Words by page."""

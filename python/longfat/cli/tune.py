@@ -28,7 +28,7 @@ from longfat.tune.target import Route, Target, address_of, route
 
 def tune_command(
     host: Annotated[
-        str | None, typer.Argument(metavar="[HOST]", help="The other end: tells the route and, by `longfat serve` there, the path.")
+        str | None, typer.Argument(metavar="HOST", help="The other end: tells the route and, by `longfat serve` there, the path.")
     ] = None,
     rate: Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Rate of the path, such as 10Gbit/s (IP packets).")] = None,
     rtt: Annotated[str | None, typer.Option("--rtt", metavar="TIME", help="Base round trip, such as 150ms.")] = None,

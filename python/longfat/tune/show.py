@@ -113,7 +113,8 @@ def said(gain: Gain) -> str:
     """A gain in words: `+12 %`, `3.4 times`."""
     if gain.relative >= 1:
         return f"{gain.relative + 1:.3g} times" + (f" ± {gain.half:.2g}" if gain.half else "")
-    return f"{100 * gain.relative:+.2g} %".replace("+0 %", "0 %") + (f" ± {100 * gain.half:.2g}" if gain.half else "")
+    percent = round(100 * gain.relative, 1 if abs(gain.relative) < 0.1 else None)
+    return (f"{percent:+g} %" if percent else "0 %") + (f" ± {100 * gain.half:.2g}" if gain.half else "")
 
 
 def as_json(target: Target, rows: Sequence[Row], simulated: Simulated | None, told: Sequence[str]) -> dict[str, object]:

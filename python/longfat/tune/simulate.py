@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ PAUSE = 1.0
 """Seconds for which a program pauses, in the run that shows the idle restart."""
 BULK, PAUSING = "bulk", "pausing"
 MOST = (1 << 31) - 1
+KERNELS = ((4, 19), (5, 15), (6, 1), (6, 6), (6, 18))
+"""Versions of the stack `linux` (docs/linux-versions.md)."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ def simulate(question: Question, rows: Sequence[Row], tick: Callable[[float], ob
     wanted = {knob: values[1] for knob, values in knobs.items()}
     now = {knob: values[0] for knob, values in knobs.items()}
     control = next((row.found.now.split()[0] for row in rows if row.check.knob == "control" and row.found.now), "cubic")
-    known = {"control": control, **wanted}
+    kernel = _kernel(next((row.found.now for row in rows if row.check.name == "kernel"), ""))
+    known = {"control": control, "kernel": kernel, **wanted}
 
     cases: dict[tuple[str, bool, str], Mapping[str, float | str]] = {}
     for knob in knobs:
@@ -86,7 +90,7 @@ def simulate(question: Question, rows: Sequence[Row], tick: Callable[[float], ob
         cases["all", own.sends, own.traffic] = known
         cases[knob, own.sends, own.traffic] = {**known, knob: now[knob]}
     for sends in sorted({KNOBS[knob].sends for knob in knobs if KNOBS[knob].traffic == BULK}):
-        cases["none", sends, BULK] = {"control": control, **now}
+        cases["none", sends, BULK] = {**known, **now}
 
     length = _length(question, reduces="control" in knobs)
     seeds = SEEDS if question.losses and question.losses[0][1] else 1
@@ -111,6 +115,13 @@ def simulate(question: Question, rows: Sequence[Row], tick: Callable[[float], ob
         [gain(case) for case in cases if case[0] == "none"],
         _told(question, length, seeds, {case[2] for case in cases}),
     )
+
+
+def _kernel(version: str) -> str:
+    """The version of the stack for a kernel: the last that is not newer."""
+    found = re.fullmatch(r"([0-9]+)\.([0-9]+)", version, re.ASCII)
+    own = (int(found[1]), int(found[2])) if found else KERNELS[-1]
+    return ".".join(map(str, max((one for one in KERNELS if one <= own), default=KERNELS[0])))
 
 
 def _gain(without: Sequence[float], with_: Sequence[float], *, sends: bool) -> Gain:
@@ -160,6 +171,7 @@ mtu = "{question.mtu} bytes"
 [[flow]]
 name = "flow"
 stack = "linux"
+kernel = "{values.get("kernel", "6.18")}"
 congestion_control = {json.dumps(control)}
 pacing = "{paced}"
 cwnd_validation = "{idle}"
