@@ -557,7 +557,7 @@ def test_a_flow_that_a_buffer_limits_does_not_tell_the_rate(monkeypatch: pytest.
     slow, fast = _way("down", 100e6, NETWORK), _way("up", 400e6, SENDER)
     question, told = _asked(monkeypatch, fast, slow, Route("eth0", AFAR, mtu=1500, speed=10e9))
     assert question.rate == 10e9
-    assert "limit of a host, so the 10 Gbit/s of eth0 are taken" in told[-1]
+    assert "A host is the limit there, so the 10 Gbit/s of eth0 are taken" in told[-1]
     question, told = _asked(monkeypatch, fast, slow, Route("eth0", AFAR, mtu=1500))
     assert question.rate == pytest.approx(400e6 * 1500 / 1448, rel=1e-6)
     assert "the path may carry more" in told[-1]

@@ -138,7 +138,7 @@ def _question(
                 # A flow that its buffers limit says nothing of the path, which would make them look large enough.
                 seen = max(seen, way.speed or 0.0)
                 fast = f"the {with_unit(seen, 'bit/s')} of {way.device} are taken" if way.speed else "the path may carry more"
-                told.append(f"That is a limit of a host, so {fast}: --rate says better.")
+                told.append(f"A host is the limit there, so {fast}: --rate says better.")
             rate = f"{seen:.0f} bit/s"
     if rtt is None:
         raise LongfatError("the round trip is not known: expected --rtt 80ms, or the HOST of a `longfat serve`")

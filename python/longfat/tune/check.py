@@ -26,7 +26,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Found:
-    """What a check found."""
+    """Finding of a check."""
 
     state: State
     now: str
@@ -67,7 +67,7 @@ class Row:
 
 
 def look(host: Host, target: Target, checks: tuple[Check, ...]) -> list[Row]:
-    """Every check on a host, in their order. What a host does not tell is a row, too."""
+    """Every check on a host, in their order; one that this host does not answer is a row, too."""
     return [Row(check, _look(host, target, check)) for check in checks]
 
 

@@ -80,7 +80,7 @@ class Host:
             return []
 
     def command(self, *words: str) -> str:
-        """What a command prints. UnreadableError where it fails, or is not there."""
+        """Output of a command. UnreadableError where it fails, or is not there."""
         if not self.is_here:
             return self.text(f"{COMMANDS}/{' '.join(words).replace('/', ',')}")
         try:

@@ -1,4 +1,4 @@
-"""What was found, as text and as JSON."""
+"""Findings as text and as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def title(target: Target) -> str:
 def print_rows(
     console: Console, target: Target, rows: Sequence[Row], simulated: Simulated | None, told: Sequence[str], *, why: bool
 ) -> None:
-    """What to change first, then the rest."""
+    """Prints the changes first, then the rest."""
     console.print(
         f"[bold]{terminal.escape(title(target))}[/]: {with_unit(target.question.bdp, 'iB', 3)} fill the path (BDP)", soft_wrap=True
     )

@@ -45,7 +45,7 @@ KNOBS: dict[str, Knob] = {
     "qdisc": Knob(sends=True),
     "idle restart": Knob(sends=True, traffic=PAUSING),
 }
-"""What can be simulated, by the names that checks have."""
+"""Knobs of the simulator, by the names that checks have."""
 
 
 @dataclass(frozen=True)

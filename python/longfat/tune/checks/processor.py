@@ -25,7 +25,7 @@ NEWER = (
     ((5, 6), "HyStart for paced flows"),
     ((6, 6), "a receive buffer that counts what segments take"),
 )
-"""What came with which kernel: docs/linux-versions.md, and ip-sysctl of these versions."""
+"""Kernels and what they brought: docs/linux-versions.md, and ip-sysctl of these versions."""
 
 
 def _irqs(host: Host, target: Target, check: Check) -> Found:
