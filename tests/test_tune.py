@@ -231,6 +231,16 @@ def test_each_state_of_a_check(name: str, files: dict[str, str | None], state: S
         assert found.lines
 
 
+def test_a_file_that_nobody_may_write_is_for_a_person(dtn: Host) -> None:
+    """A network namespace shows settings of the whole host, and lets nobody change them."""
+    (dtn.root / SYSCTL / "core/rmem_max").chmod(0o444)
+    rows = rows_of(dtn)
+    found = rows["most by setsockopt"].found
+    assert found.state is State.BY_HAND
+    assert "read-only in this network namespace" in found.now
+    assert "net.core.rmem_max" not in {setting.name for setting in script.settings_of(list(rows.values()))}
+
+
 def test_iommu_shows_at_40_gbits(dtn: Host) -> None:
     assert rows_of(dtn, "10Gbit/s")["IOMMU"].found.state is State.FINE
     assert rows_of(dtn, "100Gbit/s")["IOMMU"].found.state is State.BY_HAND

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from longfat.advice.linux import Line
@@ -73,9 +73,12 @@ def look(host: Host, target: Target, checks: tuple[Check, ...]) -> list[Row]:
 
 def _look(host: Host, target: Target, check: Check) -> Found:
     try:
-        return check.look(host, target, check)
+        found = check.look(host, target, check)
     except UnreadableError as reason:
         return Found(State.UNREADABLE, str(reason))
+    if any(setting.path and host.is_read_only(setting.path) for setting in found.settings):
+        return replace(found, state=State.BY_HAND, now=f"{found.now} (read-only in this network namespace)", knob=None)
+    return found
 
 
 def fine(now: str) -> Found:

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from longfat.errors import LongfatError
@@ -37,7 +38,7 @@ class Compared:
 def compare(
     folder: Path,
     measure: Callable[[], dict[str, float]],
-    set_up: Callable[[Path, str], bool] = script.run,
+    set_up: Callable[[Path, str], bool] = partial(script.run, quiet=True),
     pairs: int = PAIRS,
     tick: Callable[[float], object] = lambda share: None,
 ) -> list[Compared]:

@@ -72,6 +72,13 @@ class Host:
         """The whole number of a file."""
         return self.integers(path)[0]
 
+    def is_read_only(self, path: str) -> bool:
+        """True for a file that nobody may write, as a network namespace shows settings of the whole host."""
+        try:
+            return not (self.root / path.lstrip("/")).stat().st_mode & 0o222
+        except OSError:
+            return False
+
     def names(self, path: str) -> list[str]:
         """Sorted names in a folder; none where there is no folder."""
         try:

@@ -20,12 +20,14 @@ class Setting:
     write: str
     """Shell command that sets the value `"$1"`."""
     line: Line
+    path: str = ""
+    """Its file; empty: it is none."""
 
 
 def of_file(name: str, path: str, value: str, line: Line) -> Setting:
     """A setting that is a file."""
     place = shlex.quote(path)
-    return Setting(name, value, f"cat {place}", f"printf '%s\\n' \"$1\" >{place}", line)
+    return Setting(name, value, f"cat {place}", f"printf '%s\\n' \"$1\" >{place}", line, path)
 
 
 def of_sysctl(name: str, value: str, why: str, source: str) -> Setting:

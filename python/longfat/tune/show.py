@@ -89,14 +89,12 @@ def _print_lines(console: Console, rows: Sequence[Row], *, why: bool) -> None:
 def _print_others(console: Console, rows: Sequence[Row], *, why: bool) -> None:
     for row in rows:
         if row.found.state is State.BY_HAND:
-            line = f": {row.found.line.text}" if row.found.line else ""
-            terminal.print_hanging(
-                console, terminal.escape(f"By hand: {row.check.name}: {clean(row.found.now)}, wanted {row.found.wanted}{line}"), 2
-            )
-            if why and row.found.line:
-                console.print(
-                    f"    [dim]{terminal.escape(clean(row.found.line.why))} ({terminal.escape(row.found.line.source)})[/]", soft_wrap=True
-                )
+            texts = "; ".join(clean(line.text) for line in row.found.lines[:LONGEST])
+            sentence = f"By hand: {row.check.name}: {clean(row.found.now)}, wanted {row.found.wanted}: {texts}"
+            terminal.print_hanging(console, terminal.escape(sentence), 2)
+            if why:
+                for line in row.found.lines[:LONGEST]:
+                    console.print(f"    [dim]{terminal.escape(clean(line.why))} ({terminal.escape(line.source)})[/]", soft_wrap=True)
     dark = [f"{row.check.name} ({clean(row.found.now)})" for row in rows if row.found.state is State.UNREADABLE]
     if dark:
         terminal.print_hanging(console, f"Not readable here: {terminal.escape('; '.join(dark))}", 2)
