@@ -193,6 +193,7 @@ CASES: list[tuple[str, dict[str, str | None], State, str]] = [
     ("qdisc", {"commands/tc -j qdisc show dev eth0": QDISC.format("fq", "8001:")}, State.FINE, "fq"),
     ("qdisc", {"commands/tc -j qdisc show dev eth0": "[]"}, State.FINE, "noqueue"),
     ("qdisc", {"commands/tc -j qdisc show dev eth0": "{"}, State.UNREADABLE, "prints no JSON"),
+    ("qdisc", {"commands/tc -j qdisc show dev eth0": "[" * 100_000}, State.UNREADABLE, "prints no JSON"),
     ("qdisc", {"commands/tc -j qdisc show dev eth0": '[{"root":true,"kind":7}]'}, State.UNREADABLE, "names no kind"),
     ("saved metrics", {f"{SYSCTL}/ipv4/tcp_no_ssthresh_metrics_save": None}, State.CHANGE, "ssthresh is saved"),
     ("saved metrics", {f"{SYSCTL}/ipv4/tcp_no_metrics_save": "1"}, State.FINE, "nothing is saved"),

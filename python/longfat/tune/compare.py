@@ -6,7 +6,6 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from longfat.errors import LongfatError
@@ -38,7 +37,7 @@ class Compared:
 def compare(
     folder: Path,
     measure: Callable[[], dict[str, float]],
-    set_up: Callable[[Path, str], bool] = partial(script.run, quiet=True),
+    set_up: Callable[[Path, str], bool] = script.run_quietly,
     pairs: int = PAIRS,
     tick: Callable[[float], object] = lambda share: None,
 ) -> list[Compared]:

@@ -141,9 +141,14 @@ def check_root(option: str) -> None:
 
 
 def run(folder: Path, name: str, *, quiet: bool = False) -> bool:
-    """Runs one of the scripts, whose output is shown unless `quiet`; true if all of it succeeded. LongfatError without root, or without the script."""
+    """Runs one of the scripts; true if all of it succeeded. LongfatError without root, or without the script."""
     check_root(name.removesuffix(".sh"))
     file = folder / name
     if not file.is_file():
         raise LongfatError(f"there is no {file}: `longfat tune --apply` or `--script` writes it")
     return subprocess.run(["/bin/sh", str(file)], stdout=subprocess.DEVNULL if quiet else None, check=False).returncode == 0
+
+
+def run_quietly(folder: Path, name: str) -> bool:
+    """`run` that shows only what went wrong."""
+    return run(folder, name, quiet=True)
