@@ -526,6 +526,15 @@ def test_gains_of_a_path_that_loses_have_an_interval(dtn: Host) -> None:
     assert any("± half of the 95 % interval" in sentence for sentence in found.told)
 
 
+def test_a_control_has_no_gain_where_a_run_holds_no_period(dtn: Host) -> None:
+    """2 Mbit/s over 400 ms: from loss to loss Reno takes half a minute. At 200 Mbit/s it takes 46 minutes."""
+    rows = [row for row in rows_of(dtn).values() if row.check.knob == "control"]
+    assert set(simulate(read("2Mbit/s", "400ms"), rows, lambda share: None).gains) == {"control"}
+    found = simulate(read("200Mbit/s", "400ms"), rows, lambda share: None)
+    assert not found.gains
+    assert "Control: no gain, since Reno takes" in found.told[-1]
+
+
 @pytest.mark.parametrize(
     ("gain", "text"),
     [

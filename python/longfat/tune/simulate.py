@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from longfat.advice import lengths
-from longfat.advice.question import Question, probability
+from longfat.advice.question import Question, probability, spoken
 from longfat.cores import default_jobs
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
@@ -93,6 +93,10 @@ def simulate(question: Question, rows: Sequence[Row], tick: Callable[[float], ob
         cases["none", sends, BULK] = {**known, **now}
 
     length = _length(question, reduces="control" in knobs)
+    period = _period(question)
+    if short := "control" in knobs and period > length.duration - length.warmup:
+        # Slow start and what follows it say nothing of how a control goes on.
+        cases = {case: values for case, values in cases.items() if case[0] != "control"}
     seeds = SEEDS if question.losses and question.losses[0][1] else 1
     texts = [
         to_toml(question, values, length, seed, sends=case[1], traffic=case[2])
@@ -113,7 +117,7 @@ def simulate(question: Question, rows: Sequence[Row], tick: Callable[[float], ob
     return Simulated(
         {names[case[0]]: gain(case) for case in cases if case[0] not in ("all", "none")},
         [gain(case) for case in cases if case[0] == "none"],
-        _told(question, length, seeds, {case[2] for case in cases}),
+        _told(question, length, seeds, {case[2] for case in cases}, period if short else 0.0),
     )
 
 
@@ -136,6 +140,13 @@ def _length(question: Question, *, reduces: bool) -> lengths.Length:
     if question.losses and question.losses[0][1]:
         return lengths.lossy(question, [question.losses[0][1]], question.bdp)
     return lengths.clean(question, question.bdp) if reduces else lengths.rate_based(question)
+
+
+def _period(question: Question) -> float:
+    """Seconds from one reduction of Reno to the next, by losses of the path or by its full buffer."""
+    loss = question.losses[0][1] if question.losses else 0.0
+    full = lengths.reno_period(question, question.bdp)
+    return min(full, lengths.loss_period(question, loss)) if loss else full
 
 
 def to_toml(question: Question, values: Mapping[str, float | str], length: lengths.Length, seed: int, *, sends: bool, traffic: str) -> str:
@@ -187,7 +198,7 @@ def _goodput(text: str) -> float:
     return float(Experiment(text, name="tune").run().flows["goodput_bps"].iloc[0])
 
 
-def _told(question: Question, length: lengths.Length, seeds: int, traffics: set[str]) -> list[str]:
+def _told(question: Question, length: lengths.Length, seeds: int, traffics: set[str], period: float) -> list[str]:
     buffer = question.buffers[0] if question.buffers else "1 bdp (not known)"
     loss = f"loss {probability(question.losses[0][1])}" if question.losses else "no loss of its own (not known)"
     made = [
@@ -198,6 +209,8 @@ def _told(question: Question, length: lengths.Length, seeds: int, traffics: set[
     ]
     if PAUSING in traffics:
         made.append(f"Idle restart: a program that sends two BDP, pauses {PAUSE:g} s, and again; pauses count.")
+    if period:
+        made.append(f"Control: no gain, since Reno takes {spoken(period)} from loss to loss here, longer than a run; see `longfat advise`.")
     return made
 
 
