@@ -72,6 +72,11 @@ impl Measured {
     #[inline]
     pub(crate) fn tell(&mut self, sample: &AckSample, pipe: u64) {
         self.control.on_sample(sample);
+        if sample.in_recovery
+            && let Some(window) = self.control.window_mut()
+        {
+            window.in_recovery(sample);
+        }
         if let Some(rate) = &mut self.rate
             && self.control.path_model().is_some_and(|model| model.holds_back())
         {

@@ -281,6 +281,8 @@ pub fn syn_lost(control: &mut dyn CongestionControl) {
 pub fn recovered(control: &mut dyn CongestionControl, now: Time) {
     if let Some(model) = control.path_model() {
         model.on_recovered(now);
+    } else if let Some(window) = control.window_mut() {
+        window.recovered();
     }
 }
 

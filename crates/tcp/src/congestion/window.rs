@@ -3,6 +3,7 @@
 
 use super::Unused;
 use super::state::Unit;
+use super::slow_start::Step;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
 use longfat_core::units::Rate;
@@ -99,24 +100,64 @@ impl Window {
     /// Works as [`Self::slow_start`] with `factor` times the growth. Above one it adds none beyond ssthresh: one ACK might go far beyond.
     #[inline]
     pub fn slow_start_by(&mut self, ack: &AckSample, factor: f64) -> bool {
-        if !self.in_slow_start() {
+        let below = self.in_slow_start();
+        if !below && !self.slow_start.is_resuming() {
             return false;
         }
         let step = self.slow_start.step(ack, self.cwnd, self.ssthresh == self.initial_ssthresh);
+        if !below {
+            // Careful Resume beyond ssthresh: congestion avoidance takes this ACK, unless the window must not grow.
+            self.resume(&step);
+            return step.growth == 0;
+        }
         if ack.cwnd_limited && factor == 1.0 {
             self.cwnd = self.bounded(self.cwnd.saturating_add(step.growth));
         } else if ack.cwnd_limited {
             let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
             self.grow((plain * factor).min(room.max(plain)));
         }
-        if let Some(cwnd) = step.set {
-            (self.cwnd, self.fraction) = (self.bounded(cwnd).max(2 * self.mss), 0.0);
+        if self.slow_start.is_resuming() || step.set.is_some() {
+            self.resume(&step);
         }
         if step.leave {
             self.ssthresh = self.ssthresh.min(self.cwnd);
         }
         // A variant that leaves before it grows leaves this ACK to congestion avoidance.
         !step.leave || step.growth > 0
+    }
+
+    /// Careful Resume: takes the window that it sets, and ends a safe retreat whose jump is acknowledged.
+    fn resume(&mut self, step: &Step) {
+        if let Some(cwnd) = step.set {
+            (self.cwnd, self.fraction) = (self.bounded(cwnd).max(2 * self.mss), 0.0);
+        }
+        self.end_retreat(false);
+    }
+
+    /// Ends a safe retreat if the jump is acknowledged, as it is when fast recovery is over: ssthresh is no more than what it validated.
+    fn end_retreat(&mut self, recovered: bool) {
+        if let Some(most) = self.slow_start.careful_resume().and_then(|resume| resume.end_of_retreat(recovered)) {
+            self.ssthresh = self.ssthresh.min(most).max(2 * self.mss);
+        }
+    }
+
+    /// What is on its way stands for itself: Careful Resume is over.
+    fn forget_resume(&mut self) {
+        if let Some(resume) = self.slow_start.careful_resume() {
+            resume.reset();
+        }
+    }
+
+    /// Fast recovery is over.
+    pub fn recovered(&mut self) {
+        self.end_retreat(true);
+    }
+
+    /// An ACK in fast recovery.
+    pub fn in_recovery(&mut self, ack: &AckSample) {
+        if let Some(resume) = self.slow_start.careful_resume() {
+            resume.in_recovery(ack);
+        }
     }
 
     /// `cwnd` grown to `wanted`: to no more than can be used, unless it is there already.
@@ -149,6 +190,7 @@ impl Window {
     pub fn move_to(&mut self, bytes: u64) {
         (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);
         self.ssthresh = self.ssthresh.min(self.cwnd).max(2 * self.mss);
+        self.forget_resume();
     }
 
     /// Additive increase: `segments` for each window acknowledged.
@@ -181,16 +223,15 @@ impl Window {
         self.slow_start.reset();
     }
 
-    /// draft-ietf-tsvwg-careful-resume, Safe Retreat Phase: a loss or a mark of what Careful Resume has not validated leaves half of what
-    /// has arrived, and slow start up to all of it. Whether it was such.
+    /// draft-ietf-tsvwg-careful-resume-24, Safe Retreat Phase: a loss or a mark of what Careful Resume has not validated leaves half of what
+    /// has arrived. Whether it was such.
     fn retreat(&mut self, event: &CongestionEvent) -> bool {
         let Some(resume) = self.slow_start.careful_resume() else { return false };
         let pipe = match event.kind {
-            Congestion::Loss | Congestion::Ecn => resume.retreat(),
+            Congestion::Loss | Congestion::Ecn => resume.retreat(event.flight_size),
             Congestion::Timeout | Congestion::TimeoutAgain | Congestion::Local => None,
         };
         if let Some(pipe) = pipe {
-            self.ssthresh = self.ssthresh.min(pipe).max(2 * self.mss);
             (self.cwnd, self.fraction) = ((pipe / 2).min(self.ssthresh).max(self.mss), 0.0);
         }
         pipe.is_some()
@@ -211,6 +252,7 @@ impl Window {
     /// The last reduction was for nothing: as before it (RFC 4015 §3.2 has the same aim). Whether there was one.
     pub fn undo(&mut self) -> bool {
         let Some((cwnd, ssthresh)) = self.before.take() else { return false };
+        self.forget_resume();
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
         true

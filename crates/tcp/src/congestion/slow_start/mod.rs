@@ -56,7 +56,7 @@ pub const REGISTRY: &[Kind] = &[
     Kind {
         name: "careful_resume",
         summary: "after a round trip, jumps to half of saved_cwnd, paced; a loss before that is validated leaves half of what arrived",
-        source: "draft-ietf-tsvwg-careful-resume",
+        source: "draft-ietf-tsvwg-careful-resume-24 (RFC 9959)",
         build: |c| Variant::CarefulResume(CarefulResume::new(c)),
     },
 ];
@@ -149,6 +149,12 @@ impl SlowStart {
             Variant::CarefulResume(v) => v.pacing_rate(),
             _ => None,
         }
+    }
+
+    /// Returns true while Careful Resume has ACKs to count outside slow start, too.
+    #[inline]
+    pub fn is_resuming(&self) -> bool {
+        matches!(&self.variant, Variant::CarefulResume(v) if v.is_resuming())
     }
 
     /// Returns true if proportional rate reduction must not steer the window.
