@@ -231,7 +231,7 @@ impl PyCongestionControl {
     #[pyo3(signature = (now=None))]
     fn on_recovered(&mut self, now: Option<f64>) -> PyResult<()> {
         self.advance(now, Duration::ZERO)?;
-        congestion::recovered(&mut **self.control(), self.now);
+        self.control().on_recovered(self.now);
         hooks::raised()
     }
 

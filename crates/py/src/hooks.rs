@@ -272,6 +272,10 @@ impl CongestionControl for PythonControl {
             self.window.unused(unused);
         }
     }
+    fn on_recovered(&mut self, now: Time) {
+        self.call(|hooks| &hooks.on_recovered, |_| Ok((now.as_secs_f64(),)));
+        self.window.recovered();
+    }
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing_rate
     }
@@ -293,8 +297,5 @@ impl PathModel for PythonControl {
         if !self.call(|hooks| &hooks.on_syn_loss, |_| Ok(())) {
             self.window.syn_loss();
         }
-    }
-    fn on_recovered(&mut self, now: Time) {
-        self.call(|hooks| &hooks.on_recovered, |_| Ok((now.as_secs_f64(),)));
     }
 }

@@ -2,7 +2,7 @@
 //! control of their own.
 
 use crate::congestion::slow_start;
-use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, PrrUse, Unused, choice_of, recovered};
+use crate::congestion::{AckSample, Congestion, CongestionControl, CongestionEvent, ControlKind, PrrUse, Unused, choice_of};
 use crate::rate::{LostPacket, RateSample};
 use crate::{TcpConfig, stack};
 use longfat_core::time::{Duration, Time};
@@ -208,7 +208,7 @@ fn takes_back(kind: &ControlKind) -> Result<(), String> {
         grow(control.as_mut(), 100);
         // A first reduction that was right, so that there is a threshold to give back.
         control.on_congestion(&event(Congestion::Loss, 100, control.cwnd()));
-        recovered(control.as_mut(), Time::ZERO + Duration::from_millis(100));
+        control.on_recovered(Time::ZERO + Duration::from_millis(100));
         let before = (control.cwnd(), control.ssthresh());
         control.on_congestion(&event(why, 101, before.0));
         control.on_spurious();

@@ -2,7 +2,7 @@
 //! at a loss rate of 1e-7, where Reno would need 2e-10.
 
 use super::promises::{CONVERGES, FULL, beside_cubic, sawtooth};
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Window};
+use super::{AckSample, COUNT_ACKS, CongestionControl, CongestionEvent, ControlKind, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -11,13 +11,17 @@ pub(super) const KIND: ControlKind = ControlKind {
     name: "highspeed",
     summary: "AIMD(a(w), b(w)) above 38 segments",
     source: "RFC 3649",
-    params: &[ParamSpec {
-        name: "table",
-        kind: Kind::Bool,
-        default: Some(Value::Bool(false)),
-        doc: "a(w) and b(w) from the table of RFC 3649's appendix B, and not from its formulas (Linux: true)",
-    }],
-    linux: &[("table", Value::Bool(true))],
+    params: &[
+        ParamSpec {
+            name: "table",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "a(w) and b(w) from the table of RFC 3649's appendix B, and not from its formulas (Linux: true)",
+        },
+        COUNT_ACKS,
+    ],
+    // Measured on 6.1 (docs/congestion/highspeed.md).
+    linux: &[("table", Value::Bool(true)), (COUNT_ACKS.name, Value::Bool(true))],
     ecn: EcnUse::CLASSIC,
     promises: &[
         FULL,
@@ -116,14 +120,16 @@ impl Increase {
 pub struct HighSpeed {
     window: Window,
     table: bool,
+    count_acks: bool,
     increase: Increase,
 }
 
 impl HighSpeed {
     /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
-        let table = config.congestion_control.params.boolean("table");
-        HighSpeed { window: Window::new(config), table, increase: Increase::default() }
+        let params = &config.congestion_control.params;
+        let (table, count_acks) = (params.boolean("table"), params.boolean(COUNT_ACKS.name));
+        HighSpeed { window: Window::new(config), table, count_acks, increase: Increase::default() }
     }
 }
 
@@ -137,7 +143,8 @@ impl CongestionControl for HighSpeed {
         }
         // RFC 3649 §5: w += a(w) / w for each segment acknowledged.
         let a = if self.table { row(w.segments()).0 } else { self.increase.at(w) };
-        w.increase(ack, a);
+        let counted = if self.count_acks { w.as_one(ack) } else { *ack };
+        w.increase(&counted, a);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
@@ -210,5 +217,22 @@ mod tests {
             reduce(c.as_mut(), Time::ZERO, Congestion::Loss);
             assert!((segments(c.as_ref()) / w as f64 - (1.0 - b)).abs() < 1e-4);
         }
+    }
+
+    #[test]
+    fn delayed_acks_halve_the_growth_of_one_that_counts_acks() {
+        for (count, acked, growth) in [(false, 2, 1.0), (true, 2, 0.5), (true, 1, 0.5)] {
+            let mut c = (KIND.build)(&config("highspeed", &[(COUNT_ACKS.name, Value::Bool(count))], 30));
+            for n in 0..15 {
+                let sample = ack(Time::ZERO + Duration::from_millis(n), Duration::from_millis(50));
+                give(c.as_mut(), &AckSample { acked: acked * MSS, delivered: acked * MSS, ..sample });
+            }
+            assert!((segments(c.as_ref()) - 30.0 - growth).abs() < 0.02, "{count} {acked}: {}", segments(c.as_ref()));
+        }
+        // Slow start counts segments all the same.
+        let config = TcpConfig { initial_ssthresh: u64::MAX, ..config("highspeed", &[(COUNT_ACKS.name, Value::Bool(true))], 10) };
+        let mut c = (KIND.build)(&config);
+        give(c.as_mut(), &AckSample { acked: 2 * MSS, delivered: 2 * MSS, ..ack(Time::ZERO, Duration::from_millis(50)) });
+        assert_eq!(c.cwnd(), 12 * MSS);
     }
 }

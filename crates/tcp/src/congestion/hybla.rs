@@ -2,7 +2,7 @@
 
 use super::promises::{CONVERGES, FULL, beside_cubic, sawtooth};
 use super::state::Unit;
-use super::{AckSample, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
+use super::{AckSample, COUNT_ACKS, CongestionControl, CongestionEvent, ControlKind, Variable, Window};
 use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use longfat_core::params::{Kind, ParamSpec, Value};
@@ -12,13 +12,17 @@ pub(super) const KIND: ControlKind = ControlKind {
     name: "hybla",
     summary: "Reno with the growth of a connection of 25 ms, whatever the round trip",
     source: "Caini and Firrincieli, TCP Hybla: a TCP enhancement for heterogeneous networks, Int. J. Satellite Communications 22(5), 2004",
-    params: &[ParamSpec {
-        name: "rtt0",
-        kind: Kind::Duration { min: Duration::from_millis(1), max: Duration::from_secs(10) },
-        default: Some(Value::Duration(Duration::from_millis(25))),
-        doc: "the round trip of the reference connection",
-    }],
-    linux: &[],
+    params: &[
+        ParamSpec {
+            name: "rtt0",
+            kind: Kind::Duration { min: Duration::from_millis(1), max: Duration::from_secs(10) },
+            default: Some(Value::Duration(Duration::from_millis(25))),
+            doc: "the round trip of the reference connection",
+        },
+        COUNT_ACKS,
+    ],
+    // Measured on 6.1 (docs/congestion/hybla.md).
+    linux: &[(COUNT_ACKS.name, Value::Bool(true))],
     ecn: EcnUse::CLASSIC,
     promises: &[
         FULL,
@@ -39,6 +43,7 @@ fn by_rho(rho: f64) -> (f64, f64) {
 pub struct Hybla {
     window: Window,
     rtt0: f64,
+    count_acks: bool,
     /// The round trip that the two below were computed for.
     rtt: Duration,
     /// rho^2, and 2^rho - 1.
@@ -49,8 +54,9 @@ pub struct Hybla {
 impl Hybla {
     /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
-        let rtt0 = config.congestion_control.params.duration("rtt0").as_secs_f64();
-        Hybla { window: Window::new(config), rtt0, rtt: Duration::ZERO, avoidance: 1.0, slow_start: 1.0 }
+        let params = &config.congestion_control.params;
+        let (rtt0, count_acks) = (params.duration("rtt0").as_secs_f64(), params.boolean(COUNT_ACKS.name));
+        Hybla { window: Window::new(config), rtt0, count_acks, rtt: Duration::ZERO, avoidance: 1.0, slow_start: 1.0 }
     }
 
     fn new_rtt(&mut self, rtt: Duration) {
@@ -79,8 +85,9 @@ impl CongestionControl for Hybla {
 
     fn on_ack(&mut self, ack: &AckSample) {
         // Caini and Firrincieli 2004 §3: for each segment acknowledged 2^rho - 1 in slow start, rho^2 / cwnd in congestion avoidance.
-        if !self.window.slow_start_by(ack, self.slow_start) && ack.cwnd_limited {
-            self.window.increase(ack, self.avoidance);
+        let counted = if self.count_acks { self.window.as_one(ack) } else { *ack };
+        if !self.window.slow_start_by(&counted, self.slow_start) && ack.cwnd_limited {
+            self.window.increase(&counted, self.avoidance);
         }
     }
 
@@ -150,5 +157,25 @@ mod tests {
         let before = c.cwnd();
         reduce(c.as_mut(), Time::ZERO, Congestion::Loss);
         assert_eq!(c.cwnd(), before.div_ceil(2));
+    }
+
+    /// An ACK for two segments in place of two ACKs halves the growth of a control that counts ACKs, in both phases.
+    #[test]
+    fn delayed_acks_halve_the_growth_of_one_that_counts_acks() {
+        let gained = |cwnd, ssthresh, count: bool, acks: u64, segments: u64| {
+            let config = config("hybla", &[(COUNT_ACKS.name, Value::Bool(count))], cwnd);
+            let mut c = (KIND.build)(&TcpConfig { initial_ssthresh: ssthresh, ..config });
+            for n in 1..=acks {
+                let ack = AckSample { acked: segments * MSS, delivered: segments * MSS, ..ack(Time::ZERO + ms(n), ms(50)) };
+                c.on_sample(&ack);
+                c.on_ack(&ack);
+            }
+            super::super::testing::segments(c.as_ref()) - cwnd as f64
+        };
+        // rho = 2: four segments a round trip in congestion avoidance, three for each ACK in slow start.
+        for (count, acks, segments, growth) in [(false, 500, 2, 4.0), (true, 500, 2, 2.0), (true, 1000, 1, 4.0)] {
+            assert!((gained(1000, 2 * MSS, count, acks, segments) / growth - 1.0).abs() < 0.01);
+        }
+        assert_eq!((gained(10, u64::MAX, false, 5, 2), gained(10, u64::MAX, true, 5, 2)), (30.0, 15.0));
     }
 }

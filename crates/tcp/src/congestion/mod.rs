@@ -64,6 +64,7 @@ pub(crate) use measured::Measured;
 pub use promises::Claim;
 pub use slow_start::SlowStart;
 pub use state::Variable;
+use window::COUNT_ACKS;
 pub use window::Window;
 
 /// ACK that delivered something. Byte counts are of the stream's payload (a FIN counts as one).
@@ -229,6 +230,12 @@ pub trait CongestionControl: std::fmt::Debug {
     fn on_ack(&mut self, ack: &AckSample);
     /// Congestion: choose ssthresh, and cwnd as it shall be when recovery ends.
     fn on_congestion(&mut self, event: &CongestionEvent);
+    /// Fast recovery is over: all that was outstanding when it began has arrived.
+    fn on_recovered(&mut self, _now: Time) {
+        if let Some(window) = self.window_mut() {
+            window.recovered();
+        }
+    }
     /// The last reduction was for nothing: take it back.
     fn on_spurious(&mut self) {
         if let Some(window) = self.window_mut() {
@@ -251,8 +258,6 @@ pub trait PathModel {
     fn on_syn_loss(&mut self);
     /// A transmission counts as lost now. Only with [`Traits::wants_rate`].
     fn on_lost(&mut self, _packet: &LostPacket) {}
-    /// Fast recovery is over: all that was outstanding when it began has arrived.
-    fn on_recovered(&mut self, _now: Time) {}
     /// Something is about to be sent after a time in which nothing was in flight for want of data. Only with [`Traits::wants_rate`].
     fn on_idle_end(&mut self, _now: Time) {}
     /// Returns true if the control sends less than it could on purpose. Rates are then no measure of the path.
@@ -274,15 +279,6 @@ pub fn syn_lost(control: &mut dyn CongestionControl) {
         model.on_syn_loss();
     } else if let Some(window) = control.window_mut() {
         window.syn_loss();
-    }
-}
-
-/// A fast recovery of `control` is over: all that was outstanding when it began has arrived.
-pub fn recovered(control: &mut dyn CongestionControl, now: Time) {
-    if let Some(model) = control.path_model() {
-        model.on_recovered(now);
-    } else if let Some(window) = control.window_mut() {
-        window.recovered();
     }
 }
 

@@ -155,7 +155,7 @@ impl Variable<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::config;
-    use super::super::{Congestion, Established, REGISTRY, established, recovered, testing};
+    use super::super::{Congestion, Established, REGISTRY, established, testing};
     use super::*;
     use crate::conformance::{ack, event};
     use longfat_core::rng::Rng;
@@ -241,7 +241,7 @@ mod tests {
                             let kind = if n % 400 == 0 { Congestion::Loss } else { Congestion::Timeout };
                             let flight = control.cwnd();
                             control.on_congestion(&event(kind, n, flight));
-                            recovered(&mut *control, Time::ZERO + Duration::from_millis(n));
+                            control.on_recovered(Time::ZERO + Duration::from_millis(n));
                         }
                         assert!(control.cwnd() >= testing::MSS, "{name}: {variable}");
                     }

@@ -12,14 +12,30 @@ pub(super) const KIND: ControlKind = ControlKind {
     name: "westwood",
     summary: "Westwood+: Reno's increase; a loss leaves the bandwidth estimate times RTTmin",
     source: "Grieco and Mascolo, Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion control, ACM CCR 34(2), 2004",
-    params: &[ParamSpec {
-        name: "filter",
-        kind: Kind::Number { min: 0.0, max: 0.999 },
-        // Grieco and Mascolo 2004 §2.
-        default: Some(Value::Number(0.9)),
-        doc: "the share of its last value that the bandwidth estimate keeps at each sample",
-    }],
-    linux: &[],
+    params: &[
+        ParamSpec {
+            name: "filter",
+            kind: Kind::Number { min: 0.0, max: 0.999 },
+            // Grieco and Mascolo 2004 §2.
+            default: Some(Value::Number(0.9)),
+            doc: "the share of its last value that the bandwidth estimate keeps at each sample",
+        },
+        ParamSpec {
+            name: "rate_halving",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "a loss halves the window, and the estimate sets it when the loss is repaired (Linux: true)",
+        },
+        ParamSpec {
+            name: "renew_rtt_min",
+            kind: Kind::Bool,
+            default: Some(Value::Bool(false)),
+            doc: "a timeout begins the least round trip anew (Linux: true)",
+        },
+    ],
+    // Dell'Aera, Grieco and Mascolo, ICC 2004, name rate-halving of Linux's implementation; measured on 6.1 (docs/congestion/westwood.md).
+    // S. Mascolo, end2end-interest, 18 July 2006: RTT_min is updated at each timeout, from 2.6.18 on.
+    linux: &[("rate_halving", Value::Bool(true)), ("renew_rtt_min", Value::Bool(true))],
     ecn: EcnUse::CLASSIC,
     promises: &[
         uses(0.97, "Mascolo et al. 2001: a loss leaves what the path holds, the rate times the least round trip"),
@@ -38,9 +54,14 @@ const INTERVAL_MIN: Duration = Duration::from_millis(50);
 pub struct Westwood {
     window: Window,
     filter: f64,
+    rate_halving: bool,
+    renew_rtt_min: bool,
     /// BWE, in bytes per second; None before the first sample.
     bandwidth: Option<f64>,
+    /// RTTmin; zero before the first sample, and with `renew_rtt_min` before the first after a timeout.
     rtt_min: Duration,
+    /// True from a loss to the end of its repair, with `rate_halving`.
+    halved: bool,
     /// Time since which `delivered` counts; None before the first ACK and after idleness.
     since: Option<Time>,
     delivered: u64,
@@ -49,14 +70,23 @@ pub struct Westwood {
 impl Westwood {
     /// Creates the control from `config`.
     pub fn new(config: &TcpConfig) -> Self {
+        let params = &config.congestion_control.params;
         Westwood {
             window: Window::new(config),
-            filter: config.congestion_control.params.number("filter"),
+            filter: params.number("filter"),
+            rate_halving: params.boolean("rate_halving"),
+            renew_rtt_min: params.boolean("renew_rtt_min"),
             bandwidth: None,
             rtt_min: Duration::ZERO,
+            halved: false,
             since: None,
             delivered: 0,
         }
+    }
+
+    /// Grieco and Mascolo 2004 §2: BWE RTTmin; `None` before there is an estimate.
+    fn pipe(&self) -> Option<u64> {
+        self.bandwidth.filter(|_| !self.rtt_min.is_zero()).map(|bandwidth| (bandwidth * self.rtt_min.as_secs_f64()) as u64)
     }
 }
 
@@ -71,7 +101,11 @@ impl CongestionControl for Westwood {
     }
 
     fn on_sample(&mut self, ack: &AckSample) {
-        self.rtt_min = ack.rtt_min;
+        if !self.renew_rtt_min {
+            self.rtt_min = ack.rtt_min;
+        } else if let Some(rtt) = ack.rtt {
+            self.rtt_min = if self.rtt_min.is_zero() { rtt } else { self.rtt_min.min(rtt) };
+        }
         let Some(since) = self.since else {
             self.since = Some(ack.now);
             return;
@@ -94,21 +128,34 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        // Before there is an estimate, RFC 5681 Eq. 4.
-        let Some(bandwidth) = self.bandwidth else { return self.window.reduce(event, 0.5) };
-        // Grieco and Mascolo 2004 §2: ssthresh = BWE RTTmin.
-        let ssthresh = (bandwidth * self.rtt_min.as_secs_f64()) as u64;
-        let ssthresh = match event.kind {
-            Congestion::Timeout | Congestion::TimeoutAgain => ssthresh,
-            // The paper leaves a cwnd below that as it is; the estimate lags, and a loss must not be a reason to grow.
-            Congestion::Loss | Congestion::Ecn | Congestion::Local => ssthresh.min(self.window.cwnd),
-        };
-        self.window.reduce_to(event, ssthresh);
+        let timeout = matches!(event.kind, Congestion::Timeout | Congestion::TimeoutAgain);
+        self.halved = self.rate_halving && event.kind == Congestion::Loss;
+        match self.pipe() {
+            // Before there is an estimate, RFC 5681 Eq. 4.
+            None => self.window.reduce(event, 0.5),
+            Some(_) if self.halved => self.window.reduce(event, 0.5),
+            // Grieco and Mascolo 2004 §2: ssthresh = BWE RTTmin. The paper leaves a cwnd below that as it is; the estimate lags, and a
+            // loss must not be a reason to grow.
+            Some(pipe) => self.window.reduce_to(event, if timeout { pipe } else { pipe.min(self.window.cwnd) }),
+        }
+        if timeout && self.renew_rtt_min {
+            self.rtt_min = Duration::ZERO;
+        }
+    }
+
+    fn on_recovered(&mut self, _now: Time) {
+        self.window.recovered();
+        if std::mem::take(&mut self.halved)
+            && let Some(pipe) = self.pipe()
+        {
+            self.window.set_both(pipe);
+        }
     }
 
     fn on_spurious(&mut self) {
         // The estimate measured what arrived: it stands.
         self.window.undo();
+        self.halved = false;
     }
 
     fn on_unused(&mut self, unused: Unused) {
@@ -190,5 +237,57 @@ mod tests {
         let mut c = Westwood::new(&config("westwood", &[], 100));
         reduce(&mut c, Time::ZERO, Congestion::Loss);
         assert_eq!(c.cwnd(), 50 * MSS);
+    }
+
+    fn linux(cwnd: u64) -> Westwood {
+        Westwood::new(&config("westwood", KIND.linux, cwnd))
+    }
+
+    #[test]
+    fn with_rate_halving_the_estimate_comes_when_the_loss_is_repaired() {
+        let mut c = linux(180);
+        let mut now = Time::ZERO;
+        acks(&mut c, &mut now, 2000, ms(1), 180, 100);
+        // The least round trip is one that was measured.
+        acks(&mut c, &mut now, 1, ms(1), 100, 100);
+        let before = c.cwnd();
+        reduce(&mut c, now, Congestion::Loss);
+        assert_eq!((c.cwnd(), c.ssthresh()), (before.div_ceil(2), before.div_ceil(2)));
+        c.on_recovered(now);
+        assert!((segments(&c) - 100.0).abs() < 0.01 && c.cwnd() == c.ssthresh());
+        // A mark has no repair: the estimate at once. The repair that ends after a timeout sets nothing.
+        c.window.cwnd = 150 * MSS;
+        reduce(&mut c, now, Congestion::Ecn);
+        assert!((segments(&c) - 100.0).abs() < 0.01);
+        reduce(&mut c, now, Congestion::Loss);
+        reduce(&mut c, now, Congestion::Timeout);
+        c.on_recovered(now);
+        assert_eq!(c.cwnd(), MSS);
+    }
+
+    #[test]
+    fn a_spurious_loss_is_taken_back_and_sets_nothing_later() {
+        let mut c = linux(180);
+        let mut now = Time::ZERO;
+        acks(&mut c, &mut now, 2000, ms(1), 100, 100);
+        let before = c.cwnd();
+        reduce(&mut c, now, Congestion::Loss);
+        c.on_spurious();
+        c.on_recovered(now);
+        assert_eq!(c.cwnd(), before);
+    }
+
+    #[test]
+    fn a_timeout_begins_the_least_round_trip_anew() {
+        for (mut c, expected) in [(linux(50), 85), (Westwood::new(&config("westwood", &[], 50)), 50)] {
+            let mut now = Time::ZERO;
+            acks(&mut c, &mut now, 10, ms(1), 50, 50);
+            // The path has grown; until a timeout the old one stands.
+            acks(&mut c, &mut now, 10, ms(1), 85, 50);
+            assert_eq!(c.rtt_min, ms(50));
+            reduce(&mut c, now, Congestion::Timeout);
+            acks(&mut c, &mut now, 10, ms(1), 85, 50);
+            assert_eq!(c.rtt_min, ms(expected));
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::state::Unit;
 use super::slow_start::Step;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
+use longfat_core::params::{Kind, ParamSpec, Value};
 use longfat_core::units::Rate;
 
 /// Largest window: the largest window scale lets a peer offer no more (RFC 7323 §2.3).
@@ -30,6 +31,14 @@ pub struct Window {
     /// cwnd and ssthresh before the last reduction, while it can be taken back.
     before: Option<(u64, u64)>,
 }
+
+/// Growth by ACKs, as papers have it that know no delayed ACKs.
+pub(super) const COUNT_ACKS: ParamSpec = ParamSpec {
+    name: "count_acks",
+    kind: Kind::Bool,
+    default: Some(Value::Bool(false)),
+    doc: "whether it grows by each ACK and not by each segment acknowledged, so that delayed ACKs slow it (Linux: true)",
+};
 
 /// Converts bytes to a float. No count here reaches 2^63, and a signed integer converts in one instruction.
 #[inline]
@@ -191,6 +200,17 @@ impl Window {
         (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);
         self.ssthresh = self.ssthresh.min(self.cwnd).max(2 * self.mss);
         self.forget_resume();
+    }
+
+    /// Moves cwnd and ssthresh to `bytes`, at least two segments: where a control sets both when a loss is repaired.
+    pub fn set_both(&mut self, bytes: u64) {
+        self.ssthresh = self.counted(bytes.min(MAX)).max(2 * self.mss);
+        (self.cwnd, self.fraction) = (self.ssthresh, 0.0);
+    }
+
+    /// Returns `ack` as a control sees it that counts ACKs: for one segment at most.
+    pub fn as_one(&self, ack: &AckSample) -> AckSample {
+        AckSample { acked: ack.acked.min(self.mss), ..*ack }
     }
 
     /// Additive increase: `segments` for each window acknowledged.

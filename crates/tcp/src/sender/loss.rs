@@ -2,7 +2,7 @@
 //! timer.
 
 use super::{Phase, Sender, Timer};
-use crate::congestion::{self, Congestion, PrrUse};
+use crate::congestion::{Congestion, PrrUse};
 use crate::repair::{OnDuplicate, OnProgress};
 use longfat_core::packet::Segment;
 use longfat_core::time::Time;
@@ -24,7 +24,7 @@ impl Sender {
     fn end_recovery(&mut self, now: Time) {
         self.repair.end(&self.board);
         self.stats.recoveries_ended += 1;
-        congestion::recovered(&mut *self.control, now);
+        self.control.on_recovered(now);
         if let Some(validation) = self.unused.validation()
             && let Some(to) = validation.recovered(self.control.ssthresh())
         {

@@ -385,6 +385,11 @@ impl CongestionControl for Bbr {
     fn path_model(&mut self) -> Option<&mut dyn PathModel> {
         Some(self)
     }
+
+    fn on_recovered(&mut self, now: Time) {
+        self.ended = Some(Ended { at: now, cwnd: self.cwnd.bytes, conserve_until: self.conserve_until });
+        self.end_recovery();
+    }
 }
 
 impl PathModel for Bbr {
@@ -412,11 +417,6 @@ impl PathModel for Bbr {
             self.cwnd.bytes = self.cwnd.bytes.saturating_sub(lost).max(least);
             self.bound_cwnd();
         }
-    }
-
-    fn on_recovered(&mut self, now: Time) {
-        self.ended = Some(Ended { at: now, cwnd: self.cwnd.bytes, conserve_until: self.conserve_until });
-        self.end_recovery();
     }
 
     /// §4.3.4.4.

@@ -347,6 +347,10 @@ impl CongestionControl for Bbr3 {
     fn path_model(&mut self) -> Option<&mut dyn PathModel> {
         Some(self)
     }
+
+    fn on_recovered(&mut self, _now: Time) {
+        self.end_recovery();
+    }
 }
 
 impl PathModel for Bbr3 {
@@ -368,10 +372,6 @@ impl PathModel for Bbr3 {
     /// §5.5.10.2, HandleLostPacket.
     fn on_lost(&mut self, packet: &LostPacket) {
         self.handle_lost(packet);
-    }
-
-    fn on_recovered(&mut self, _now: Time) {
-        self.end_recovery();
     }
 
     /// §5.4.1, HandleRestartFromIdle.

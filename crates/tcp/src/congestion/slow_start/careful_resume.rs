@@ -166,7 +166,7 @@ impl CarefulResume {
 mod tests {
     use super::super::super::testing::{MSS, config};
     use super::*;
-    use crate::congestion::{Congestion, CongestionControl, CongestionEvent, PrrUse, Window, find, recovered};
+    use crate::congestion::{Congestion, CongestionControl, CongestionEvent, PrrUse, Window, find};
 
     const RTT: Duration = Duration::from_millis(100);
 
@@ -286,7 +286,7 @@ mod tests {
             }
         }
         assert_eq!(c.cwnd(), 35 * MSS);
-        recovered(c.as_mut(), Time::ZERO);
+        c.on_recovered(Time::ZERO);
         assert_eq!((c.cwnd(), c.ssthresh(), c.traits().prr), (35 * MSS, 170 * MSS / 2, PrrUse::Reductions));
         c.on_ack(&ack(35 * MSS));
         assert_eq!(c.cwnd(), 36 * MSS, "slow start, up to ssthresh");

@@ -140,7 +140,7 @@ fn run(kind: &ControlKind, config: &TcpConfig, steps: &[Step]) -> Vec<(u64, u64)
                     assert!(control.cwnd() <= before.max(2 * MSS), "{}: {why:?} made {before} {}", kind.name, control.cwnd());
                 }
             }
-            Step::Recovered => recovered(&mut *control, now),
+            Step::Recovered => control.on_recovered(now),
             Step::Spurious => control.on_spurious(),
             Step::Restart => control.on_unused(Unused::Idle(Duration::from_secs(1))),
             Step::Validation => control.on_unused(Unused::Limited { cwnd: before / 2, ssthresh: before / 4 * 3 }),
