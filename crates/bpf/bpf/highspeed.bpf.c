@@ -4,6 +4,7 @@
 #include "highspeed.h"
 
 KNOB(table, 0);
+KNOB(count_acks, 0);
 
 struct control {
 	struct growth growth;
@@ -40,7 +41,7 @@ static inline void on_ack(struct sock *sk, u32 acked)
 {
 	/* RFC 3649 section 5: w += a(w) / w for each segment acknowledged. */
 	if (is_cwnd_limited(sk) && !slow_start(sk, acked))
-		increase(sk, acked, table ? (u64)row(cwnd(sk)) << 32 : increase_at(&control(sk)->growth, cwnd(sk)));
+		increase(sk, counted(acked, count_acks), table ? (u64)row(cwnd(sk)) << 32 : increase_at(&control(sk)->growth, cwnd(sk)));
 }
 
 static inline u64 on_congestion(struct sock *sk)

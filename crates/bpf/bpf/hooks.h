@@ -7,6 +7,7 @@
  *   on_init(sk)                 the connection is established, or has just been given this control; all is zero
  *   on_sample(sk, ack)          an ACK in whatever phase delivered something; comes before on_ack
  *   on_timeout(sk)              after on_congestion, where it was a timeout: gives ssthresh again. May come twice
+ *   on_recovered(sk)            a reduction is over, and cwnd at ssthresh
  *   on_undo(sk)                 the last reduction was for nothing; cwnd and ssthresh are given back already
  *   on_restart(sk)              sending starts again after idleness */
 #pragma once
@@ -99,6 +100,10 @@ void BPF_PROG(hook_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		set_ssthresh(sk, max(on_timeout(sk), 2 * ONE));
 #endif
 		window(sk)->fraction = 0;
+	} else if ((u32)event == EVENT(CA_EVENT_COMPLETE_CWR)) {
+#ifdef on_recovered
+		on_recovered(sk);
+#endif
 	} else if ((u32)event == EVENT(CA_EVENT_CWND_RESTART)) {
 		/* RFC 5681 section 4.1: the kernel takes a larger window back to the initial one. */
 		if (tcp_sock(sk)->snd_cwnd >= TCP_INIT_CWND)

@@ -3,6 +3,7 @@
 #include "twin.h"
 
 KNOB(rtt0, 25000); /* us */
+KNOB(count_acks, 0);
 
 struct control {
 	/* rho^2, segments a round trip; 2^rho - 1, segments for each acknowledged in slow start; and the round trip both are of. */
@@ -37,8 +38,10 @@ static inline void on_sample(struct sock *sk, const struct ack *ack)
 
 static inline void on_ack(struct sock *sk, u32 acked)
 {
-	if (is_cwnd_limited(sk) && !slow_start_by(sk, acked, control(sk)->slow_start))
-		increase(sk, acked, control(sk)->avoidance);
+	u32 segments = counted(acked, count_acks);
+
+	if (is_cwnd_limited(sk) && !slow_start_by(sk, segments, control(sk)->slow_start))
+		increase(sk, segments, control(sk)->avoidance);
 }
 
 static inline u64 on_congestion(struct sock *sk)

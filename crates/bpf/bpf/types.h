@@ -66,6 +66,7 @@ struct ack_sample {
 
 enum tcp_ca_event {
 	CA_EVENT_CWND_RESTART = 1,
+	CA_EVENT_COMPLETE_CWR = 2,
 	CA_EVENT_LOSS = 3,
 };
 

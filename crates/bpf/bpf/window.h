@@ -143,6 +143,12 @@ static inline void increase(struct sock *sk, u32 acked, u64 segments)
 	grow(sk, mul_div(segments, (u64)acked << 32, cwnd(sk)));
 }
 
+/* Returns the segments that an ACK counts for: one at most for a control that counts ACKs. */
+static inline u32 counted(u32 acked, bool acks)
+{
+	return acks ? min(acked, 1U) : acked;
+}
+
 /* Moves cwnd by the control's own choice and not for a loss, to no less than one segment. Ends slow start. */
 static inline void move_to(struct sock *sk, u64 to)
 {

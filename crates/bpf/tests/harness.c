@@ -64,6 +64,8 @@ int main(void)
 			tp->snd_ssthresh = ops.ssthresh(sk);
 			/* At the end of its rate reduction. */
 			tp->snd_cwnd = tp->snd_ssthresh;
+		} else if (!strncmp(line, "recovered", 9)) {
+			ops.cwnd_event(sk, CA_EVENT_COMPLETE_CWR);
 		} else if (sscanf(line, "timeout %llu", &now) == 1) {
 			tp->tcp_mstamp = now;
 			tp->snd_ssthresh = ops.ssthresh(sk);

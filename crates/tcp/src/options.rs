@@ -132,7 +132,7 @@ parameters! {
         saved_cwnd: Option<u32>, Kind::Count { unit: "segments", min: 1, max: 1_000_000 }, Value::Auto,
             "slow start `careful_resume`: the window that an earlier connection over this path used; without it, or with less than four initial windows, it is standard slow start";
         saved_rtt: Option<Duration>, SOME_TIME, Value::Auto,
-            "slow start `careful_resume`: the least round trip of that connection; a path of less than half or more than ten times it is another one. By default the path is taken to be the same";
+            "slow start `careful_resume`: the least round trip of that connection; a path of at most half or of more than ten times it is another one. By default the path is taken to be the same";
         slow_start_half_used: bool, Kind::Bool, Value::Bool(false),
             "in slow start cwnd grows while more than half of it is in use, as in Linux, not only while all of it is (RFC 9438 section 5.8)";
         growth_before_loss: u32, Kind::Count { unit: "", min: 0, max: 100 }, Value::Count(0),

@@ -18,6 +18,7 @@ pub(crate) enum Step {
         tsval: u32,
     },
     Loss(Time),
+    Recovered(Time),
     Timeout(Time),
     TimeoutAgain(Time),
     Undo,
@@ -42,6 +43,7 @@ impl Step {
                 }
             }
             Step::Loss(now) => reduce(*now, Congestion::Loss),
+            Step::Recovered(now) => control.on_recovered(*now),
             Step::Timeout(now) => reduce(*now, Congestion::Timeout),
             Step::TimeoutAgain(now) => reduce(*now, Congestion::TimeoutAgain),
             Step::Undo => control.on_spurious(),
@@ -64,6 +66,8 @@ pub(crate) struct History {
     round: u64,
     round_end: u32,
     recovery_left: u64,
+    /// True from a loss to the end of its repair.
+    recovering: bool,
     /// True if the last step was a timeout: the next step depends on it.
     timed_out: bool,
 }
@@ -84,6 +88,7 @@ impl History {
             round: 0,
             round_end: 0,
             recovery_left: 0,
+            recovering: false,
             timed_out: false,
         }
     }
@@ -95,14 +100,19 @@ impl History {
     pub(crate) fn next(&mut self) -> Step {
         self.now_us += 1 + (self.rng.exponential(self.base_us as f64 / 8.0) as u64).min(60_000_000);
         let timed_out = std::mem::take(&mut self.timed_out);
+        if self.recovering && self.recovery_left == 0 {
+            self.recovering = false;
+            return Step::Recovered(self.now());
+        }
         match self.rng.below(1000) {
             0..6 if self.recovery_left == 0 => {
                 self.recovery_left = self.rng.below(12);
+                self.recovering = true;
                 Step::Loss(self.now())
             }
             6..8 => {
                 self.timed_out = true;
-                self.recovery_left = 0;
+                (self.recovery_left, self.recovering) = (0, false);
                 Step::Timeout(self.now())
             }
             8..200 if timed_out => {
@@ -110,7 +120,7 @@ impl History {
                 Step::TimeoutAgain(self.now())
             }
             8..11 => {
-                self.recovery_left = 0;
+                (self.recovery_left, self.recovering) = (0, false);
                 Step::Undo
             }
             11..13 => {

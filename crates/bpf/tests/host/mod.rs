@@ -34,6 +34,7 @@ fn line(step: &Step) -> String {
             u8::from(!s.in_recovery),
         ),
         Step::Loss(now) => format!("loss {}\n", at(*now)),
+        Step::Recovered(_) => "recovered\n".to_owned(),
         Step::Timeout(now) => format!("timeout {}\n", at(*now)),
         Step::TimeoutAgain(now) => format!("again {}\n", at(*now)),
         Step::Undo => "undo\n".to_owned(),

@@ -69,6 +69,68 @@ fn the_end_of_slow_start_on_a_long_fat_path() {
     }
 }
 
+/// A satellite of 600 ms with half a BDP of queue, and a saved window of 5000 segments: the BDP at 100 Mb/s.
+fn resumed(mbps: u64, slow_start: &'static str, saved_rtt_ms: u64) -> Trace {
+    let tcp = tcp("rfc").with(|tcp| {
+        tcp.growth.slow_start = slow_start;
+        tcp.growth.saved_cwnd = Some(5000);
+        tcp.growth.saved_rtt = Some(Duration::from_millis(saved_rtt_ms));
+    });
+    let mut experiment = Dumbbell {
+        rate: Rate::from_bps(mbps * 1_000_000),
+        rtt: Duration::from_millis(600),
+        queue: droptail(Capacity::Bdp(0.5)),
+        tcp,
+        duration: Duration::from_secs(10),
+        ..Dumbbell::default()
+    }
+    .experiment();
+    experiment.measure.interval = Some(Duration::from_millis(50));
+    run(&experiment).unwrap()
+}
+
+/// Careful Resume over the path of before, over one of a tenth of its rate, and over one that it does not take for the same. Segments
+/// delivered after some seconds, most and last cwnd, ssthresh at the end.
+#[test]
+fn a_saved_window_over_a_satellite() {
+    let mut text = "600 ms, half a BDP of queue, one flow; saved: 5000 segments, the BDP of 100 Mb/s\n".to_owned();
+    text += "Mb/s  slow start      saved rtt  delivered, 2 s    4 s     6 s    10 s   lost  rto  most cwnd   last  ssthresh\n";
+    let mut in_4_s = Vec::new();
+    for (mbps, slow_start, saved_rtt) in [
+        (100, "standard", 600),
+        (100, "careful_resume", 600),
+        (100, "careful_resume", 1300),
+        (10, "standard", 600),
+        (10, "careful_resume", 600),
+    ] {
+        let trace = resumed(mbps, slow_start, saved_rtt);
+        let flow = &trace.flows[0];
+        let series: Vec<_> = trace.flow_series.iter().collect();
+        let after = |s: f64| series.iter().rev().find(|sample| sample.time.as_secs_f64() <= s).map_or(0, |sample| sample.bytes_delivered / 1448);
+        let most = series.iter().map(|sample| sample.cwnd).max().unwrap() / 1448;
+        let last = series.last().unwrap();
+        let ssthresh = if last.ssthresh == u64::MAX { "-".to_owned() } else { (last.ssthresh / 1448).to_string() };
+        in_4_s.push(after(4.0));
+        writeln!(
+            text,
+            "{mbps:4}  {slow_start:14}  {saved_rtt:6} ms  {:12}  {:6}  {:6}  {:6}  {:5}  {:3}  {most:9}  {:5}  {ssthresh:>8}",
+            after(2.0),
+            after(4.0),
+            after(6.0),
+            after(10.0),
+            flow.total.packets_dropped,
+            flow.timeouts,
+            last.cwnd / 1448,
+        )
+        .unwrap();
+    }
+    insta::assert_snapshot!(text);
+    let [standard, resumed, unconfirmed, slow, slow_resumed] = in_4_s[..] else { panic!("{in_4_s:?}") };
+    assert!(resumed > 5 * standard, "{resumed} segments in 4 s, {standard} without a saved window");
+    assert_eq!(unconfirmed, standard, "a round trip of under half of the saved one: another path");
+    assert!(slow_resumed > slow / 2, "{slow_resumed} segments after a retreat, {slow} without a saved window");
+}
+
 /// 1 Mb/s, 100 ms, a queue of 55 packets, the stack `linux`, 20 s: what slow start overshoots, in packets. Linux 6.18 on the testbed loses 61 with Reno and 23
 /// with CUBIC, whose HyStart leaves earlier.
 #[test]
