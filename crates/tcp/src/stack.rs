@@ -210,6 +210,8 @@ pub const REGISTRY: &[Stack] = &[
         // The rest is measured (docs/stacks/linux.md). Our twins in BPF count fractions of segments, so only the kernel's own do not.
         with_control: &[
             ("reno", &[("whole_segments", Value::Bool(true))]),
+            ("hybla", &[("whole_segments", Value::Bool(true))]),
+            ("westwood", &[("whole_segments", Value::Bool(true))]),
             (
                 "cubic",
                 &[

@@ -106,7 +106,8 @@ fn a_saved_window_over_a_satellite() {
         let trace = resumed(mbps, slow_start, saved_rtt);
         let flow = &trace.flows[0];
         let series: Vec<_> = trace.flow_series.iter().collect();
-        let after = |s: f64| series.iter().rev().find(|sample| sample.time.as_secs_f64() <= s).map_or(0, |sample| sample.bytes_delivered / 1448);
+        let after =
+            |s: f64| series.iter().rev().find(|sample| sample.time.as_secs_f64() <= s).map_or(0, |sample| sample.bytes_delivered / 1448);
         let most = series.iter().map(|sample| sample.cwnd).max().unwrap() / 1448;
         let last = series.last().unwrap();
         let ssthresh = if last.ssthresh == u64::MAX { "-".to_owned() } else { (last.ssthresh / 1448).to_string() };

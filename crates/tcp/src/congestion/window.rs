@@ -2,8 +2,8 @@
 //! reactions that are the same for all. A control is a `Window`, its own congestion avoidance and its own decrease.
 
 use super::Unused;
-use super::state::Unit;
 use super::slow_start::Step;
+use super::state::Unit;
 use super::{AckSample, Congestion, CongestionEvent, SlowStart, Variable};
 use crate::TcpConfig;
 use longfat_core::params::{Kind, ParamSpec, Value};

@@ -81,7 +81,8 @@ impl CarefulResume {
                 } else if ack.cwnd_limited {
                     // Section 3.4: PipeSize begins as the flight size; what is sent is paced by the round trip of now.
                     self.pipe_size = flight_size;
-                    self.phase = Phase::Unvalidated { first: sent, rate: pacing::rate(jump as f64 / rtt.as_secs_f64()), until: ack.now + rtt };
+                    self.phase =
+                        Phase::Unvalidated { first: sent, rate: pacing::rate(jump as f64 / rtt.as_secs_f64()), until: ack.now + rtt };
                     return Step { set: Some(jump), ..normal };
                 }
                 normal
