@@ -98,12 +98,12 @@ impl History {
     }
 
     pub(crate) fn next(&mut self) -> Step {
-        self.now_us += 1 + (self.rng.exponential(self.base_us as f64 / 8.0) as u64).min(60_000_000);
-        let timed_out = std::mem::take(&mut self.timed_out);
         if self.recovering && self.recovery_left == 0 {
             self.recovering = false;
             return Step::Recovered(self.now());
         }
+        self.now_us += 1 + (self.rng.exponential(self.base_us as f64 / 8.0) as u64).min(60_000_000);
+        let timed_out = std::mem::take(&mut self.timed_out);
         match self.rng.below(1000) {
             0..6 if self.recovery_left == 0 => {
                 self.recovery_left = self.rng.below(12);
