@@ -353,7 +353,8 @@ def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path, m
     # Each flow fills the queue of its direction; before both there is none.
     links = trace.tables()["links"]
     place = {name: number for number, name in enumerate(links["name"])}
-    delay, longest = links["queue_delay_p99_s"][place["bottleneck>"]], 8 * links["queue_max_bytes"][place["bottleneck<"]] / 20e6
+    delay = float(links["queue_delay_p99_s"][place["bottleneck>"]])
+    longest = 8 * float(links["queue_max_bytes"][place["bottleneck<"]]) / 20e6
     metrics = made["metrics"]
     assert abs(metrics["queue_delay_up_p99_s"] - delay) < 0.1 * delay, (delay, metrics)
     assert 0.7 * longest < metrics["queue_delay_down_p99_s"] < 1.1 * longest, (longest, metrics)
