@@ -17,6 +17,7 @@ from typing import Any
 
 import longfat
 import pytest
+from longfat import _longfat
 from longfat.cli.serve import read_limits
 from longfat.cli.testbed import permitted
 from longfat.errors import LongfatError
@@ -219,8 +220,27 @@ def test_measure_tells_of_both_directions(home: Path) -> None:
     for way in ("up", "down"):
         assert made[way]["goodput_bps"] > 1e6
         assert 0 < made[way]["rtt_idle_s"] < 0.1
+        delays = [made[way][f"queue_delay_{to}_{when}p95_s"] for to in ("up", "down") for when in ("idle_", "")]
+        assert all(0 <= delay < 0.5 for delay in delays), made
+        assert made[way]["responsiveness_rpm"] > 0
         assert made[way]["limited_by"] in ("the congestion window", "the receiver's window", "the send buffer")
     assert re.search(r"up +[\d,.]+ Mbit/s; RTT [\d.]+ ms idle", shown.stdout), shown.stdout + shown.stderr
+    assert re.search(r"queueing delay .* up [\d.]+ ms idle, [\d.]+ ms under load; down", shown.stdout), shown.stdout
+
+
+def test_probes_are_metrics_unless_the_server_grants_none(home: Path, tmp_path: Path) -> None:
+    with serving(home, "--key", "test") as (at, _):
+        metrics = longfat.Experiment(text(at, DOWN)).run().metrics
+    for way in ("up", "down"):
+        assert 0 <= metrics[f"queue_delay_{way}_p50_s"] <= metrics[f"queue_delay_{way}_p95_s"] <= metrics[f"queue_delay_{way}_p99_s"] < 0.5
+        assert 0 <= metrics[f"queue_delay_{way}_idle_p50_s"] <= metrics[f"queue_delay_{way}_idle_p95_s"] < 0.5
+        assert 0 <= metrics[f"probe_loss_{way}_share"] < 0.1
+    assert 0 < metrics["timer_error_p50_s"] <= metrics["timer_error_p99_s"]
+    limits = tmp_path / "limits.toml"
+    limits.write_text('udp_rate = "1 kbit/s"\n')
+    with serving(home, "--key", "test", "--limits", str(limits)) as (at, _):
+        measured = command("measure", at, "--key", "test", "--seconds", "2", home=home)
+    assert "queueing delay unknown" in measured.stdout, measured.stdout + measured.stderr
 
 
 def test_strangers_stay_out(home: Path) -> None:
@@ -290,7 +310,7 @@ stack = "linux"
 duration = "1 s"
 """
 MEASURE = """
-import os, subprocess, sys, time
+import json, os, subprocess, sys
 import longfat
 far = os.environ["LONGFAT_NETNS_right1"]
 serve = [sys.executable, "-m", "longfat", "serve", "--key", "test"]
@@ -300,28 +320,42 @@ try:
     result = longfat.Experiment(os.environ["LIVE"].replace("ADDRESS", os.environ["LONGFAT_ADDRESS_right1"])).run()
     real = result.real_time
     flows = result.flows
-    print(real["base_rtt_before_s"], real["base_rtt_after_s"], *flows["bytes_delivered"], *flows["rtt_min_s"])
+    with open(os.environ["MEASURED"], "w") as file:
+        times = [real["base_rtt_before_s"], real["base_rtt_after_s"], *flows["rtt_min_s"]]
+        json.dump({"times": times, "delivered": flows["bytes_delivered"].tolist(), "metrics": result.metrics}, file)
 finally:
     server.terminate()
 """
 
 
 @pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
-def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path) -> None:
-    (tmp_path / "path.toml").write_text(PATH)
+def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = tmp_path / "measured.json"
     down = '[[flow]]\nname = "down"\nfrom = "there"\nto = "here"\ncongestion_control = "reno"\nstart = "6 s"\n'
     up = UP.replace('window = "1 MiB"\n', 'stop = "6 s"\n')
     live = text("ADDRESS", up + down, "12 s")
-    env = {**os.environ, "XDG_CONFIG_HOME": str(home), "LIVE": live}
-    words = [sys.executable, "-m", "longfat", "testbed", "shell", str(tmp_path / "path.toml"), "--", sys.executable, "-c", MEASURE]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120, check=False)
-    if "another testbed is running" in done.stderr:
-        pytest.skip("another testbed is running")
-    assert done.returncode == 0, done.stdout + done.stderr
-    before, after, *of_flows = (float(word) for word in done.stdout.split())
+    monkeypatch.setenv("LIVE", live)
+    monkeypatch.setenv("MEASURED", str(measured))
+    try:
+        code, trace = _longfat.testbed_shell(longfat.Experiment(PATH).resolve(0), None, [sys.executable, "-c", MEASURE])
+    except longfat.ExperimentError as error:
+        if "another testbed is running" in str(error):
+            pytest.skip("another testbed is running")
+        raise
+    assert code == 0
+    made = json.loads(measured.read_text())
     # The path has 40 ms; the machine adds what it adds.
-    assert all(0.0395 < rtt < 0.046 for rtt in (before, after, *of_flows[2:])), done.stdout
+    assert all(0.0395 < rtt < 0.046 for rtt in made["times"]), made
     # 1448 of 1500 bytes are payload; Reno over a buffer of one BDP fills the path after slow start. Each flow has half of the run.
     # What is in queues and buffers when the first one stops arrives later.
     most = 6 * 20e6 / 8 * 1448 / 1500
-    assert all(0.8 * most < delivered < 1.15 * most for delivered in of_flows[:2]), done.stdout
+    assert all(0.8 * most < delivered < 1.15 * most for delivered in made["delivered"]), made
+    # Each flow fills the queue of its direction; before both there is none.
+    links = trace.tables()["links"]
+    place = {name: number for number, name in enumerate(links["name"])}
+    delay = float(links["queue_delay_p99_s"][place["bottleneck>"]])
+    longest = 8 * float(links["queue_max_bytes"][place["bottleneck<"]]) / 20e6
+    metrics = made["metrics"]
+    assert abs(metrics["queue_delay_up_p99_s"] - delay) < 0.1 * delay, (delay, metrics)
+    assert 0.7 * longest < metrics["queue_delay_down_p99_s"] < 1.1 * longest, (longest, metrics)
+    assert max(metrics["queue_delay_up_idle_p95_s"], metrics["queue_delay_down_idle_p95_s"]) < 0.003, metrics

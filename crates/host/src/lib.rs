@@ -11,6 +11,7 @@ pub mod facts;
 pub mod flow;
 pub mod info;
 pub mod options;
+pub mod stamps;
 pub mod stream;
 pub mod sys;
 

@@ -5,6 +5,7 @@
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
+pub mod envelope;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;

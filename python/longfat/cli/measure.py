@@ -17,6 +17,7 @@ out = terminal.console()
 err = terminal.console(stderr=True)
 
 NETWORK, RECEIVER, SENDER = "the congestion window", "the receiver's window", "the send buffer"
+QUEUES = ("queue_delay_up_idle_p95_s", "queue_delay_up_p95_s", "queue_delay_down_idle_p95_s", "queue_delay_down_p95_s")
 CERTAIN = 0.9
 """Share of the busy time from which a limit is called the limit."""
 
@@ -33,6 +34,16 @@ class Way:
     """Least round trip of three TCP handshakes before the flow."""
     rtt_loaded_s: float
     """Median of the flow's own smoothed round trips."""
+    queue_delay_up_idle_p95_s: float
+    """Wait in queues to the other host before the flow began, not exceeded by 95 of 100 probes; NaN where none came through."""
+    queue_delay_up_p95_s: float
+    """Wait in queues to the other host under load, not exceeded by 95 of 100 probes."""
+    queue_delay_down_idle_p95_s: float
+    """Wait in queues from the other host before the flow began, not exceeded by 95 of 100 probes."""
+    queue_delay_down_p95_s: float
+    """Wait in queues from the other host under load, not exceeded by 95 of 100 probes."""
+    responsiveness_rpm: float
+    """Round trips per minute under load: 60 s over the mean of the flow's smoothed round trips."""
     retransmission_rate: float
     """Share of the payload sent; 0 to 1."""
     limited_by: str
@@ -70,6 +81,7 @@ def measure_command(
     out.print(f"One flow each way, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
     for way in ways:
         out.print(f"  {way.direction:4} {line(way)}", soft_wrap=True, highlight=False)
+        out.print(f"       {queues(way)}", soft_wrap=True, highlight=False)
     for way in ways:
         for reason in way.reasons:
             err.print(f"  {way.direction}: {terminal.escape(reason)} ({way.verdict})", soft_wrap=True)
@@ -115,11 +127,14 @@ def _way(direction: str, result: Result) -> Way:
     idle = result.real_time["base_rtt_before_s"] or math.nan
     reasons = tuple(warning.text for warning in result.warnings if warning.name in ("suspect", "invalid"))
     goodput = float(flow["goodput_bps"])
+    delays = {name: result.metrics.get(name, math.nan) for name in QUEUES}
     return Way(
         direction=direction,
         goodput_bps=goodput,
         rtt_idle_s=idle,
         rtt_loaded_s=float(flow["rtt_p50_s"]),
+        **delays,
+        responsiveness_rpm=result.metrics["responsiveness_rpm"],
         retransmission_rate=float(flow["bytes_retransmitted"]) / max(float(flow["bytes_sent"]), 1.0),
         limited_by=limited_by,
         limited_share=float(limits[limited_by] / busy) if busy > 0 else math.nan,
@@ -139,6 +154,24 @@ def line(way: Way) -> str:
         f"limited by {way.limited_by} for {100 * way.limited_share:.0f} % of the time{sure}",
     ]
     return "; ".join(parts)
+
+
+def queues(way: Way) -> str:
+    """The first screen's line about queueing delays in both directions while one is loaded."""
+    if math.isnan(way.queue_delay_up_p95_s) and math.isnan(way.queue_delay_down_p95_s):
+        return "queueing delay unknown: no probe came through (UDP at the server's port), or the server grants none"
+
+    def ms(seconds: float) -> str:
+        return "unknown" if math.isnan(seconds) else f"{1e3 * seconds:.2f} ms"
+
+    up, down = (
+        f"{name} {ms(idle)} idle, {ms(loaded)} under load"
+        for name, idle, loaded in (
+            ("up", way.queue_delay_up_idle_p95_s, way.queue_delay_up_p95_s),
+            ("down", way.queue_delay_down_idle_p95_s, way.queue_delay_down_p95_s),
+        )
+    )
+    return f"queueing delay (95 of 100 probes) {up}; {down}; {way.responsiveness_rpm:,.0f} round trips per minute"
 
 
 def _plain(way: Way) -> dict[str, object]:

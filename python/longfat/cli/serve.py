@@ -20,6 +20,7 @@ UNITS = {
     "seconds": ("s", "1 h"),
     "bytes": ("bytes", "1 GB"),
     "rate": ("bps", "1 Gbit/s"),
+    "udp_rate": ("bps", "1 Mbit/s"),
     "key_bytes_per_hour": ("bytes", "10 GB"),
     "network_bytes_per_hour": ("bytes", "10 GB"),
     "bytes_per_hour": ("bytes", "10 GB"),
@@ -32,7 +33,7 @@ def serve_command(
         list[str] | None, typer.Option("--key", metavar="NAME", help="Key of clients that may measure; repeatable. See `longfat key`.")
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Let everybody measure, within small limits.")] = False,
-    limits: Annotated[Path | None, typer.Option(metavar="FILE", help="File of limits, in TOML: see docs/live.md.")] = None,
+    limits: Annotated[Path | None, typer.Option(metavar="FILE", help="File of limits, in TOML: see docs/live-server.md.")] = None,
     bind: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen at. Default: all, of IPv4 and IPv6.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at, for control and data; 0: any.")] = live_port(),
     concurrent: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Sessions at the same time: they share the path.")] = 1,

@@ -5,13 +5,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use longfat_core::time::Duration as Span;
+use longfat_core::time::{Duration as Span, Time};
+use longfat_host::clock::Clock;
 use longfat_host::info::Info;
 use socket2::Socket;
 
 use crate::Error;
 use crate::linux::data::{self, Wish};
 use crate::linux::plane::{Flow, Left, Plane};
+use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
@@ -52,6 +54,8 @@ pub(crate) struct Outcome {
     pub ours: Left,
     /// Samples of the other host.
     pub theirs: Vec<Row>,
+    /// Probes of this host and of the other.
+    pub probes: [Stamps; 2],
     /// End of the run, on our clock since its beginning.
     pub end: Nanos,
     /// True if the caller stopped it.
@@ -62,9 +66,12 @@ pub(crate) struct Outcome {
     pub rate_limit: Option<u64>,
 }
 
+/// Connections of a session: of its flows, and of its probes with their nonce.
+type Connections = (Vec<Socket>, Option<(Socket, Token)>);
+
 enum Input {
     Frame(Vec<u8>),
-    Connected(Result<Vec<Socket>, Error>),
+    Connected(Result<Connections, Error>),
     Lost,
 }
 
@@ -125,10 +132,12 @@ struct Session<'a> {
     inputs: Receiver<Input>,
     own: SyncSender<Input>,
     /// Data connections; `None`: they are not all made. The server may see the last one before this end does.
-    sockets: Option<Vec<Socket>>,
+    sockets: Option<Connections>,
     /// The server's word that it has them all, until this end has them, too.
     is_ready: bool,
     plane: Option<Plane>,
+    probes: Option<Probes>,
+    stamps: [Stamps; 2],
     /// Clock of the process when the run began.
     begun: Option<Nanos>,
     ours: Option<Left>,
@@ -168,6 +177,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         sockets: None,
         is_ready: false,
         plane: None,
+        probes: None,
+        stamps: [Stamps::default(), Stamps::default()],
         begun: None,
         ours: None,
         end: 0,
@@ -177,14 +188,13 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
     };
     session.act(first);
     let is_cut = session.run(go_on);
-    if let Some(plane) = session.plane.take() {
-        session.ours = Some(plane.halt());
-    }
+    session.halt();
     session.control.close();
     session.ended.take().unwrap_or(Ok(()))?;
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
     let after = base_rtt(to);
-    Ok(Outcome { ours, theirs: session.theirs, end: session.end, is_cut, base_rtt: [before, after], rate_limit: session.rate_limit })
+    let Session { theirs, stamps, end, rate_limit, .. } = session;
+    Ok(Outcome { ours, theirs, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit })
 }
 
 impl Session<'_> {
@@ -198,8 +208,10 @@ impl Session<'_> {
                     Ok(message) => self.give(Event::Message(message)),
                     Err(fault) => self.fail(fault),
                 },
-                Ok(Input::Connected(Ok(sockets))) => {
-                    self.sockets = Some(sockets);
+                Ok(Input::Connected(Ok(connections))) => {
+                    let nonce = connections.1.as_ref().map(|(_, nonce)| *nonce);
+                    self.sockets = Some(connections);
+                    self.give(Event::Reached(nonce));
                     self.give(Event::Connected);
                     if std::mem::take(&mut self.is_ready) {
                         self.give(Event::Message(Message::Ready));
@@ -246,9 +258,14 @@ impl Session<'_> {
             Action::Connect(granted) => self.connect(granted),
             Action::Begin(_) => self.begin(),
             Action::Halt => {
-                self.ours = self.plane.take().map(Plane::halt);
+                self.halt();
                 self.end = self.begun.map_or(0, |begun| nanos(self.zero).saturating_sub(begun));
                 self.give(Event::Halted(Vec::new()));
+            }
+            Action::Keep(piece) if rows::is_of_probes(&piece) => {
+                if let Err(fault) = rows::add_probes(&piece, &mut self.stamps[1]) {
+                    self.fail(fault);
+                }
             }
             Action::Keep(piece) => match rows::of_piece(&piece, self.asked.offer.flows.len() as u32) {
                 Ok(rows) => self.theirs.extend(rows),
@@ -259,7 +276,7 @@ impl Session<'_> {
                 self.ended.get_or_insert(result);
             }
             // What only a server does.
-            Action::Ask(_) => {}
+            Action::Ask(_) | Action::Reach(_) => {}
         }
     }
 
@@ -282,18 +299,38 @@ impl Session<'_> {
         self.rate_limit = granted.rate;
         let share = granted.rate.map(|rate| rate / offer.flows.len() as u64);
         let wishes: Vec<Wish> = self.asked.wishes.iter().map(|wish| Wish { rate: share, ..wish.clone() }).collect();
-        let (to, own) = (self.to, self.own.clone());
+        let (to, own, rtt) = (self.to, self.own.clone(), Duration::from_nanos(self.machine.rtt()));
         thread::spawn(move || {
-            let _ = own.send(Input::Connected(data_connections(to, &granted, &wishes)));
+            let made = data_connections(to, &granted, &wishes).and_then(|sockets| {
+                let probe = granted.probe.map_or(Ok(None), |token| probe::reach(to, token, rtt))?;
+                Ok((sockets, probe))
+            });
+            let _ = own.send(Input::Connected(made));
         });
     }
 
+    /// Ends flows and probes, if they run.
+    fn halt(&mut self) {
+        let (stamps, waited) = self.probes.take().map(Probes::halt).unwrap_or_default();
+        if let Some(plane) = self.plane.take() {
+            let left = plane.halt();
+            self.ours = Some(Left { waited: left.waited.max(waited), ..left });
+            self.stamps[0] = stamps;
+        }
+    }
+
     fn begin(&mut self) {
-        let Some(sockets) = self.sockets.take() else { return self.fail("it began before the data connections were made") };
+        let Some((sockets, probe)) = self.sockets.take() else { return self.fail("it began before the data connections were made") };
         let flows = sockets.into_iter().enumerate().map(|(number, socket)| (self.asked.end)(number, socket)).collect();
         self.begun = Some(nanos(self.zero));
-        match Plane::begin(flows, Span::from_micros(self.asked.offer.interval_us)) {
-            Ok(plane) => self.plane = Some(plane),
+        let (clock, offer) = (Clock::starting_in(Duration::ZERO), &self.asked.offer);
+        let (interval, end) = (Span::from_micros(offer.interval_us), Time::ZERO + Span::from_millis(offer.ms));
+        let probes = offer
+            .probe
+            .zip(probe)
+            .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, clock));
+        match probes.transpose().and_then(|probes| Ok((probes, Plane::begin(flows, interval, clock)?))) {
+            Ok((probes, plane)) => (self.probes, self.plane) = (probes, Some(plane)),
             Err(error) => self.end_with(error),
         }
     }

@@ -4,6 +4,7 @@ mod client;
 mod data;
 pub mod keys;
 mod plane;
+mod probe;
 mod replay;
 mod rows;
 mod run;

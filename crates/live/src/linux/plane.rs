@@ -73,13 +73,12 @@ pub(crate) struct Left {
 }
 
 impl Plane {
-    /// Lets the flows begin, and samples them each `interval`.
+    /// Lets the flows begin by `clock`, and samples them each `interval`.
     ///
     /// # Errors
     /// A system without threads or file descriptors left.
-    pub(crate) fn begin(flows: Vec<Flow>, interval: Span) -> Result<Self, Error> {
+    pub(crate) fn begin(flows: Vec<Flow>, interval: Span, clock: Clock) -> Result<Self, Error> {
         let failed = |e| Error::system("the data connections cannot be watched", e);
-        let clock = Clock::starting_in(Duration::ZERO);
         let stop = Arc::new(AtomicBool::new(false));
         let has_volume = flows.iter().map(|flow| flow.has_volume).collect();
         let (mut counts, mut watched, mut threads) = (Vec::new(), Vec::new(), Vec::new());

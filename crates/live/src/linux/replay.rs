@@ -17,6 +17,8 @@ pub(crate) struct Both {
     pub ours: Vec<Row>,
     /// Samples of the other host, by its own clock since its beginning.
     pub theirs: Vec<Row>,
+    /// Time from the beginning of both to the run's.
+    pub lead: Nanos,
     /// Time by which its beginning was before ours, as far as that is known: within as much of it.
     pub ahead: Nanos,
     /// End of the run on our clock.
@@ -42,8 +44,9 @@ fn time(ns: Nanos) -> Time {
 
 /// Returns the trace of `experiment`, in which this host sends the flows of which `we_send` is true.
 pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Trace {
-    let Both { ours, theirs, ahead, end } = both;
-    let end = time(end).min(Time::ZERO + experiment.measure.duration);
+    let Both { ours, theirs, lead, ahead, end } = both;
+    // One that was cut before it began has lasted for a moment.
+    let end = time(end.saturating_sub(lead).max(1_000_000)).min(Time::ZERO + experiment.measure.duration);
     let flow = |(flow, we_send): (&longfat_model::Flow, &bool)| {
         let mut made = Flow { opening: if *we_send { (OPENING as u64, 1) } else { (0, 0) }, ..Flow::default() };
         made.watch.record.control_from = ControlFrom::Kernel;
@@ -52,10 +55,14 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
         made
     };
     let mut replay = Replay(experiment.flows.iter().zip(we_send).map(flow).collect());
-    let shift =
-        |row: Row| Row { at: row.at.saturating_sub(ahead), delivered_all: row.delivered_all.map(|at| at.saturating_sub(ahead)), ..row };
-    let mut rows: Vec<(Row, bool)> =
-        ours.into_iter().map(|row| (row, true)).chain(theirs.into_iter().map(|row| (shift(row), false))).collect();
+    let shift = |row: Row, by: Nanos| {
+        let at = row.at.checked_sub(by)?;
+        Some(Row { at, delivered_all: row.delivered_all.map(|at| at.saturating_sub(by)), ..row })
+    };
+    // Nothing happens before the run begins.
+    let ours = ours.into_iter().filter_map(|row| Some((shift(row, lead)?, true)));
+    let theirs = theirs.into_iter().filter_map(|row| Some((shift(row, lead + ahead)?, false)));
+    let mut rows: Vec<(Row, bool)> = ours.chain(theirs).collect();
     rows.sort_by_key(|(row, _)| row.at);
     // Before its first sample a connection is as in that, and nothing has arrived.
     for (row, is_ours) in rows.iter().rev() {
@@ -191,6 +198,9 @@ mod tests {
     use longfat_host::info::field;
     use longfat_model::dumbbell::Dumbbell;
 
+    /// Time before the run.
+    const LEAD: Nanos = 3_000_000;
+
     fn row(ms: u64, read: u64, values: &[(&longfat_host::info::Field, u64)]) -> Row {
         let common =
             [(&field::state, 1), (&field::snd_mss, 1000), (&field::rtt, 40_000), (&field::min_rtt, 40_000), (&field::snd_cwnd, 10)];
@@ -208,7 +218,9 @@ mod tests {
         experiment.flows[0].traffic = traffic;
         let sent = |ms: u64| (&field::bytes_sent, OPENING as u64 + 1000 * ms);
         let ours = (0..=10).map(|step| row(10 * step, 0, &[sent(10 * step), (&field::data_segs_out, 1 + 10 * step)])).collect();
-        trace(&experiment, &[true], Both { ours, theirs, ahead: 20_000_000, end: end * 1_000_000 })
+        let begun = |row: Row| Row { at: row.at + LEAD, delivered_all: row.delivered_all.map(|at| at + LEAD), ..row };
+        let [ours, theirs]: [Vec<Row>; 2] = [ours, theirs].map(|rows: Vec<Row>| rows.into_iter().map(begun).collect());
+        trace(&experiment, &[true], Both { ours, theirs, lead: LEAD, ahead: 20_000_000, end: LEAD + end * 1_000_000 })
     }
 
     #[test]

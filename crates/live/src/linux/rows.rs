@@ -2,7 +2,8 @@
 
 use longfat_host::info::{Field, Info, field};
 
-use crate::protocol::message::Rows;
+use crate::linux::probe::{Got, Sent, Stamps};
+use crate::protocol::message::{Rows, SAMPLES};
 use crate::protocol::{Fault, Nanos};
 
 /// One end of a flow at one moment.
@@ -72,9 +73,58 @@ pub(crate) fn of_piece(piece: &Rows, flows: u32) -> Result<Vec<Row>, Fault> {
     piece.rows.iter().map(row).collect()
 }
 
+/// Columns of probes: those that the host sent have a time due and a time sent, those that it got have a time got.
+const OF_PROBES: [&str; 4] = ["probe", "due_ns", "sent_ns", "got_ns"];
+
+/// Returns `stamps` in pieces of which each fits into a message.
+pub(crate) fn probes_to_pieces(stamps: &Stamps) -> Vec<Rows> {
+    let sent = stamps.sent.iter().map(|sent| vec![Some(sent.number.into()), Some(sent.due), Some(sent.at), None]);
+    let got = stamps.got.iter().map(|got| vec![Some(got.number.into()), None, None, Some(got.at)]);
+    Rows::pieces(&OF_PROBES.map(str::to_owned), sent.chain(got).collect())
+}
+
+/// True if a piece is of probes, and not of flows.
+pub(crate) fn is_of_probes(piece: &Rows) -> bool {
+    piece.columns == OF_PROBES
+}
+
+/// Adds the probes of a piece to `stamps`.
+///
+/// # Errors
+/// Values that cannot be, and more probes than a session may have.
+pub(crate) fn add_probes(piece: &Rows, stamps: &mut Stamps) -> Result<(), Fault> {
+    let strange = || Fault("the results of the other side have a probe that cannot be".to_owned());
+    for row in &piece.rows {
+        let number = row.first().copied().flatten().and_then(|number| u32::try_from(number).ok()).ok_or_else(strange)?;
+        match row[1..] {
+            [Some(due), Some(at), None] => stamps.sent.push(Sent { number, due, at }),
+            [None, None, Some(at)] => stamps.got.push(Got { number, at }),
+            _ => return Err(strange()),
+        }
+    }
+    // The server samples for a moment longer than it was asked to.
+    if stamps.sent.len().max(stamps.got.len()) as u64 > 2 * SAMPLES { Err(strange()) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn probes_come_as_they_were_stamped() {
+        let sent = vec![Sent { number: 0, due: 1, at: 2 }, Sent { number: 1, due: 3, at: 3 }];
+        let stamps = Stamps { sent, got: vec![Got { number: 7, at: 0 }] };
+        let mut back = Stamps::default();
+        for piece in probes_to_pieces(&stamps) {
+            assert!(is_of_probes(&piece));
+            add_probes(&piece, &mut back).unwrap();
+        }
+        assert_eq!(back, stamps);
+        for wrong in [[Some(1), None, None, None], [None, None, None, Some(1)], [Some(1 << 32), None, None, Some(1)], [Some(1); 4]] {
+            let piece = Rows { columns: OF_PROBES.map(str::to_owned).to_vec(), rows: vec![wrong.to_vec()] };
+            assert!(add_probes(&piece, &mut Stamps::default()).is_err(), "{wrong:?}");
+        }
+    }
 
     fn row(flow: u32, len: usize) -> Row {
         // A value within each field, however narrow, and another in each.

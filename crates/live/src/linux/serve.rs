@@ -11,18 +11,20 @@ use std::time::{Duration, Instant};
 
 use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::{Life, Over, Program, Traffic};
+use longfat_host::clock::Clock;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::linux::data::{self, OPENING, Wish};
 use crate::linux::plane::{Flow, Plane};
+use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, fill, nanos, read_frames};
 use crate::linux::{keys, rows, settings};
 use crate::options::{Said, ServeOptions};
 use crate::protocol::limits::{Grant, HANDSHAKE};
 use crate::protocol::message::{Direction, FlowOffer, Offer, Queued};
 use crate::protocol::state::{Action, Event, RESULTS, Server, Turn};
-use crate::protocol::{DATA_MAGIC, Hello, Key, KeyId, Ledger, Nanos, Token, Tokens, Who};
+use crate::protocol::{DATA_MAGIC, Hello, Key, KeyId, Ledger, Nanos, Reach, Token, Tokens, Who};
 use crate::{Error, protocol};
 
 /// Time between two looks at the caller, the clock and the queue.
@@ -57,6 +59,7 @@ struct Shared {
 struct Books {
     ledger: Ledger,
     tokens: Tokens,
+    reach: Reach,
     sessions: BTreeMap<u64, SyncSender<Input>>,
 }
 
@@ -90,12 +93,23 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
         books: Mutex::new(Books {
             ledger: Ledger::new(options.limits, options.open_limits),
             tokens: Tokens::default(),
+            reach: Reach::default(),
             sessions: BTreeMap::new(),
         }),
         next: AtomicU64::new(1),
         threads: AtomicU64::new(0),
         stop: AtomicBool::new(false),
     });
+    // Where nobody may have probes, no UDP port is open.
+    let has_probes = !shared.keys.is_empty() && options.limits.udp_rate > 0 || shared.open && options.open_limits.udp_rate > 0;
+    if has_probes {
+        let (socket, of) = (probe::listen(options.bind, port)?, Arc::clone(&shared));
+        let answer = move || {
+            let random = || keys::random().ok();
+            probe::answer_questions(&socket, &of.stop, |from, question| of.books().reach.answer(of.now(), from, question, random));
+        };
+        thread::Builder::new().name("questions".to_owned()).spawn(answer).map_err(|e| Error::system("the UDP port has no thread", e))?;
+    }
     let (says, said) = channel();
     let mut goes_on = go_on(Said::Listening(port));
     while goes_on {
@@ -223,6 +237,11 @@ struct Session<'a> {
     tokens: Vec<Token>,
     data: Vec<Option<Socket>>,
     plane: Option<Plane>,
+    /// Socket of the probes, and their nonce.
+    reached: Option<(Socket, Token)>,
+    /// True while the client's answer about probes is to come.
+    awaits: bool,
+    probes: Option<Probes>,
     bytes: u64,
     queued: Option<u32>,
     ended: Option<String>,
@@ -252,6 +271,9 @@ impl<'a> Session<'a> {
             tokens: Vec::new(),
             data: Vec::new(),
             plane: None,
+            reached: None,
+            awaits: false,
+            probes: None,
             bytes: 0,
             queued: None,
             ended: None,
@@ -292,7 +314,28 @@ impl<'a> Session<'a> {
             Ok(socket) => self.data[number] = Some(socket),
             Err(error) => self.ended = Some(error.to_string()),
         }
-        self.data.iter().all(Option::is_some).then_some(Event::Connected)
+        self.is_connected().then_some(Event::Connected)
+    }
+
+    fn is_connected(&self) -> bool {
+        !self.awaits && self.data.iter().all(Option::is_some)
+    }
+
+    /// The client has got this nonce by a datagram, or none.
+    fn reached(&mut self, nonce: Option<Token>) {
+        self.awaits = false;
+        if let Some(nonce) = nonce {
+            let peer = self.shared.books().reach.returned(self.shared.now(), self.number, nonce);
+            let local = self.control.local();
+            match peer.zip(local).map(|(peer, local)| probe::to_client(local, peer)) {
+                Some(Ok(socket)) => self.reached = Some((socket, nonce)),
+                Some(Err(error)) => self.ended = Some(error.to_string()),
+                None => self.ended = Some("the client returned a nonce that it was not sent".to_owned()),
+            }
+        }
+        if self.is_connected() {
+            self.give(Event::Connected);
+        }
     }
 
     /// Looks at what no message tells: the queue, the data, the clock, and whether the server ends.
@@ -303,14 +346,24 @@ impl<'a> Session<'a> {
         if self.ended.is_some() {
             return;
         }
-        if let Some(plane) = &self.plane {
-            self.bytes = plane.bytes();
+        if self.plane.is_some() {
+            let probes = self.count();
             self.give(Event::Bytes(self.bytes));
+            self.give(Event::Probes(probes));
         }
         if self.queued.is_some() {
             self.ask();
         }
         self.give(Event::Tick);
+    }
+
+    /// Counts the bytes of flows and probes; those of the probes that came.
+    fn count(&mut self) -> u64 {
+        let probes = self.probes.as_ref().map_or(0, Probes::bytes);
+        if let Some(plane) = &self.plane {
+            self.bytes = plane.bytes() + probes;
+        }
+        probes
     }
 
     fn give(&mut self, event: Event) {
@@ -341,13 +394,13 @@ impl<'a> Session<'a> {
                 self.queued = Some(u32::MAX);
                 self.enter();
             }
+            Action::Reach(nonce) => self.reached(nonce),
             Action::Begin(grant) => self.begin(grant),
             Action::Halt => {
-                let pieces = self.plane.take().map_or_else(Vec::new, |plane| {
-                    self.bytes = plane.bytes();
-                    rows::to_pieces(&plane.halt().rows)
-                });
-                self.give(Event::Halted(pieces));
+                self.count();
+                let probes = self.probes.take().map(|probes| rows::probes_to_pieces(&probes.halt().0)).unwrap_or_default();
+                let pieces = self.plane.take().map_or_else(Vec::new, |plane| rows::to_pieces(&plane.halt().rows));
+                self.give(Event::Halted([pieces, probes].concat()));
             }
             Action::Close(why) => self.ended = Some(why),
             // What only a client does.
@@ -381,10 +434,10 @@ impl<'a> Session<'a> {
             Some((before, _)) if before < self.shared.concurrent => {
                 self.queued = None;
                 match self.granted(&offer) {
-                    Ok((grant, tokens)) => {
-                        (self.grant, self.tokens) = (Some(grant), tokens.clone());
+                    Ok((grant, tokens, probe)) => {
+                        (self.grant, self.tokens, self.awaits) = (Some(grant), tokens.clone(), probe.is_some());
                         self.data = tokens.iter().map(|_| None).collect();
-                        self.give(Event::Turn(Turn::Go(grant, tokens, settings::here())));
+                        self.give(Event::Turn(Turn::Go(grant, tokens, probe, settings::here())));
                     }
                     Err(why) => self.give(Event::Turn(Turn::No(sentence(&why)))),
                 }
@@ -397,18 +450,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What the session may do, now that it is its turn, and its tokens.
-    fn granted(&self, offer: &Offer) -> Result<(Grant, Vec<Token>), String> {
+    /// What the session may do, now that it is its turn, its tokens, and the token of its probes.
+    fn granted(&self, offer: &Offer) -> Result<(Grant, Vec<Token>, Option<Token>), String> {
         let mut books = self.shared.books();
         let now = self.shared.now();
         let grant = books.ledger.grant(now, self.who, offer)?;
         let more = self.machine.rtt().saturating_mul(4 + offer.flows.len() as u64);
-        let issue = |_: &FlowOffer| -> Result<Token, String> {
-            let random = keys::random().map_err(|e| e.to_string())?;
-            Ok(books.tokens.issue(now, more, self.number, random))
-        };
+        let random = || keys::random().map_err(|e| e.to_string());
+        let issue = |_: &FlowOffer| -> Result<Token, String> { Ok(books.tokens.issue(now, more, self.number, random()?)) };
         let tokens = offer.flows.iter().map(issue).collect::<Result<Vec<Token>, String>>()?;
-        Ok((grant, tokens))
+        let probe = grant.udp_rate.map(|_| Ok::<_, String>(books.reach.issue(now, more, self.number, random()?))).transpose()?;
+        Ok((grant, tokens, probe))
     }
 
     /// Lets the data flow.
@@ -424,7 +476,16 @@ impl<'a> Session<'a> {
             let sends = (flow.direction == Direction::Down).then(|| program(&traffic, start, stop, 0));
             Some(Flow { socket: socket?, window: flow.window, sends, has_volume: flow.volume.is_some() })
         });
-        match Plane::begin(flows.collect(), Span::from_micros(offer.interval_us)) {
+        let clock = Clock::starting_in(Duration::ZERO);
+        let probes = offer
+            .probe
+            .zip(self.reached.take())
+            .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, clock));
+        let plane = probes.transpose().and_then(|probes| {
+            self.probes = probes;
+            Plane::begin(flows.collect(), Span::from_micros(offer.interval_us), clock)
+        });
+        match plane {
             Ok(plane) => self.plane = Some(plane),
             Err(error) => self.ended = Some(error.to_string()),
         }
@@ -432,14 +493,14 @@ impl<'a> Session<'a> {
 
     /// Ends everything of the session.
     fn over(mut self) -> (String, String) {
-        if let Some(plane) = self.plane.take() {
-            self.bytes = plane.bytes();
-            drop(plane.halt());
-        }
+        self.count();
+        drop(self.probes.take().map(Probes::halt));
+        drop(self.plane.take().map(Plane::halt));
         self.control.close();
         let mut books = self.shared.books();
         books.sessions.remove(&self.number);
         books.tokens.revoke(self.number);
+        books.reach.revoke(self.number);
         books.ledger.leave(self.number);
         books.ledger.spend(self.shared.now(), self.who, self.bytes);
         drop(books);

@@ -1,7 +1,7 @@
 //! The server and its clients over loopback: sessions, and those who do not play by the rules.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
@@ -18,8 +18,9 @@ use crate::linux::plane::Flow;
 use crate::linux::serve::{program, serve};
 use crate::linux::wire::Control;
 use crate::options::{Said, ServeOptions};
-use crate::protocol::message::{Direction, FlowOffer, Message, Offer};
-use crate::protocol::{DATA_MAGIC, Hello, Key, Limits};
+use crate::protocol::message::{Direction, FlowOffer, Message, Offer, ProbeOffer, Reached};
+use crate::protocol::reach::{datagram, of_datagram};
+use crate::protocol::{DATA_MAGIC, Hello, Key, Limits, Token};
 use crate::{Error, PORT};
 
 /// A server of the test, which ends with it.
@@ -87,6 +88,11 @@ fn flow(direction: Direction, volume: Option<u64>) -> FlowOffer {
 }
 
 fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
+    run_with(port, key, Offer { ms, interval_us: 10_000, flows, probe: None }, go_on)
+}
+
+fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
+    let (ms, flows) = (offer.ms, &offer.flows);
     let wishes = flows.iter().map(|flow| Wish::of(flow, None, 1)).collect();
     let of_end = flows.clone();
     let end = move |number: usize, socket| {
@@ -97,7 +103,6 @@ fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut
         Flow { socket, window: flow.window, sends, has_volume: flow.volume.is_some() }
     };
     let at = format!("127.0.0.1:{port}");
-    let offer = Offer { ms, interval_us: 10_000, flows };
     session(&Asked { at: &at, key, offer, wishes, end: &end, check: &|_| Ok(()) }, go_on)
 }
 
@@ -216,7 +221,9 @@ fn a_token_opens_one_connection_once() {
     let server = served(|_| {});
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut control = Control::client(server.connect(), Some(&key()), deadline).unwrap();
-    control.send(&Message::Offer(Offer { ms: 1000, interval_us: 10_000, flows: vec![flow(Direction::Down, None); 2] })).unwrap();
+    control
+        .send(&Message::Offer(Offer { ms: 1000, interval_us: 10_000, flows: vec![flow(Direction::Down, None); 2], probe: None }))
+        .unwrap();
     let (to, frames) = channel();
     let reader = control.reader().unwrap();
     thread::spawn(move || super::wire::read_frames(reader, |frame| to.send(frame).is_ok()));
@@ -240,6 +247,166 @@ fn a_token_opens_one_connection_once() {
     let second = join(granted.tokens[1].0);
     assert_eq!(next(), Message::Ready);
     drop((first, second));
+}
+
+fn probing(ms: u64, interval_us: u64) -> Offer {
+    Offer { ms, interval_us: 10_000, flows: vec![flow(Direction::Up, None)], probe: Some(ProbeOffer { interval_us }) }
+}
+
+#[test]
+fn probes_go_both_ways_beside_the_flows() {
+    let server = served(|_| {});
+    let outcome = run_with(server.port, Some(&key()), probing(1000, 10_000), &mut |_| true).unwrap();
+    let [ours, theirs] = &outcome.probes;
+    for (here, there) in [(ours, theirs), (theirs, ours)] {
+        // A thread that is held up leaves some out.
+        assert!((30..=101).contains(&here.sent.iter().filter(|sent| sent.due <= 1_000_000_000).count()), "{}", here.sent.len());
+        assert!(here.sent.iter().all(|sent| sent.due == 10_000_000 * u64::from(sent.number) && sent.at >= sent.due));
+        let crossings = here.crossings(there);
+        assert!(crossings.len() * 10 >= here.sent.len() * 9, "{} of {}", crossings.len(), here.sent.len());
+    }
+    let of = |crossings: Vec<(_, crate::envelope::Crossing)>| crossings.into_iter().map(|(_, crossing)| crossing).collect::<Vec<_>>();
+    let waits = crate::envelope::waits(&of(ours.crossings(theirs)), &of(theirs.crossings(ours))).unwrap();
+    // Both ends have the clock of this host.
+    assert!((0.0..20e6).contains(&waits.base_rtt), "{}", waits.base_rtt);
+    assert!(server.line().ends_with("ended well"));
+}
+
+#[test]
+fn sessions_at_the_same_time_have_their_own_probes() {
+    let server = served(|options| options.concurrent = 2);
+    let port = server.port;
+    let first = thread::spawn(move || run_with(port, Some(&key()), probing(1000, 20_000), &mut |_| true));
+    let second = run_with(port, Some(&key()), probing(1000, 20_000), &mut |_| true).unwrap();
+    for outcome in [first.join().unwrap().unwrap(), second] {
+        let [ours, theirs] = &outcome.probes;
+        assert!(ours.crossings(theirs).len() > 15 && theirs.crossings(ours).len() > 15);
+        assert!(ours.got.len() <= theirs.sent.len() && theirs.got.len() <= ours.sent.len(), "none of another session");
+    }
+}
+
+#[test]
+fn an_open_server_grants_no_probes() {
+    let server = served(|options| options.open = true);
+    let outcome = run_with(server.port, None, probing(200, 10_000), &mut |_| true).unwrap();
+    assert!(outcome.probes.iter().all(|stamps| stamps.sent.is_empty() && stamps.got.is_empty()));
+    let server = served(|options| options.limits = Limits { udp_rate: 1000, ..Limits::default() });
+    let outcome = run_with(server.port, Some(&key()), probing(200, 10_000), &mut |_| true).unwrap();
+    assert!(outcome.probes.iter().all(|stamps| stamps.sent.is_empty()), "faster than the limit");
+}
+
+/// Next message of a session, but for heartbeats; `None`: it is over.
+type Next = Box<dyn Fn(&mut Control) -> Option<Message>>;
+
+/// A session up to its grant: the control connection, what comes of it, and the token of its probes.
+fn granted(server: &Served) -> (Control, Next, Token) {
+    let mut control = Control::client(server.connect(), Some(&key()), Instant::now() + Duration::from_secs(10)).unwrap();
+    control.send(&Message::Offer(probing(1000, 10_000))).unwrap();
+    let (to, frames) = channel();
+    let reader = control.reader().unwrap();
+    thread::spawn(move || super::wire::read_frames(reader, |frame| to.send(frame).is_ok()));
+    let next = move |control: &mut Control| loop {
+        match control.open(&frames.recv_timeout(Duration::from_secs(10)).ok()?).unwrap() {
+            Message::Heartbeat(_) => {}
+            other => return Some(other),
+        }
+    };
+    let Some(Message::Granted(granted)) = next(&mut control) else { panic!("it is granted") };
+    let mut stream = server.connect();
+    stream.write_all(&[&DATA_MAGIC[..], &granted.tokens[0].0].concat()).unwrap();
+    // The connection stays for as long as the test.
+    std::mem::forget(stream);
+    (control, Box::new(next), granted.probe.unwrap())
+}
+
+fn asks(server: &Served, question: &[u8]) -> (UdpSocket, Option<Token>) {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    socket.connect((Ipv4Addr::LOCALHOST, server.port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    socket.send(question).unwrap();
+    let mut bytes = [0; 64];
+    let nonce = socket.recv(&mut bytes).ok().map(|len| of_datagram(&bytes[..len]).unwrap());
+    (socket, nonce)
+}
+
+/// No datagram goes to an address that has not returned what it was sent.
+#[test]
+fn datagrams_go_only_to_who_has_shown_that_it_wants_them() {
+    let server = served(|_| {});
+    let (mut control, next, token) = granted(&server);
+    let (other, nothing) = asks(&server, &datagram(Token([9; 16])));
+    assert_eq!(nothing, None, "no token");
+    assert_eq!(asks(&server, &[&datagram(token)[..], &[0]].concat()).1, None, "not a question");
+    let (socket, nonce) = asks(&server, &datagram(token));
+    let (third, taken) = asks(&server, &datagram(token));
+    assert_eq!((nonce.is_some(), taken), (true, None), "the first address has it");
+    control.send(&Message::Reached(Reached { nonce })).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Ready));
+    assert!(socket.recv(&mut [0; 64]).is_err(), "not before the start");
+    control.send(&Message::Start).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Running));
+    let mut bytes = [0; 64];
+    assert_eq!(socket.recv(&mut bytes).unwrap(), ProbeOffer::BYTES);
+    for socket in [other, third] {
+        assert!(socket.recv(&mut bytes).is_err());
+    }
+    // The session ends: so do they.
+    control.close();
+    assert!(server.line().contains("the other side closed the connection"));
+    let begun = Instant::now();
+    while socket.recv(&mut bytes).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn who_makes_up_a_nonce_is_thrown_out() {
+    let server = served(|_| {});
+    for asked in [true, false] {
+        let (mut control, next, token) = granted(&server);
+        if asked {
+            asks(&server, &datagram(token)).1.unwrap();
+        }
+        control.send(&Message::Reached(Reached { nonce: Some(Token([5; 16])) })).unwrap();
+        assert_eq!(next(&mut control), None);
+        assert!(server.line().contains("a nonce that it was not sent"));
+    }
+}
+
+#[test]
+fn probes_faster_than_granted_end_the_run() {
+    let server = served(|options| options.limits = Limits { udp_rate: 20_000, ..Limits::default() });
+    let (mut control, next, token) = granted(&server);
+    let (socket, nonce) = asks(&server, &datagram(token));
+    control.send(&Message::Reached(Reached { nonce })).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Ready));
+    control.send(&Message::Start).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Running));
+    // 20 kbit/s are 2500 bytes per second.
+    for _ in 0..20 {
+        socket.send(&[0; 1000]).unwrap();
+    }
+    let done = (0..20).find_map(|_| match next(&mut control) {
+        Some(Message::Done(reason)) => Some(reason.why),
+        _ => None,
+    });
+    assert!(done.is_some_and(|why| why.contains("the probes were faster than the 20000 bit/s")));
+}
+
+/// 10^4 questions that nobody may ask: no answer, and whoever may is answered all the same.
+#[test]
+fn a_flood_of_questions_has_no_answer() {
+    let server = served(|_| {});
+    let (_control, _next, token) = granted(&server);
+    let (flood, nothing) = asks(&server, &datagram(Token([0; 16])));
+    for number in 0..10_000_u32 {
+        let mut forged = [0; 16];
+        forged[..4].copy_from_slice(&number.to_be_bytes());
+        // A full buffer drops some.
+        let _ = flood.send(&datagram(Token(forged)));
+    }
+    assert!(nothing.is_none() && flood.recv(&mut [0; 64]).is_err());
+    assert!(asks(&server, &datagram(token)).1.is_some());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A control connection: hello, handshake, and messages in encrypted frames. A thread reads; whoever has the [`Control`] writes.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::protocol::frame::MOST_IN_HANDSHAKE;
@@ -92,6 +92,11 @@ impl Control {
     /// Returns the connection, to read from.
     pub(crate) fn reader(&self) -> io::Result<TcpStream> {
         self.stream.try_clone()
+    }
+
+    /// Returns the address of this side.
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        self.stream.local_addr().ok()
     }
 
     /// Sends a message.

@@ -26,6 +26,8 @@ pub struct Limits {
     pub bytes: u64,
     /// Bound of the rate of all flows of a session together, in bit/s of payload; 0: none.
     pub rate: u64,
+    /// Bound of the rate of a session's probes in each direction, in bit/s of UDP payload; 0: none are sent.
+    pub udp_rate: u64,
     /// Flows of a session.
     pub flows: u64,
     /// Bytes per hour of one key.
@@ -49,6 +51,7 @@ impl Default for Limits {
             seconds: 3600,
             bytes: 1 << 42,
             rate: 0,
+            udp_rate: 1_000_000,
             flows: 64,
             key_bytes_per_hour: 1 << 43,
             network_bytes_per_hour: 1 << 43,
@@ -67,6 +70,7 @@ impl Limits {
             seconds: 15,
             bytes: 1 << 30,
             rate: 1_000_000_000,
+            udp_rate: 0,
             flows: 4,
             key_bytes_per_hour: 1 << 33,
             network_bytes_per_hour: 1 << 32,
@@ -112,6 +116,8 @@ pub struct Grant {
     pub bytes: u64,
     /// Bound of the rate, in bit/s of payload.
     pub rate: Option<u64>,
+    /// Bound of the rate of its probes in each direction, in bit/s of UDP payload; `None`: it has none.
+    pub udp_rate: Option<u64>,
 }
 
 /// Bytes that were sent.
@@ -196,7 +202,8 @@ impl Ledger {
         if offer.flows.len() as u64 > limits.flows {
             return Err(format!("{} flows were asked for, and a session may have {}", offer.flows.len(), limits.flows));
         }
-        Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate: Some(limits.rate).filter(|rate| *rate > 0) })
+        let udp_rate = offer.probe.filter(|probe| probe.rate() <= limits.udp_rate).map(|_| limits.udp_rate);
+        Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate: Some(limits.rate).filter(|rate| *rate > 0), udp_rate })
     }
 
     /// Notes that `who` has sent `bytes`.

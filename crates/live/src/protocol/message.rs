@@ -38,7 +38,9 @@ pub enum Message {
     Granted(Granted),
     /// Server: nothing is.
     Refused(Reason),
-    /// Server: the data connection has come.
+    /// Client, if probes were granted: the nonce that came by a datagram, or that none came.
+    Reached(Reached),
+    /// Server: the data connections have come, and the client's answer about probes.
     Ready,
     /// Client: begin.
     Start,
@@ -74,6 +76,24 @@ pub struct Offer {
     pub interval_us: u64,
     /// The flows, each on a data connection of its own.
     pub flows: Vec<FlowOffer>,
+    /// Probes both ways beside them; `None`: none.
+    pub probe: Option<ProbeOffer>,
+}
+
+/// Probes: numbered datagrams in each direction at equal intervals, for the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeOffer {
+    /// Microseconds from one to the next.
+    pub interval_us: u64,
+}
+
+/// Answer of a client about probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reached {
+    /// Nonce that came; `None`: no datagram came, and no probes are sent.
+    pub nonce: Option<Token>,
 }
 
 /// One TCP flow: the settings of the server's end, and its traffic.
@@ -124,6 +144,8 @@ pub struct Queued {
 pub struct Granted {
     /// Tokens that open the data connections, in the order of the flows.
     pub tokens: Vec<Token>,
+    /// Token that opens the probes; `None`: there are none.
+    pub probe: Option<Token>,
     /// Milliseconds for which it may send.
     pub ms: u64,
     /// Bytes of payload that it may send.
@@ -196,6 +218,10 @@ impl Message {
                 bounded("interval_us", offer.interval_us, 1000..=60_000_000)?;
                 bounded("flows", offer.flows.len() as u64, 1..=FLOWS as u64)?;
                 bounded("samples", offer.samples(), 1..=SAMPLES)?;
+                if let Some(probe) = offer.probe {
+                    bounded("interval_us of probes", probe.interval_us, 1000..=60_000_000)?;
+                    bounded("probes", probe.count(offer.ms), 1..=SAMPLES)?;
+                }
                 offer.flows.iter().try_for_each(FlowOffer::check)
             }
             Message::Queued(queued) => bounded("ms", queued.ms, 0..=1000 * LONGEST_RUN_MS),
@@ -210,7 +236,7 @@ impl Message {
                 if is_plain { Ok(()) } else { fault(format!("a reason is one line of at most {SENTENCE} bytes")) }
             }
             Message::Results(rows) => rows.check(),
-            Message::Ready | Message::Start | Message::Running | Message::Stop | Message::Heartbeat(_) => Ok(()),
+            Message::Reached(_) | Message::Ready | Message::Start | Message::Running | Message::Stop | Message::Heartbeat(_) => Ok(()),
         }
     }
 
@@ -221,6 +247,7 @@ impl Message {
             Message::Queued(_) => "queued",
             Message::Granted(_) => "granted",
             Message::Refused(_) => "refused",
+            Message::Reached(_) => "reached",
             Message::Ready => "ready",
             Message::Start => "start",
             Message::Running => "running",
@@ -236,6 +263,21 @@ impl Offer {
     /// Returns how many samples each side takes, at most.
     pub fn samples(&self) -> u64 {
         (1000 * self.ms / self.interval_us.max(1) + 1).saturating_mul(self.flows.len() as u64)
+    }
+}
+
+impl ProbeOffer {
+    /// UDP payload of a probe: the nonce of its session, and its number.
+    pub const BYTES: usize = Token::LEN + 4;
+
+    /// Returns how many there are in a run of `ms`, at most, in each direction.
+    pub fn count(self, ms: u64) -> u64 {
+        1000 * ms / self.interval_us.max(1) + 1
+    }
+
+    /// Returns the rate of one direction, in bit/s of UDP payload.
+    pub fn rate(self) -> u64 {
+        (8 * ProbeOffer::BYTES as u64 * 1_000_000).div_ceil(self.interval_us.max(1))
     }
 }
 

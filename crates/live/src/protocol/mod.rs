@@ -4,12 +4,15 @@
 //! is parsed before it has succeeded. Then both sides exchange [`Message`]s, each in one encrypted frame, as the state machines of [`state`]
 //! let them. Any other message ends the session.
 //!
+//! Probes are datagrams: a server sends any only to an address that has shown that it wants them ([`reach`]).
+//!
 //! Data connections are told apart by their own magic ([`DATA_MAGIC`]) and carry a [`Token`] that the control channel has given out.
 
 pub mod frame;
 pub mod limits;
 pub mod message;
 pub mod noise;
+pub mod reach;
 pub mod state;
 pub mod token;
 
@@ -20,6 +23,7 @@ pub use frame::{DATA_MAGIC, Frames, Hello};
 pub use limits::{Ledger, Limits, Who};
 pub use message::{Message, VERSION};
 pub use noise::{Channel, Handshake, Key, KeyId};
+pub use reach::Reach;
 pub use state::{Client, Server};
 pub use token::{Token, Tokens};
 

@@ -6,6 +6,7 @@
 //!              <─────────────  queued, as often as the place changes
 //!              <─────────────  granted (tokens, time, bytes, rate) or refused
 //! data connections, tokens ──>
+//! reached      ─────────────>         if probes were granted: the nonce that came, or none
 //!              <─────────────  ready
 //! start        ─────────────>
 //!              <─────────────  running, when its clock is at zero
@@ -18,7 +19,7 @@
 //! Silence of 5 s and four round trips ends a session at both sides, whatever its state.
 
 use super::limits::Grant;
-use super::message::{Granted, Heartbeat, Message, Offer, Queued, Reason, Rows, Setting};
+use super::message::{Granted, Heartbeat, Message, Offer, Queued, Reached, Reason, Rows, Setting};
 use super::token::{LIFETIME, Token};
 use super::{Nanos, SECOND};
 
@@ -86,8 +87,10 @@ pub enum Action {
     Send(Message),
     /// Server: ask the ledger for a turn of this offer; answer by [`Event::Turn`].
     Ask(Offer),
-    /// Client: connect for data with the tokens of this grant.
+    /// Client: connect for data with the tokens of this grant; then [`Event::Reached`] if it has probes, and [`Event::Connected`].
     Connect(Granted),
+    /// Server: the client has got this nonce by a datagram, or none; probes may go to the address that it was sent to.
+    Reach(Option<Token>),
     /// Send or receive data, and sample, until [`Action::Halt`].
     Begin(Grant),
     /// End the data connection; then [`Event::Halted`].
@@ -107,8 +110,12 @@ pub enum Event {
     Turn(Turn),
     /// Server: a data connection came with each of the session's tokens. Client: the data connections stand, and the tokens are sent.
     Connected,
-    /// Payload so far.
+    /// Client: the nonce that came by a datagram, if one did.
+    Reached(Option<Token>),
+    /// Payload so far, of flows and probes.
     Bytes(u64),
+    /// UDP payload of the probes that came so far.
+    Probes(u64),
     /// The data connection is over; at the server with the results to send.
     Halted(Vec<Rows>),
     /// Client: the user wants to stop.
@@ -124,8 +131,8 @@ pub enum Event {
 pub enum Turn {
     /// Others are before it.
     Wait(Queued),
-    /// It is its turn.
-    Go(Grant, Vec<Token>, Vec<Setting>),
+    /// It is its turn: the grant, the tokens of flows and of probes, and the settings of this host.
+    Go(Grant, Vec<Token>, Option<Token>, Vec<Setting>),
     /// Never.
     No(String),
 }
@@ -160,6 +167,8 @@ struct Side {
     grant: Option<Grant>,
     /// Data connections.
     flows: u64,
+    /// True while the client's answer about probes is to come.
+    awaits: bool,
     /// Reason why the server ends the run; empty: the client does.
     why: String,
     actions: Vec<Action>,
@@ -167,7 +176,16 @@ struct Side {
 
 impl Side {
     fn new(now: Nanos, rtt: Nanos, state: State) -> Self {
-        Side { state, since: now, pulse: Pulse::new(now, rtt), grant: None, flows: 0, why: String::new(), actions: Vec::new() }
+        Side {
+            state,
+            since: now,
+            pulse: Pulse::new(now, rtt),
+            grant: None,
+            flows: 0,
+            awaits: false,
+            why: String::new(),
+            actions: Vec::new(),
+        }
     }
 
     fn to(&mut self, now: Nanos, state: State) {
@@ -243,18 +261,31 @@ impl Side {
 
     /// Ends a run whose data goes beyond the grant: whoever sends paces, and whoever lies is stopped.
     fn count(&mut self, now: Nanos, bytes: u64) {
-        let Some(grant) = self.grant else { return };
-        // A second's worth, and a tenth, beyond the rate: bursts are no lie.
-        let ns = now.saturating_sub(self.since).saturating_add(SECOND);
-        let most = grant.rate.map_or(u128::MAX, |rate| u128::from(rate) * u128::from(ns) / 8_000_000_000 * 11 / 10);
-        if self.state != State::Running {
-        } else if bytes > grant.bytes {
+        let Some(grant) = self.grant.filter(|_| self.state == State::Running) else { return };
+        if bytes > grant.bytes {
             self.why = format!("the run sent the {} bytes that it may", grant.bytes);
             self.halt(now);
-        } else if u128::from(bytes) > most {
-            self.why = format!("the run was faster than the {} bit/s that it may", grant.rate.unwrap_or(0));
+        } else if let Some(rate) = grant.rate.filter(|rate| self.is_faster(now, bytes, *rate)) {
+            self.why = format!("the run was faster than the {rate} bit/s that it may");
             self.halt(now);
         }
+    }
+
+    /// The same of probes.
+    fn count_probes(&mut self, now: Nanos, bytes: u64) {
+        let Some(grant) = self.grant.filter(|_| self.state == State::Running) else { return };
+        let rate = grant.udp_rate.unwrap_or(0);
+        if self.is_faster(now, bytes, rate) {
+            self.why = format!("the probes were faster than the {rate} bit/s that they may");
+            self.halt(now);
+        }
+    }
+
+    /// True if `bytes` since the run began are more than `rate` gives, in bit/s.
+    fn is_faster(&self, now: Nanos, bytes: u64, rate: u64) -> bool {
+        // A second's worth, and a tenth, beyond the rate: bursts are no lie.
+        let ns = now.saturating_sub(self.since).saturating_add(SECOND);
+        u128::from(bytes) > u128::from(rate) * u128::from(ns) / 8_000_000_000 * 11 / 10
     }
 
     fn done(&mut self) -> Vec<Action> {
@@ -292,6 +323,7 @@ impl Server {
             Event::Tick => side.tick(now),
             Event::Lost => side.close(now, LOST),
             Event::Bytes(bytes) => side.count(now, bytes),
+            Event::Probes(bytes) => side.count_probes(now, bytes),
             Event::Message(message) => {
                 if let Some(message) = side.hear(now, message) {
                     Server::message(side, now, message);
@@ -303,15 +335,15 @@ impl Server {
                     side.send(Message::Refused(Reason { why: why.clone() }));
                     side.close(now, why);
                 }
-                Turn::Go(grant, tokens, settings) => {
+                Turn::Go(grant, tokens, probe, settings) => {
                     side.grant = Some(grant);
-                    side.flows = tokens.len() as u64;
+                    (side.flows, side.awaits) = (tokens.len() as u64, probe.is_some());
                     side.to(now, State::Granted);
-                    let Grant { ms, bytes, rate } = grant;
-                    side.send(Message::Granted(Granted { tokens, ms, bytes, rate, settings }));
+                    let Grant { ms, bytes, rate, .. } = grant;
+                    side.send(Message::Granted(Granted { tokens, probe, ms, bytes, rate, settings }));
                 }
             },
-            Event::Connected if side.state == State::Granted => {
+            Event::Connected if side.state == State::Granted && !side.awaits => {
                 side.to(now, State::Ready);
                 side.send(Message::Ready);
             }
@@ -322,7 +354,7 @@ impl Server {
                 side.send(Message::Done(Reason { why }));
             }
             // Answers that come late, and what only a client is told.
-            Event::Turn(_) | Event::Connected | Event::Halted(_) | Event::Stop => {}
+            Event::Turn(_) | Event::Connected | Event::Reached(_) | Event::Halted(_) | Event::Stop => {}
         }
         side.done()
     }
@@ -332,6 +364,10 @@ impl Server {
             (State::Offer, Message::Offer(offer)) => {
                 side.to(now, State::Queued);
                 side.actions.push(Action::Ask(offer));
+            }
+            (State::Granted, Message::Reached(Reached { nonce })) if side.awaits => {
+                side.awaits = false;
+                side.actions.push(Action::Reach(nonce));
             }
             (State::Ready, Message::Start) => {
                 side.begin(now);
@@ -377,6 +413,7 @@ impl Client {
             Event::Tick => side.tick(now),
             Event::Lost => side.close(now, LOST),
             Event::Bytes(bytes) => side.count(now, bytes),
+            Event::Probes(bytes) => side.count_probes(now, bytes),
             Event::Message(message) => {
                 if let Some(message) = side.hear(now, message) {
                     Client::message(side, now, message);
@@ -394,9 +431,13 @@ impl Client {
                     side.close(now, "stopped");
                 }
             },
+            Event::Reached(nonce) if side.state == State::Granted && side.awaits => {
+                side.awaits = false;
+                side.send(Message::Reached(Reached { nonce }));
+            }
             Event::Halted(_) if matches!(side.state, State::Running | State::Halting) => side.to(now, State::Results),
             // Nothing to do until the server has seen the token; and what only a server is told.
-            Event::Connected | Event::Halted(_) | Event::Turn(_) => {}
+            Event::Connected | Event::Reached(_) | Event::Halted(_) | Event::Turn(_) => {}
         }
         side.done()
     }
@@ -406,8 +447,9 @@ impl Client {
             (State::Queued, Message::Queued(_)) => {}
             (State::Queued, Message::Refused(reason)) => side.close(now, format!("the server refused: {}", reason.why)),
             (State::Queued, Message::Granted(granted)) => {
-                side.grant = Some(Grant { ms: granted.ms, bytes: granted.bytes, rate: granted.rate });
-                side.flows = granted.tokens.len() as u64;
+                // The server bounds its probes.
+                side.grant = Some(Grant { ms: granted.ms, bytes: granted.bytes, rate: granted.rate, udp_rate: Some(u64::MAX) });
+                (side.flows, side.awaits) = (granted.tokens.len() as u64, granted.probe.is_some());
                 side.to(now, State::Granted);
                 side.actions.push(Action::Connect(granted));
             }

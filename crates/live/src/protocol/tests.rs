@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::frame::{self, Frames, Hello};
 use super::limits::{Grant, HANDSHAKE, Ledger, Limits, Who, network};
-use super::message::{Direction, FlowOffer, Granted, Heartbeat, Message, Offer, Queued, Reason, Rows, Setting};
+use super::message::{Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, Rows, Setting};
 use super::noise::{Channel, Handshake, Key};
 use super::state::{Action, BEAT, Client, Event, SILENCE, Server, Turn};
 use super::token::{LIFETIME, Token, Tokens};
@@ -31,8 +31,11 @@ fn offer_of(ms: u64, direction: Direction) -> Offer {
         dscp: 46,
     };
     // A long run is sampled less often.
-    Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2] }
+    Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2], probe: Some(ProbeOffer { interval_us: 10_000 }) }
 }
+
+/// Token of probes, and its nonce.
+const NONCE: Token = Token([3; 16]);
 
 fn tokens() -> Vec<Token> {
     vec![Token([1; 16]), Token([2; 16])]
@@ -52,8 +55,10 @@ fn every_message() -> Vec<Message> {
     vec![
         Message::Offer(offer(1000)),
         Message::Queued(Queued { before: 1, ms: 5 }),
-        Message::Granted(Granted { tokens: tokens(), ms: 1, bytes: 2, rate: Some(3000), settings: settings() }),
+        Message::Granted(Granted { tokens: tokens(), probe: Some(NONCE), ms: 1, bytes: 2, rate: Some(3000), settings: settings() }),
         Message::Refused(why.clone()),
+        Message::Reached(Reached { nonce: Some(NONCE) }),
+        Message::Reached(Reached { nonce: None }),
         Message::Ready,
         Message::Start,
         Message::Running,
@@ -173,11 +178,12 @@ fn messages_have_one_form_and_bounds() {
         "{\"heartbeat\":{\"sent\":1,\"echo\":null,\"held\":1,\"more\":1}}",
         "{\"heartbeat\":{\"sent\":-1,\"echo\":null,\"held\":1}}",
         "{\"stop\":null,\"start\":null}",
-        "{\"granted\":{\"tokens\":[\"00\"],\"ms\":1,\"bytes\":1,\"rate\":null,\"settings\":[]}}",
+        "{\"granted\":{\"tokens\":[\"00\"],\"ms\":1,\"bytes\":1,\"probe\":null,\"rate\":null,\"settings\":[]}}",
+        "{\"reached\":{\"nonce\":\"00\"}}",
         "{\"done\":{\"why\":\"two\\nlines\"}}",
         "{\"results\":{\"columns\":[\"a\"],\"rows\":[[1,2]]}}",
         "{\"results\":{\"columns\":[\"a b\"],\"rows\":[]}}",
-        "{\"offer\":{\"ms\":1,\"interval_us\":10000,\"flows\":[]}}",
+        "{\"offer\":{\"ms\":1,\"interval_us\":10000,\"flows\":[],\"probe\":null}}",
     ];
     for text in wrong {
         assert!(Message::parse(text.as_bytes()).is_err(), "{text}");
@@ -191,6 +197,8 @@ fn messages_have_one_form_and_bounds() {
         offer(0),
         Offer { interval_us: 1, ..offer(1) },
         Offer { interval_us: 1000, ..offer(60_000) },
+        Offer { probe: Some(ProbeOffer { interval_us: 999 }), ..offer(1) },
+        Offer { probe: Some(ProbeOffer { interval_us: 1000 }), ..offer(200_000) },
         Offer { flows: vec![offer(1).flows[0].clone(); 65], ..offer(1) },
         flow(|flow| flow.control = Some("a/b".to_owned())),
         flow(|flow| flow.dscp = 64),
@@ -368,10 +376,17 @@ impl World {
         for action in actions {
             match &action {
                 Action::Send(message) => self.cross(other, Sent::Message(message.to_bytes().unwrap())),
-                Action::Ask(_) => self.put(0, To::Server, Sent::Event(Event::Turn(Turn::Go(self.grant, tokens(), settings())))),
+                Action::Ask(_) => {
+                    self.put(0, To::Server, Sent::Event(Event::Turn(Turn::Go(self.grant, tokens(), Some(NONCE), settings()))));
+                }
                 Action::Connect(..) => {
+                    self.put(2 * self.delay, To::Client, Sent::Event(Event::Reached(Some(NONCE))));
                     self.put(2 * self.delay, To::Client, Sent::Event(Event::Connected));
-                    self.cross(To::Server, Sent::Event(Event::Connected));
+                }
+                // The data connections have come before it.
+                Action::Reach(nonce) => {
+                    assert_eq!(*nonce, Some(NONCE));
+                    self.put(0, To::Server, Sent::Event(Event::Connected));
                 }
                 Action::Begin(grant) => {
                     let sends = if self.offer.flows[0].direction == Direction::Up { To::Client } else { To::Server };
@@ -439,7 +454,7 @@ fn halted(at: To) -> Event {
 }
 
 fn granted(ms: u64) -> Grant {
-    Grant { ms, bytes: 1 << 30, rate: None }
+    Grant { ms, bytes: 1 << 30, rate: None, udp_rate: Some(16_000) }
 }
 
 fn began(action: &Action) -> bool {
@@ -486,17 +501,18 @@ proptest! {
     /// Both sides under any events in any order: no panic, data flows only after a grant, the connection and the start, and a closed side is
     /// silent.
     #[test]
-    fn no_order_of_events_lets_data_flow_without_a_grant(steps in prop::collection::vec((0..30_usize, 0..3 * SECOND), 0..60)) {
+    fn no_order_of_events_lets_data_flow_without_a_grant(steps in prop::collection::vec((0..40_usize, 0..3 * SECOND), 0..60)) {
         let (client, _) = Client::new(0, 0, offer(1000));
         let mut sides = (client, Server::new(0, 0));
         let (mut now, mut begun, mut closed) = (0, [0; 2], [false; 2]);
-        let (mut asked, mut went, mut came) = (false, false, false);
+        let (mut asked, mut went, mut reached, mut came) = (false, false, false, false);
         for (choice, after) in steps {
             now += after;
             let event = event(choice);
             asked |= matches!(event, Event::Message(Message::Offer(_)));
             went |= asked && matches!(event, Event::Turn(Turn::Go(..)));
-            came |= went && event == Event::Connected;
+            reached |= went && matches!(event, Event::Message(Message::Reached(_)));
+            came |= reached && event == Event::Connected;
             for (side, actions) in [sides.0.on(now, event.clone()), sides.1.on(now, event.clone())].into_iter().enumerate() {
                 prop_assert!(!closed[side] || actions.is_empty());
                 begun[side] += actions.iter().filter(|action| began(action)).count();
@@ -568,12 +584,15 @@ proptest! {
 fn event(choice: usize) -> Event {
     let mut all: Vec<Event> = every_message().into_iter().map(Event::Message).collect();
     all.extend([
-        Event::Turn(Turn::Go(granted(1000), tokens(), settings())),
+        Event::Turn(Turn::Go(granted(1000), tokens(), Some(NONCE), settings())),
         Event::Turn(Turn::No("no".to_owned())),
         Event::Turn(Turn::Wait(Queued { before: 1, ms: 1 })),
         Event::Connected,
         Event::Bytes(1),
         Event::Bytes(u64::MAX),
+        Event::Reached(Some(NONCE)),
+        Event::Reached(None),
+        Event::Probes(u64::MAX),
         halted(To::Server),
         Event::Stop,
         Event::Lost,
@@ -605,10 +624,10 @@ fn damage(bytes: &mut Vec<u8>, next: &mut impl FnMut() -> usize) {
 #[test]
 fn who_sends_more_than_granted_is_stopped() {
     let mut server = Server::new(0, 0);
-    let grant = Grant { ms: 1000, bytes: 100, rate: None };
+    let grant = Grant { ms: 1000, bytes: 100, rate: None, udp_rate: None };
     for event in [
         Event::Message(Message::Offer(offer(1000))),
-        Event::Turn(Turn::Go(grant, tokens(), settings())),
+        Event::Turn(Turn::Go(grant, tokens(), None, settings())),
         Event::Connected,
         Event::Message(Message::Start),
     ] {
@@ -622,10 +641,10 @@ fn who_sends_more_than_granted_is_stopped() {
 #[test]
 fn who_sends_faster_than_granted_is_stopped() {
     let mut server = Server::new(0, 0);
-    let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: Some(8000) };
+    let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: Some(8000), udp_rate: Some(16_000) };
     for event in [
         Event::Message(Message::Offer(offer(1000))),
-        Event::Turn(Turn::Go(grant, tokens(), settings())),
+        Event::Turn(Turn::Go(grant, tokens(), None, settings())),
         Event::Connected,
         Event::Message(Message::Start),
     ] {
@@ -636,11 +655,52 @@ fn who_sends_faster_than_granted_is_stopped() {
     assert_eq!(server.on(SECOND, Event::Bytes(2201)), [Action::Halt]);
 }
 
+#[test]
+fn who_probes_faster_than_granted_is_stopped() {
+    for (udp_rate, most) in [(Some(16_000), 4400), (None, 0)] {
+        let mut server = Server::new(0, 0);
+        let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: None, udp_rate };
+        for event in [
+            Event::Message(Message::Offer(offer(1000))),
+            Event::Turn(Turn::Go(grant, tokens(), None, settings())),
+            Event::Connected,
+            Event::Message(Message::Start),
+        ] {
+            server.on(0, event);
+        }
+        assert_eq!(server.on(SECOND, Event::Probes(most)), []);
+        assert_eq!(server.on(SECOND, Event::Probes(most + 1)), [Action::Halt]);
+    }
+}
+
+/// A server that has granted probes waits for the client's word about them, which comes once.
+#[test]
+fn a_client_says_once_whether_datagrams_reach_it() {
+    let mut server = Server::new(0, 0);
+    server.on(0, Event::Message(Message::Offer(offer(1000))));
+    server.on(0, Event::Turn(Turn::Go(granted(1000), tokens(), Some(NONCE), settings())));
+    assert_eq!(server.on(0, Event::Connected), [], "not yet");
+    let word = || Event::Message(Message::Reached(Reached { nonce: None }));
+    assert_eq!(server.on(0, word()), [Action::Reach(None)]);
+    assert!(matches!(&server.on(0, word())[..], [Action::Close(why)] if why.contains("out of turn")));
+}
+
+#[test]
+fn probes_are_granted_within_their_limit() {
+    let rate = ProbeOffer { interval_us: 10_000 }.rate();
+    assert_eq!(rate, 100 * 8 * 20);
+    for (udp_rate, granted) in [(0, None), (rate - 1, None), (rate, Some(rate))] {
+        let mut ledger = Ledger::new(Limits { udp_rate, ..Limits::default() }, Limits::open());
+        let mut ask = |offer: &Offer| ledger.grant(0, who(Some(1), "10.0.0.1"), offer).unwrap().udp_rate;
+        assert_eq!([ask(&offer(1000)), ask(&Offer { probe: None, ..offer(1000) })], [granted, None]);
+    }
+}
+
 /// A stop may cross the server's beginning: the client waits for the results all the same, which the server sends.
 #[test]
 fn a_client_that_stops_when_it_has_just_said_start_has_results() {
     let mut world = World::new(SECOND / 10, Nanos::MAX, offer(1000), granted(1000));
-    world.put(SECOND / 2, To::Client, Sent::Event(Event::Stop));
+    world.put(7 * SECOND / 10, To::Client, Sent::Event(Event::Stop));
     world.run(60 * SECOND);
     assert_eq!(world.ended.values().map(|(_, why)| why.as_str()).collect::<Vec<_>>(), ["", ""]);
     assert_eq!((world.did(To::Client, began), world.did(To::Server, began), world.kept.len()), (0, 1, 2));

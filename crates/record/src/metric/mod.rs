@@ -13,6 +13,7 @@ mod link_time;
 mod loss;
 mod memory_fairness;
 mod ping;
+mod probes;
 mod queue_delay;
 mod retransmit;
 mod rtt;
@@ -120,6 +121,20 @@ pub const REGISTRY: &[Metric] = &[
     ping::MEAN,
     ping::DEVIATION,
     ping::LOSS,
+    probes::UP_P50,
+    probes::UP_P95,
+    probes::UP_P99,
+    probes::UP_IDLE_P50,
+    probes::UP_IDLE_P95,
+    probes::DOWN_P50,
+    probes::DOWN_P95,
+    probes::DOWN_P99,
+    probes::DOWN_IDLE_P50,
+    probes::DOWN_IDLE_P95,
+    probes::LOSS_UP,
+    probes::LOSS_DOWN,
+    probes::TIMER_ERROR_P50,
+    probes::TIMER_ERROR_P99,
     cpu::SENDER,
     cpu::RECEIVER,
     cpu::MHZ_PER_MBPS,

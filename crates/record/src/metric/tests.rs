@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{Bound, REGISTRY, Scope, impossible};
 use crate::trace::{
-    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, RttRecord, Series, Trace,
-    with_rows_in_memory,
+    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, ProbeRecord, RealTime, RttRecord, Series,
+    Trace, with_rows_in_memory,
 };
 use longfat_core::atm::port::Count;
 use longfat_core::packet::Dscp;
@@ -105,6 +105,49 @@ fn finished(seconds: u64, bytes: u64) -> FlowRecord {
 fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f64 {
     let metric = REGISTRY.iter().find(|m| m.name == name).unwrap();
     (metric.compute)(experiment, trace).into_iter().find(|(s, _)| *s == scope).unwrap().1
+}
+
+/// What probes between real hosts saw; without any there is no such metric.
+#[test]
+fn probes_tell_of_each_direction() {
+    let e = experiment(&[Traffic::bulk()]);
+    let us = |us: u64| Time::from_ps(1_000_000 * us);
+    let up = ProbeRecord {
+        sent: 200,
+        arrived: 199,
+        idle_count: 0,
+        idle: [us(0); 2],
+        loaded_count: 100,
+        loaded: [us(10), us(20), us(30)],
+        timer_error: [us(4), us(90)],
+    };
+    let down = ProbeRecord {
+        sent: 200,
+        arrived: 200,
+        idle_count: 50,
+        idle: [us(0), us(1)],
+        timer_error: [us(5), us(80)],
+        ..ProbeRecord::default()
+    };
+    let real = |probes| Some(RealTime { probes, ..RealTime::default() });
+    let trace = Trace {
+        flows: vec![finished(5, 1000)],
+        links: vec![LinkRecord::default(); 2],
+        end: at(10),
+        real_time: real([up, down]),
+        ..Trace::default()
+    };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    assert_eq!([get("queue_delay_up_p50_s"), get("queue_delay_up_p95_s"), get("queue_delay_up_p99_s")], [10e-6, 20e-6, 30e-6]);
+    assert_eq!([get("queue_delay_down_idle_p50_s"), get("queue_delay_down_idle_p95_s")], [0.0, 1e-6]);
+    assert!(get("queue_delay_up_idle_p95_s").is_nan() && get("queue_delay_down_p99_s").is_nan(), "no such probe arrived");
+    assert_eq!([get("probe_loss_up_share"), get("probe_loss_down_share")], [0.005, 0.0]);
+    assert_eq!([get("timer_error_p50_s"), get("timer_error_p99_s")], [5e-6, 90e-6], "the later host");
+    let none = Trace { real_time: real([ProbeRecord::default(); 2]), ..trace.clone() };
+    for name in ["queue_delay_up_p50_s", "probe_loss_down_share", "timer_error_p99_s"] {
+        let metric = REGISTRY.iter().find(|metric| metric.name == name).unwrap();
+        assert_eq!((metric.compute)(&e, &none), []);
+    }
 }
 
 /// Four flows with sizes of their own, one of which began in the warmup and one of which does not finish.

@@ -104,6 +104,27 @@ pub struct RealTime {
     pub rate_limit: u64,
     /// 1 if the user stopped the run before its end.
     pub is_cut: u64,
+    /// Between real hosts: probes from the near host to the far one, and back.
+    pub probes: [ProbeRecord; 2],
+}
+
+/// Record of the probes of one direction. Where a count is zero, its quantiles say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeRecord {
+    /// Probes sent, up to the last that arrived.
+    pub sent: u64,
+    /// Probes that arrived; 0: there were none, or none came through.
+    pub arrived: u64,
+    /// Probes sent before the flows began whose wait is known.
+    pub idle_count: u64,
+    /// Their queueing delay: median, and 95 of 100.
+    pub idle: [Time; 2],
+    /// Probes sent in the measured span whose wait is known.
+    pub loaded_count: u64,
+    /// Their queueing delay: median, 95 and 99 of 100.
+    pub loaded: [Time; 3],
+    /// Time from when a probe was due until it left its sender, of all sent: median, and 99 of 100.
+    pub timer_error: [Time; 2],
 }
 
 /// Shares of packets at which lateness is recorded.

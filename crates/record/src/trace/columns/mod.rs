@@ -144,6 +144,34 @@ macro_rules! number_at {
     };
 }
 
+/// Columns of the probes of one direction, from which metrics are made.
+macro_rules! probe_columns {
+    ($way:literal, $of:literal, $place:literal) => {{
+        use in_real_time::{count, time};
+        [
+            count(concat!("probes_", $way, "_sent"), concat!("probes ", $of, " that were sent, up to the last that arrived"), |real| {
+                &mut real.probes[$place].sent
+            }),
+            count(concat!("probes_", $way, "_arrived"), "those that arrived", |real| &mut real.probes[$place].arrived),
+            count(concat!("probes_", $way, "_idle"), "those of before the flows, whose wait is known", |real| {
+                &mut real.probes[$place].idle_count
+            }),
+            time(concat!("probes_", $way, "_idle_p50_s"), "median of these waits", |real| &mut real.probes[$place].idle[0]),
+            time(concat!("probes_", $way, "_idle_p95_s"), "95 of 100 do not exceed it", |real| &mut real.probes[$place].idle[1]),
+            count(concat!("probes_", $way, "_loaded"), "probes of the measured span, whose wait is known", |real| {
+                &mut real.probes[$place].loaded_count
+            }),
+            time(concat!("probes_", $way, "_p50_s"), "median of these waits", |real| &mut real.probes[$place].loaded[0]),
+            time(concat!("probes_", $way, "_p95_s"), "95 of 100 do not exceed it", |real| &mut real.probes[$place].loaded[1]),
+            time(concat!("probes_", $way, "_p99_s"), "99 of 100 do not exceed it", |real| &mut real.probes[$place].loaded[2]),
+            time(concat!("probes_", $way, "_late_p50_s"), "half of them left no later than so long after they were due", |real| {
+                &mut real.probes[$place].timer_error[0]
+            }),
+            time(concat!("probes_", $way, "_late_p99_s"), "99 of 100 left no later", |real| &mut real.probes[$place].timer_error[1]),
+        ]
+    }};
+}
+
 /// A table: its columns, made once.
 macro_rules! table {
     ($(#[$doc:meta])* $name:ident: $row:ty = $columns:expr) => {
@@ -189,20 +217,24 @@ fn run_columns() -> Vec<Column<Trace>> {
         column!(count "steps", "1", "events handled", steps),
     ];
     columns.extend(real_time_columns());
+    columns.extend(probe_columns!("up", "to the far host", 0));
+    columns.extend(probe_columns!("down", "from the far host", 1));
     columns
 }
 
-/// Returns the columns of a run in real time, which are zero for all other runs.
-fn real_time_columns() -> Vec<Column<Trace>> {
-    fn time(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut Time) -> Column<Trace> {
+/// Columns of values that only a run in real time has: they are zero for all other runs.
+mod in_real_time {
+    use super::{Column, Form, RealTime, Time, Trace};
+
+    pub(super) fn time(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut Time) -> Column<Trace> {
         let get = move |row: &Trace| row.real_time.map_or(0, |mut real| at(&mut real).as_ps());
         of_real_time(Column::new(Form::Time, name, "s", doc, get), move |real, cell| *at(real) = Time::from_ps(cell))
     }
-    fn counted(name: &'static str, unit: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
+    pub(super) fn counted(name: &'static str, unit: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
         let get = move |row: &Trace| row.real_time.map_or(0, |mut real| *at(&mut real));
         of_real_time(Column::new(Form::Count, name, unit, doc, get), move |real, cell| *at(real) = cell)
     }
-    fn count(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
+    pub(super) fn count(name: &'static str, doc: &'static str, at: fn(&mut RealTime) -> &mut u64) -> Column<Trace> {
         counted(name, "packet", doc, at)
     }
     fn of_real_time(column: Column<Trace>, put: impl Fn(&mut RealTime, u64) + Send + Sync + 'static) -> Column<Trace> {
@@ -213,6 +245,10 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         };
         column.put(put).hidden().new_thing()
     }
+}
+
+fn real_time_columns() -> Vec<Column<Trace>> {
+    use in_real_time::{count, counted, time};
     vec![
         time("late_p50_s", "in real time: half of all packets were handed over no later than so long after their time", |real| {
             &mut real.late[0]
