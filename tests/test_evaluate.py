@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import time
 import tomllib
 from pathlib import Path
 
 import longfat
 import pytest
-from conftest import command
+from conftest import ROOT, command
+from evaluate_findings import FINDINGS, Finding, here, on
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
-from longfat._longfat import quantity
+from longfat._longfat import quantity, registries
 from longfat.evaluate import page, show
 from longfat.evaluate.alone import alone
 from longfat.evaluate.card import (
@@ -181,6 +183,39 @@ class NeverSends(Right):
     pacing_rate = 1.0
 
 
+class Exits(Right):
+    """Ends the program."""
+
+    def on_ack(self, ack: longfat.Ack) -> None:
+        """Exits."""
+        raise SystemExit(3)
+
+
+class SaysMuch(Right):
+    """Raises with more than a line."""
+
+    def on_ack(self, ack: longfat.Ack) -> None:
+        """Raises a text that no table takes as it is."""
+        raise ValueError("first\nsecond | third")
+
+
+class SaysNothing(Right):
+    """Raises without a word."""
+
+    def on_ack(self, ack: longfat.Ack) -> None:
+        """Raises a bare error."""
+        raise ValueError
+
+
+class SlowAtLosses(Right):
+    """Needs a while for each loss."""
+
+    def on_congestion(self, event: longfat.Congestion) -> None:
+        """Sleeps."""
+        time.sleep(0.02)
+        super().on_congestion(event)
+
+
 class RaisesLate(Right):
     """Raises where no probe looks."""
 
@@ -191,7 +226,7 @@ class RaisesLate(Right):
         super().on_congestion(event)
 
 
-for _broken in (RaisesAtOnce, GivesNan, NeverSends, RaisesLate):
+for _broken in (RaisesAtOnce, GivesNan, NeverSends, Exits, SaysMuch, SaysNothing, SlowAtLosses, RaisesLate):
     longfat.congestion_control(_broken)
 
 
@@ -201,6 +236,9 @@ for _broken in (RaisesAtOnce, GivesNan, NeverSends, RaisesLate):
         ("raises_at_once", "raises_at_once raised ZeroDivisionError: a model without a sample"),
         ("gives_nan", "gives_nan set what cannot be: cwnd = nan: expected bytes"),
         ("never_sends", "never_sends does not send: "),
+        ("exits", "exits raised SystemExit: 3"),
+        ("says_much", "says_much raised ValueError: first second | third"),
+        ("says_nothing", "says_nothing raised ValueError"),
     ],
 )
 def test_a_control_that_does_not_work_gets_a_card_that_says_so(name: str, expected: str) -> None:
@@ -214,6 +252,12 @@ def test_a_control_that_does_not_work_gets_a_card_that_says_so(name: str, expect
 def test_a_control_that_is_too_slow_is_said_to_be() -> None:
     assert "reno is too slow to evaluate: " in fault("reno", patience_s=0.0)
     assert fault("reno", patience_s=1e9) == ""
+
+
+def test_a_control_that_is_slow_at_losses_alone_is_said_to_be() -> None:
+    said = fault("slow_at_losses", patience_s=0.6)
+    assert said.startswith("slow_at_losses is too slow to evaluate: ")
+    assert said.endswith(" that loses 30 %")
 
 
 def test_a_control_that_raises_late_fails_that_criterion(folder: Path) -> None:
@@ -447,3 +491,42 @@ def test_a_wrong_queue_fails_the_criterion_about_its_fault(wrong: str, folder: P
     queue, settings, criterion = WRONG_QUEUES[wrong]
     card = evaluate_queue(queue, settings, against=["droptail", "pie"], criteria=[criterion], quick=True, folder=folder)
     assert card.failed == [criterion], show.cell(card.answers[0])
+
+
+CARDS = ROOT / "docs" / "evaluate-cards.md"
+
+
+def row_of(finding: Finding) -> list[str]:
+    """Cells of a finding in the table of the page."""
+    rows = [line.strip("| ").split(" | ") for line in CARDS.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    return next(row for row in rows if row[0] == finding.says)
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{finding.criterion}-{finding.shows}")
+def test_a_known_finding_stands_on_the_page(finding: Finding) -> None:
+    suite = CONTROLS if finding.what == "control" else QUEUES
+    assert finding.criterion in {criterion.name for criterion in suite.criteria}
+    assert row_of(finding)[1:3] == [finding.source, finding.published]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{finding.criterion}-{finding.shows}")
+def test_a_known_finding_comes_out_by_itself(finding: Finding, folder: Path) -> None:
+    evaluate = evaluate_control if finding.what == "control" else evaluate_queue
+    against = ["reno", "cubic"] if finding.what == "control" else ["droptail", "pie"]
+    shows, spared = (
+        evaluate(name, against=against, criteria=[finding.criterion], quick=True, folder=folder)[finding.criterion]
+        for name in (finding.shows, finding.spared)
+    )
+    assert shows.verdict == FAILS
+    assert spared.verdict != FAILS
+    assert on(shows, finding.path).verdict == FAILS
+    # The same runs give the same numbers.
+    assert row_of(finding)[3] == here(finding, shows, spared)
+
+
+@pytest.mark.parametrize("kind", ["congestion_controls", "queues"])
+def test_the_page_has_a_row_for_each(kind: str) -> None:
+    table = CARDS.read_text(encoding="utf-8").split(f"<!-- table {kind} by name -->")[1].split("<!-- end -->")[0]
+    rows = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert rows == [entry["name"] for entry in registries()[kind]]

@@ -8,6 +8,7 @@ from pathlib import Path
 import longfat
 import pytest
 from conftest import command
+from evaluate_mutants import Right
 from longfat.evaluate import show
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.rules import FAILS
@@ -100,6 +101,22 @@ def test_ranges_that_cannot_be(ranges: dict[str, tuple[str, str]], expected: str
 def test_a_criterion_without_peers_has_no_range_of_them() -> None:
     with pytest.raises(longfat.LongfatError, match="there is no range 'peers': choose among rate, rtt, buffer, loss"):
         worst_path("cubic", "own-loss", ranges={"peers": ("1", "2")})
+
+
+@longfat.congestion_control
+class RaisesInSearch(Right):
+    """Raises where no first look finds it."""
+
+    def on_congestion(self, event: longfat.Congestion) -> None:
+        """Knows a single loss alone."""
+        if event.now > 6.0:
+            raise KeyError(event.kind)
+        super().on_congestion(event)
+
+
+def test_a_control_that_raises_in_search_is_said_to() -> None:
+    with pytest.raises(longfat.LongfatError, match=r"raises_in_search raised KeyError: '.*' on a path of the search"):
+        worst_path(RaisesInSearch, "own-loss", ranges={"rate": ("1 Mbit/s", "2 Mbit/s")}, paths=16, against=["reno"], quick=True)
 
 
 @pytest.mark.slow

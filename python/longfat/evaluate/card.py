@@ -20,7 +20,7 @@ from longfat.evaluate.alone import alone
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import Criterion, Suite
 from longfat.evaluate.measures import Seen
-from longfat.evaluate.probe import fault, probe_of
+from longfat.evaluate.probe import fault, one_line, probe_of
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, PASSES, WORDS, Estimate, estimate
 from longfat.evaluate.startups import STARTUPS
@@ -137,7 +137,7 @@ def evaluate_control(
     beside = beside_of(name, against)
     if wrong := fault(name):
         return Card(chosen, name, beside, quick, [], wrong)
-    raises = name not in _known("control")
+    raises = not is_ours(name)
     make = partial(put_controls, name, beside)
     return _card(chosen, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
 
@@ -241,12 +241,11 @@ def _card(
         kept = running.folder / suite.folder / file if running.folder is not None else None
         try:
             results = experiment.sweep(kept, jobs=running.jobs, executor=running.executor, tick=inner)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # What a hook raises comes through as it is. LongfatError is also what its window and its rate raise.
             if not raises or isinstance(error, StorageError):
                 raise
-            said = str(error) if isinstance(error, LongfatError) else f"{type(error).__name__}: {error}"
-            answers |= {one.name: Answer(one, broken=said) for one in of_file}
+            answers |= {one.name: Answer(one, broken=one_line(error)) for one in of_file}
         else:
             answers |= {one.name: answer_of(suite, one, name, experiment, results) for one in of_file}
             if suite is QUEUES and not of_file[0].varies:
@@ -281,6 +280,11 @@ KINDS = {
 
 def _known(what: str) -> list[str]:
     return [entry["name"] for entry in registries()[KINDS[what][0]]]
+
+
+def is_ours(control: str) -> bool:
+    """True for a control of longfat, whose hooks raise nothing; False for one in Python."""
+    return control in _known("control")
 
 
 def _check(what: str, name: str, use: Callable[[], object] | None = None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
@@ -16,41 +18,76 @@ title = "Does it send at all?"
 [path]
 preset = "dumbbell"
 rtt = "40 ms"
-bottleneck = { rate = "10 Mbit/s" }
+bottleneck = { rate = "10 Mbit/s", loss = LOSS, reverse = { loss = "none" } }
 edge = { rate = "1 Gbit/s" }
 [[flow]]
 congestion_control = "NAME"
 [measure]
-duration = "5 s"
+duration = "DURATION"
 """
 
 
-def probe_of(name: str) -> Experiment:
+EMPTY = {"LOSS": '"none"', "DURATION": "5 s"}
+LOSSY = {"LOSS": '{ kind = "bernoulli", probability = 0.3 }', "DURATION": "120 s"}
+"""Three tenths of the packets are lost, so that the hook of losses and timeouts is called often."""
+
+
+def probe_of(name: str, path: Mapping[str, str] = MappingProxyType(EMPTY)) -> Experiment:
     """The experiment of the first look. Raises ExperimentError for a control that there is not."""
-    return Experiment(PROBE.replace('"NAME"', json.dumps(name)))
+    text = PROBE.replace('"NAME"', json.dumps(name))
+    for key, value in path.items():
+        text = text.replace(key, value)
+    return Experiment(text)
 
 
 def fault(name: str, patience_s: float = PATIENCE_S) -> str:
     """A sentence that says why this control cannot be evaluated; empty where it can.
 
     It has an empty path of 10 Mbit/s and 40 ms for 5 s. It must not raise, must deliver more than its initial window, and must not take
-    longer than `patience_s` seconds on the clock.
+    longer than `patience_s` seconds on the clock. Then it has a path that loses much, where it must not take longer either. What it raises
+    there, it raises in a criterion.
     """
-    began = time.monotonic()
-    simulation = Simulation(probe_of(name))
     try:
-        while not simulation.done:
-            simulation.advance(simulation.now + 0.01)
-            if (spent := time.monotonic() - began) > patience_s:
-                return f"{name} is too slow to evaluate: {spent:.0f} s on the clock for {simulation.now:.2f} s of one flow over 10 Mbit/s"
-        arrived = int(simulation.finish().flows["bytes_arrived"].iloc[0])
+        arrived = _arrived(name, EMPTY, patience_s)
+    except _Slow as slow:
+        return str(slow)
     except LongfatError as error:
-        return f"{name} set what cannot be: {error}"
-    except Exception as error:  # whatever a hook raises
-        return f"{name} raised {type(error).__name__}: {error}"
+        return f"{name} set what cannot be: {one_line(error)}"
+    except (Exception, SystemExit) as error:  # whatever a hook raises
+        return f"{name} raised {one_line(error)}"
     if arrived < MOST_AT_FIRST:
         return f"{name} does not send: {arrived:,} bytes arrived in 5 s over an empty path of 10 Mbit/s"
+    try:
+        _arrived(name, LOSSY, patience_s)
+    except _Slow as slow:
+        return f"{slow} that loses 30 %"
+    except (Exception, SystemExit):
+        pass
     return ""
+
+
+class _Slow(Exception):
+    """The probe took longer than it may."""
+
+
+def _arrived(name: str, path: Mapping[str, str], patience_s: float) -> int:
+    """Bytes that arrive over a path. Raises _Slow, and what a hook raises."""
+    began = time.monotonic()
+    simulation = Simulation(probe_of(name, path))
+    while not simulation.done:
+        simulation.advance(simulation.now + 0.01)
+        if (spent := time.monotonic() - began) > patience_s:
+            done = f"{spent:.0f} s on the clock for {simulation.now:.2f} s of one flow over 10 Mbit/s"
+            raise _Slow(f"{name} is too slow to evaluate: {done}")
+    return int(simulation.finish().flows["bytes_arrived"].iloc[0])
+
+
+def one_line(error: BaseException) -> str:
+    """An error that a hook raised, on one line; of LongfatError its text alone."""
+    text = " ".join(str(error).split())
+    if isinstance(error, LongfatError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 MOST_AT_FIRST = 20_000

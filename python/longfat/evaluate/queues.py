@@ -27,6 +27,7 @@ CRITERIA = (
     Criterion("use", "5", "goodput of five transports", "transports", "bit/s", USE, measures.goodput_of("bulk")),
     Criterion("unresponsive", "5.3", "share of a flow beside a stream", "unresponsive", "of a fair share", SHARE, part_of("bulk")),
     Criterion("rtt-fairness", "6.2", "what 200 ms gets beside 20 ms", "rtts", "of a fair share", SHARE, part_of("far")),
+    Criterion("long-use", "6.2", "goodput over 160 and 560 ms", "long", "bit/s", USE, measures.goodput_of("bulk")),
     Criterion("bursts", "7.2", "completion of bursts of ten packets", "bursts", "s", TIME, mean_of("burst", "completion_s")),
     Criterion("burst-loss", "7.2", "packets of such bursts that are dropped", "bursts", "share", LOSS, dropped_of("burst")),
     Criterion("levels-delay", "8.2", "queue, p95, of 12, 27 and 38 flows", "levels", "s", DELAY, measures.queue_p95),

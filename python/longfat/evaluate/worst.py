@@ -18,11 +18,11 @@ from typing import Any
 from longfat._longfat import quantity
 from longfat.errors import LongfatError
 from longfat.evaluate.alone import alone
-from longfat.evaluate.card import OnPath, answer_of, beside_of, put_controls
+from longfat.evaluate.card import OnPath, answer_of, beside_of, is_ours, put_controls
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import Criterion
 from longfat.evaluate.measures import PACKET_BYTES
-from longfat.evaluate.probe import fault
+from longfat.evaluate.probe import fault, one_line
 from longfat.experiment import Experiment
 from longfat.extras import need
 from longfat.lazy import np
@@ -108,7 +108,14 @@ def worst_path(
     if wrong := fault(name):
         raise LongfatError(wrong)
     box = {key: _ends(key, RANGES[key], given) for key, given in _checked(ranges, search).items()}
-    return search.run(box, max(1, paths // POPULATION), tick)
+    try:
+        return search.run(box, max(1, paths // POPULATION), tick)
+    except LongfatError:
+        raise
+    except (Exception, SystemExit) as error:
+        if is_ours(name):
+            raise
+        raise LongfatError(f"{name} raised {one_line(error)} on a path of the search") from error
 
 
 class _Search:

@@ -1,0 +1,149 @@
+"""Known findings of the literature, each with the criterion that shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from longfat.evaluate import show
+from longfat.evaluate.card import Answer, OnPath
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: who shows it by failing a criterion, and who does not."""
+
+    says: str
+    source: str
+    published: str
+    """The source's number; its words, where the number could not be read."""
+    what: Literal["control", "queue"]
+    criterion: str
+    shows: str
+    """Control or queue that fails the criterion."""
+    spared: str
+    """Control or queue that does not fail it."""
+    path: dict[str, str]
+    """Path of the numbers: the value of each axis."""
+
+
+NO_NUMBER = "number not read"
+HOCK = "Hock, Bless and Zitterbart, ICNP 2017"
+XU = "Xu, Harfoush and Rhee, INFOCOM 2004, abstract"
+
+FINDINGS = (
+    Finding(
+        "BBR loses packets in shallow buffers",
+        f"{HOCK}, by RFC 9743, section 5.1.3",
+        "sustained loss of several flows below about 1.5 BDP; share: " + NO_NUMBER,
+        "control",
+        "own-loss",
+        "bbr",
+        "cubic",
+        {"buffer": "1 bdp", "flows": "6"},
+    ),
+    Finding(
+        "BBR takes the link from loss-based flows in shallow buffers",
+        HOCK,
+        f"paper not at hand, {NO_NUMBER}",
+        "control",
+        "harm-four",
+        "bbr",
+        "reno",
+        {"buffer": "0.5 bdp", "peer": "cubic"},
+    ),
+    Finding(
+        "Vegas loses to Reno",
+        "Feng and Vanichpun, SAINT 2003, abstract",
+        f"mediocre wherever Reno is; {NO_NUMBER}",
+        "control",
+        "gets",
+        "vegas",
+        "cubic",
+        {"buffer": "4 bdp", "peer": "reno"},
+    ),
+    Finding(
+        "Scalable TCP starves long round trips",
+        XU,
+        f"severe with synchronized losses; {NO_NUMBER}",
+        "control",
+        "unequal-rtts",
+        "scalable",
+        "cubic",
+        {"buffer": "1 bdp"},
+    ),
+    Finding(
+        "BIC's unfairness grows with the round trips",
+        XU,
+        "linear at large windows: 29 % of a fair share at 6 to 1",
+        "control",
+        "unequal-rtts",
+        "bic",
+        "cubic",
+        {"buffer": "1 bdp"},
+    ),
+    Finding(
+        "CUBIC fills any buffer",
+        "RFC 9743, section 5.1.2",
+        "rate grows until the buffer is full: 16 round trips in 16 BDP at most",
+        "control",
+        "bufferbloat",
+        "cubic",
+        "vegas",
+        {"buffer": "16 bdp"},
+    ),
+    Finding(
+        "LEDBAT's late comer pushes the first aside, LEDBAT++'s does not",
+        "Carofiglio and others, arXiv:1006.3018, abstract; Bagnulo and García-Martínez, Computer Networks 212, 2022, abstract",
+        "the last one takes all: 0 % for the first; LEDBAT++ overcomes it",
+        "control",
+        "first-comer",
+        "ledbat",
+        "ledbat++",
+        {},
+    ),
+    Finding(
+        "DCTCP starves Reno in one queue that marks",
+        "draft-ietf-tsvwg-aqm-dualq-coupled-01, abstract",
+        f"Reno approaches starvation; {NO_NUMBER}",
+        "control",
+        "harm-marked",
+        "dctcp",
+        "cubic",
+        {"queue": "codel", "peer": "reno"},
+    ),
+    Finding(
+        "Prague starves Reno in one queue that marks",
+        "Heist and Morton, L4S Tests, 2021, scenario 6",
+        "42 to 1 in CoDel at 50 Mbit/s and 20 ms: 98 % harm",
+        "control",
+        "harm-marked",
+        "prague",
+        "cubic",
+        {"queue": "codel", "peer": "reno"},
+    ),
+    Finding(
+        "CoDel leaves a long path idle",
+        "RFC 8511, abstract, of short queues and large BDPs",
+        f"noticeable with few flows; {NO_NUMBER}",
+        "queue",
+        "long-use",
+        "codel",
+        "droptail",
+        {"rtt": "560 ms"},
+    ),
+)
+"""What the literature says of controls and queues. No criterion names one of them."""
+
+
+def on(answer: Answer, path: dict[str, str]) -> OnPath:
+    """The judgement on the path of these labels."""
+    return next(one for one in answer.paths if one.labels == path)
+
+
+def here(finding: Finding, shows: Answer, spared: Answer) -> str:
+    """Cell of the table: the criterion, the numbers of both, and the path."""
+    numbers = [show.said(one.criterion, on(one, finding.path).own, interval=True) for one in (shows, spared)]
+    unit = show.unit_of(shows.criterion)[0]
+    path = on(shows, finding.path).name
+    return f"`{finding.criterion}`: `{finding.shows}` {numbers[0]} {unit}, `{finding.spared}` {numbers[1]}; {path}"
