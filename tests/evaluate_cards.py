@@ -1,21 +1,28 @@
 """Writes the tables of docs/evaluate-cards.md; `--without NAME,NAME` leaves some out, and the page names them.
 
-Runs are kept in results/quick/evaluate, and a second command makes only those that are missing.
+Runs and cards are kept in results/quick/evaluate, where `longfat evaluate --quick` keeps its own. A second command makes only the cards
+that are not there, or lack a criterion. Delete the folder to judge all anew.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
+import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from evaluate_findings import FINDINGS, here
 from longfat._longfat import __version__, registries
 from longfat.evaluate import show
-from longfat.evaluate.card import Answer, Card, evaluate_control, evaluate_queue
-from longfat.evaluate.rules import FAILS, JUDGE, PASSES
+from longfat.evaluate.card import Answer, Card, OnPath, beside_of, evaluate_control, evaluate_queue
+from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.criteria import Suite
+from longfat.evaluate.queues import QUEUES
+from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "evaluate-cards.md"
@@ -27,11 +34,39 @@ def names(kind: str) -> list[str]:
     return [entry["name"] for entry in registries()[kind]]
 
 
-def judged(evaluate: Callable[..., Card], some: Sequence[str]) -> Iterator[Card]:
-    """A card per name, in short."""
-    for name in some:
-        print(name, file=sys.stderr, flush=True)
-        yield evaluate(name, quick=True, folder=FOLDER, jobs=1)
+def judged(suite: Suite, evaluate: Callable[..., Card], name: str) -> Card:
+    """The card of `name` in short: the one that is kept if it has every criterion, else a new one, which is kept."""
+    file = FOLDER / "cards" / f"{name}.json"
+    if file.is_file() and (kept := read(suite, json.loads(file.read_text(encoding="utf-8")))):
+        return kept
+    print(name, file=sys.stderr, flush=True)
+    card = evaluate(name, quick=True, folder=FOLDER, jobs=1)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(show.as_json(card), indent=2) + "\n", encoding="utf-8")
+    return card
+
+
+def read(suite: Suite, told: dict[str, Any]) -> Card | None:
+    """A card from what `as_json` says of it, where it has every criterion of its suite and its references; else None."""
+    if [one["name"] for one in told["criteria"]] != [one.name for one in suite.criteria] and not told["fault"]:
+        return None
+    if told["against"] != beside_of(told[suite.what], suite.against):
+        return None
+    answers = [
+        Answer(one, list(map(path, got["paths"])), got["broken"]) for one, got in zip(suite.criteria, told["criteria"], strict=False)
+    ]
+    return Card(suite, told[suite.what], told["against"], told["quick"], answers, told["fault"])
+
+
+def path(told: dict[str, Any]) -> OnPath:
+    """One path, the worst one the baddest."""
+    others = {name: estimate_of(one) for name, one in told["others"].items()}
+    return OnPath(told["path"], estimate_of(told["own"]), others, told["verdict"], float(told["is_worst"]))
+
+
+def estimate_of(told: dict[str, float | None]) -> Estimate:
+    """A mean with its interval."""
+    return Estimate(*(math.nan if told[key] is None else float(told[key]) for key in ("mean", "half")))  # type: ignore[arg-type]
 
 
 def by_subject(what: str, cards: Sequence[Card], left_out: Sequence[str]) -> str:
@@ -90,11 +125,11 @@ def main(without: Sequence[str]) -> None:
     """Makes the cards, and writes the tables."""
     text = PAGE.read_text(encoding="utf-8")
     cards: dict[str, Card] = {}
-    for what, kind, evaluate in (("control", "congestion_controls", evaluate_control), ("queue", "queues", evaluate_queue)):
+    for suite, kind, evaluate in ((CONTROLS, "congestion_controls", evaluate_control), (QUEUES, "queues", evaluate_queue)):
         every = names(kind)
-        made = list(judged(evaluate, [name for name in every if name not in without]))
+        made = [judged(suite, evaluate, name) for name in every if name not in without]
         cards |= {card.name: card for card in made}
-        text = put(text, f"{kind} by name", by_subject(what, made, [name for name in every if name in without]))
+        text = put(text, f"{kind} by name", by_subject(suite.what, made, [name for name in every if name in without]))
         text = put(text, f"{kind} by criterion", by_criterion(made))
     text = put(text, "findings", findings(cards))
     made_on = f"{datetime.datetime.now(datetime.UTC):%-d %B %Y}, longfat {__version__}, RFC stack, three repeats."
