@@ -69,18 +69,18 @@ def estimate_of(told: dict[str, float | None]) -> Estimate:
     return Estimate(*(math.nan if told[key] is None else float(told[key]) for key in ("mean", "half")))  # type: ignore[arg-type]
 
 
-def by_subject(what: str, cards: Sequence[Card], left_out: Sequence[str]) -> str:
+def by_subject(what: str, every: Sequence[str], cards: dict[str, Card]) -> str:
     """A row per control or queue: what it fails, with the number on the worst path, and what is to be judged."""
-    count = len(next(card.answers for card in cards if card.answers))
+    count = len(next(card.answers for card in cards.values() if card.answers))
     lines = [f"| {what} | fails | judge yourself | passes, of {count} |", "|---|---|---|---|"]
-    for card in cards:
-        if card.fault:
-            lines.append(f"| `{card.name}` | not judged: {card.fault} | | |")
+    for name in every:
+        card = cards.get(name)
+        if card is None or card.fault:
+            lines.append(f"| `{name}` | {card.fault if card else 'not judged'} | | |")
             continue
         fails, judge, passes = ([one for one in card.answers if one.verdict == word] for word in (FAILS, JUDGE, PASSES))
         cells = [", ".join(map(number, fails)), ", ".join(one.criterion.name for one in judge), str(len(passes))]
-        lines.append(f"| `{card.name}` | {' | '.join(cells)} |")
-    lines += [f"| `{name}` | not judged | | |" for name in left_out]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -126,11 +126,10 @@ def main(without: Sequence[str]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     cards: dict[str, Card] = {}
     for suite, kind, evaluate in ((CONTROLS, "congestion_controls", evaluate_control), (QUEUES, "queues", evaluate_queue)):
-        every = names(kind)
-        made = [judged(suite, evaluate, name) for name in every if name not in without]
-        cards |= {card.name: card for card in made}
-        text = put(text, f"{kind} by name", by_subject(suite.what, made, [name for name in every if name in without]))
-        text = put(text, f"{kind} by criterion", by_criterion(made))
+        made = {name: judged(suite, evaluate, name) for name in names(kind) if name not in without}
+        cards |= made
+        text = put(text, f"{kind} by name", by_subject(suite.what, names(kind), made))
+        text = put(text, f"{kind} by criterion", by_criterion(list(made.values())))
     text = put(text, "findings", findings(cards))
     made_on = f"{datetime.datetime.now(datetime.UTC):%-d %B %Y}, longfat {__version__}, RFC stack, three repeats."
     text = put(text, "made", made_on)

@@ -44,8 +44,8 @@ def fault(name: str, patience_s: float = PATIENCE_S) -> str:
     """A sentence that says why this control cannot be evaluated; empty where it can.
 
     It has an empty path of 10 Mbit/s and 40 ms for 5 s. It must not raise, must deliver more than its initial window, and must not take
-    longer than `patience_s` seconds on the clock. Then it has a path that loses much, where it must not take longer either. What it raises
-    there, it raises in a criterion.
+    longer than `patience_s` seconds on the clock. Then it has a path that loses much, where it must not take longer either. Errors that
+    it raises there are left to the criteria.
     """
     try:
         arrived = _arrived(name, EMPTY, patience_s)
