@@ -555,7 +555,23 @@ def test_gains_are_said_in_words(gain: Gain, text: str) -> None:
 
 
 def _way(direction: str, goodput: float, limit: str, rtt: float = 0.08) -> Way:
-    return Way(direction, goodput, rtt, rtt, 0.0, limit, 0.95, 0, "valid", ())
+    return Way(
+        direction=direction,
+        goodput_bps=goodput,
+        rtt_idle_s=rtt,
+        rtt_loaded_s=rtt,
+        queue_delay_up_idle_p95_s=0.0,
+        queue_delay_up_p95_s=0.0,
+        queue_delay_down_idle_p95_s=0.0,
+        queue_delay_down_p95_s=0.0,
+        responsiveness_rpm=60 / rtt,
+        retransmission_rate=0.0,
+        limited_by=limit,
+        limited_share=0.95,
+        window_bytes=0,
+        verdict="valid",
+        reasons=(),
+    )
 
 
 def _asked(monkeypatch: pytest.MonkeyPatch, up: Way, down: Way, way: Route):
