@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -359,3 +360,28 @@ def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path, m
     assert abs(metrics["queue_delay_up_p99_s"] - delay) < 0.1 * delay, (delay, metrics)
     assert 0.7 * longest < metrics["queue_delay_down_p99_s"] < 1.1 * longest, (longest, metrics)
     assert max(metrics["queue_delay_up_idle_p95_s"], metrics["queue_delay_down_idle_p95_s"]) < 0.003, metrics
+
+
+SERVICE = Path(__file__).parents[1] / "contrib" / "longfat-serve.service"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+def test_the_service_is_one_to_systemd(tmp_path: Path) -> None:
+    """Each key is known, and the sandbox keeps its rating."""
+    unit = tmp_path / SERVICE.name
+    unit.write_text(SERVICE.read_text(encoding="utf-8").replace("/usr/local/bin/longfat", sys.executable), encoding="utf-8")
+    told = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    ours = [line for line in told.stderr.splitlines() if unit.name in line]
+    assert not ours, told.stderr
+    rated = subprocess.run(["systemd-analyze", "security", "--offline=true", str(unit)], capture_output=True, text=True, check=False)
+    exposure = re.search(r"Overall exposure level for .*: ([0-9.]+)", rated.stdout)
+    # Versions before 250 rate no file.
+    assert exposure is None or float(exposure[1]) <= 2.0, rated.stdout[-200:]
+
+
+def test_the_service_starts_the_server_as_it_is_called(tmp_path: Path) -> None:
+    start = re.search(r"^ExecStart=\S*/longfat (.*)$", SERVICE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert start
+    verb, *options = start[1].split()
+    help_text = command(verb, "--help", home=tmp_path).stdout
+    assert all(option in help_text for option in options if option.startswith("--"))

@@ -505,7 +505,7 @@ impl<'a> Session<'a> {
         books.ledger.spend(self.shared.now(), self.who, self.bytes);
         drop(books);
         let flows = self.offer.map_or(0, |offer| offer.flows.len());
-        (format!("{flows} flows, {:.1} MB, ", self.bytes as f64 / 1e6), self.ended.unwrap_or_default())
+        (format!("{flows} flow{}, {:.1} MB, ", if flows == 1 { "" } else { "s" }, self.bytes as f64 / 1e6), self.ended.unwrap_or_default())
     }
 }
 
