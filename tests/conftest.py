@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ from longfat.sweep.hashes import FORM
 from longfat.sweep.plan import Item, Items
 
 ROOT = Path(__file__).parent.parent
+
+# Tables are as wide as a test says: pytest-xdist tells its workers the width of its own terminal.
+os.environ.pop("COLUMNS", None)
 
 
 def thawed(record: Any) -> Any:

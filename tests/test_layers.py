@@ -25,7 +25,7 @@ LAYERS = (
     ("report",),
     ("capture", "evaluate"),
     ("advice", "explain", "fit"),
-    ("tune",),
+    ("tune", "live"),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -362,6 +362,46 @@ def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path, m
     assert max(metrics["queue_delay_up_idle_p95_s"], metrics["queue_delay_down_idle_p95_s"]) < 0.003, metrics
 
 
+SEEN = """
+import os, subprocess, sys
+far = os.environ["LONGFAT_NETNS_right1"]
+longfat = [sys.executable, "-m", "longfat"]
+server = subprocess.Popen(["nsenter", f"--net={far}", *longfat, "serve", "--key", "test"], stdout=subprocess.PIPE, text=True)
+try:
+    server.stdout.readline()
+    options = ["--key", "test", "--control", "reno", "--out", "seen.toml"]
+    with open("told.txt", "w") as told:
+        subprocess.run([*longfat, "measure", os.environ["LONGFAT_ADDRESS_right1"], *options], stdout=told, stderr=told)
+finally:
+    server.terminate()
+"""
+
+
+@pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
+def test_a_path_that_is_known_is_written_as_it_is(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    try:
+        code, _ = _longfat.testbed_shell(longfat.Experiment(PATH).resolve(0), None, [sys.executable, "-c", SEEN])
+    except longfat.ExperimentError as error:
+        if "another testbed is running" in str(error):
+            pytest.skip("another testbed is running")
+        raise
+    told = (tmp_path / "told.txt").read_text()
+    assert code == 0, told
+    text = (tmp_path / "seen.toml").read_text()
+    trip = re.search(r'^rtt = "(\d+) us"', text, re.MULTILINE)
+    rates = re.findall(r'rate = "(\d+) kbit/s"', text)
+    limits = re.findall(r'limit = "(\d+) bytes"', text)
+    assert trip, told + text
+    assert len(rates) == len(limits) == 2, told + text
+    # Of a path of 40 ms, 20 Mbit/s and 100 kB, on a machine that may be busy.
+    assert abs(int(trip[1]) / 40e3 - 1) < 0.05, text
+    assert all(abs(int(rate) / 20e3 - 1) < 0.05 for rate in rates), text
+    assert all(abs(int(limit) / 100e3 - 1) < 0.15 for limit in limits), text
+    assert "Measured, and simulated over it:" in told
+
+
 SERVICE = Path(__file__).parents[1] / "contrib" / "longfat-serve.service"
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from longfat.errors import LongfatError
 from longfat.experiment import Experiment
+from longfat.live.seen import facts, seen
 from longfat.report import terminal
 from longfat.results import Result
 
@@ -18,6 +22,7 @@ err = terminal.console(stderr=True)
 
 NETWORK, RECEIVER, SENDER = "the congestion window", "the receiver's window", "the send buffer"
 QUEUES = ("queue_delay_up_idle_p95_s", "queue_delay_up_p95_s", "queue_delay_down_idle_p95_s", "queue_delay_down_p95_s")
+DIRECTIONS = ("up", "down")
 CERTAIN = 0.9
 """Share of the busy time from which a limit is called the limit."""
 
@@ -71,10 +76,24 @@ def measure_command(
     host: Annotated[str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277.")],
     key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
     seconds: Annotated[int, typer.Option(min=2, max=3600, help="Duration of each direction.")] = 10,
+    control: Annotated[str | None, typer.Option("--control", metavar="NAME", help="Congestion control; else the sender's own.")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the path as an experiment, and simulate it beside what was measured."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change."""
-    ways = [measure(host, direction, key, seconds) for direction in ("up", "down")]
+    if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
+        raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
+    made = {direction: _run(host, direction, key, seconds, control) for direction in DIRECTIONS}
+    ways = [_way(direction, result) for direction, result in made.items()]
+    path = seen(host, f"{datetime.datetime.now():%Y-%m-%d %H:%M}", *(facts(result, direction) for direction, result in made.items()))
+    if to:
+        try:
+            to.write_text(path.text, encoding="utf-8")
+        except OSError as error:
+            raise LongfatError(f"{to} cannot be written: {error.strerror}") from error
     if as_json:
         print(json.dumps({"host": host, "seconds": seconds, **{way.direction: _plain(way) for way in ways}}, indent=2))
         return
@@ -87,18 +106,41 @@ def measure_command(
             err.print(f"  {way.direction}: {terminal.escape(reason)} ({way.verdict})", soft_wrap=True)
     for change in filter(None, (way.change for way in ways)):
         out.print(terminal.escape(change), soft_wrap=True, highlight=False)
+    if to:
+        for said in _written(to, path.unknown, ways):
+            out.print(terminal.escape(said), soft_wrap=True, highlight=False)
+
+
+def _written(file: Path, unknown: list[str], ways: list[Way]) -> list[str]:
+    """Sentences about the file of the path: its unknowns, or with none a simulation of it beside the measurement."""
+    if unknown:
+        return [f"{file}: the path, without what one flow each way does not decide:", *(f"  {one}" for one in unknown)]
+    runs = {run.labels["direction"]: run.flows.iloc[0] for run in Experiment(file.read_text(encoding="utf-8")).sweep()}
+    lines = [f"{file}: the path as an experiment. Measured, and simulated over it:"]
+    for way in ways:
+        flow = runs[way.direction]
+        lines.append(
+            f"  {way.direction:4} {way.goodput_bps / 1e6:,.1f} and {flow['goodput_bps'] / 1e6:,.1f} Mbit/s; RTT under load "
+            f"{1e3 * way.rtt_loaded_s:.1f} and {1e3 * flow['rtt_p50_s']:.1f} ms; retransmitted "
+            f"{100 * way.retransmission_rate:.3f} and {100 * _retransmitted(flow):.3f} %"
+        )
+    return lines
 
 
 def measure(host: str, direction: str, key: str | None, seconds: float) -> Way:
     """One flow `up` to `host` or `down` from it. LongfatError where the server is not there, or says no."""
+    return _way(direction, _run(host, direction, key, seconds))
+
+
+def _run(host: str, direction: str, key: str | None, seconds: float, control: str | None = None) -> Result:
     ends = ("here", "there") if direction == "up" else ("there", "here")
-    result = Experiment(_file(host, key, ends, seconds)).run()
-    return _way(direction, result)
+    return Experiment(_file(host, key, ends, seconds, control)).run()
 
 
-def _file(host: str, key: str | None, ends: tuple[str, str], seconds: float) -> str:
+def _file(host: str, key: str | None, ends: tuple[str, str], seconds: float, control: str | None) -> str:
     # A string of JSON is one of TOML.
     named = f"key = {json.dumps(key)}" if key else ""
+    controlled = f"congestion_control = {json.dumps(control)}" if control else ""
     return f"""
         backend = "live"
         [[live.host]]
@@ -113,9 +155,11 @@ def _file(host: str, key: str | None, ends: tuple[str, str], seconds: float) -> 
         stack = "linux"
         from = "{ends[0]}"
         to = "{ends[1]}"
+        {controlled}
         [measure]
         duration = "{seconds} s"
         warmup = "{seconds / 5} s"
+        interval = "100 ms"
     """
 
 
@@ -135,13 +179,18 @@ def _way(direction: str, result: Result) -> Way:
         rtt_loaded_s=float(flow["rtt_p50_s"]),
         **delays,
         responsiveness_rpm=result.metrics["responsiveness_rpm"],
-        retransmission_rate=float(flow["bytes_retransmitted"]) / max(float(flow["bytes_sent"]), 1.0),
+        retransmission_rate=_retransmitted(flow),
         limited_by=limited_by,
         limited_share=float(limits[limited_by] / busy) if busy > 0 else math.nan,
         window_bytes=0 if math.isnan(idle) else round(goodput * idle / 8),
         verdict=result.verdict or "",
         reasons=reasons,
     )
+
+
+def _retransmitted(flow: Any) -> float:
+    """Share of the bytes sent, slow start with it."""
+    return float(flow["bytes_retransmitted"]) / max(float(flow["bytes_sent"]), 1.0)
 
 
 def line(way: Way) -> str:

@@ -1,0 +1,1 @@
+"""Conclusions about a path from measurements between two hosts."""
