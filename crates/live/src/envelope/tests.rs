@@ -1,6 +1,6 @@
 //! Probes of a model, whose waits are known: clocks apart, skewed and set, queues that fill and empty, jitter.
 
-use super::{Crossing, Waits, waits};
+use super::{Crossing, STEP, Waits, waits};
 use proptest::prelude::*;
 
 const SECOND: f64 = 1e9;
@@ -180,7 +180,8 @@ proptest! {
         prop_assert_eq!(found.steps.len(), 1, "{:?}", found.steps);
         prop_assert!((found.steps[0] as f64 - 7e12 - step).abs() < 0.2 * SECOND);
         let errors = made.errors(&found);
-        prop_assert!(share(&errors, 0.99) < 10_000.0, "{}", share(&errors, 0.99));
+        // Up to STEP of a step may stay in a stretch whose corridor a queue keeps wide.
+        prop_assert!(share(&errors, 0.99) < STEP, "{}", share(&errors, 0.99));
         // Four round trips of 20 s are under way at the step.
         prop_assert!(errors.len() > made.up.len() * 2 * 98 / 100);
     }

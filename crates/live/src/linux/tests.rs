@@ -184,7 +184,7 @@ fn a_client_that_sends_faster_than_it_may_is_stopped() {
     let server = served(|options| options.limits = Limits { bytes: 1_000_000, ..Limits::default() });
     let said = why(run(server.port, Some(&key()), 10_000, vec![flow(Direction::Up, None)], &mut |_| true));
     assert!(said.contains("the run sent the 1000000 bytes that it may"), "{said}");
-    assert!(server.line().contains("1 flows"));
+    assert!(server.line().contains("1 flow,"));
 }
 
 #[test]
