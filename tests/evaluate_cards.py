@@ -59,7 +59,7 @@ def read(suite: Suite, told: dict[str, Any]) -> Card | None:
 
 
 def path(told: dict[str, Any]) -> OnPath:
-    """One path, the worst one the baddest."""
+    """An answer on one path, from what a card keeps of it."""
     others = {name: estimate_of(one) for name, one in told["others"].items()}
     return OnPath(told["path"], estimate_of(told["own"]), others, told["verdict"], float(told["is_worst"]))
 

@@ -88,8 +88,10 @@ def measure_command(
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
     made = {direction: _run(host, direction, key, seconds, control) for direction in DIRECTIONS}
     ways = [_way(direction, result) for direction, result in made.items()]
-    path = seen(host, f"{datetime.datetime.now():%Y-%m-%d %H:%M}", *(facts(result, direction) for direction, result in made.items()))
+    unknown: list[str] = []
     if to:
+        path = seen(host, f"{datetime.datetime.now():%Y-%m-%d %H:%M}", *(facts(result, direction) for direction, result in made.items()))
+        unknown = path.unknown
         try:
             to.write_text(path.text, encoding="utf-8")
         except OSError as error:
@@ -107,7 +109,7 @@ def measure_command(
     for change in filter(None, (way.change for way in ways)):
         out.print(terminal.escape(change), soft_wrap=True, highlight=False)
     if to:
-        for said in _written(to, path.unknown, ways):
+        for said in _written(to, unknown, ways):
             out.print(terminal.escape(said), soft_wrap=True, highlight=False)
 
 
