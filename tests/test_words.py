@@ -76,7 +76,7 @@ def faults(path: Path) -> Iterator[tuple[str, str]]:
 
 
 GENERATED = re.compile(
-    r"<!-- (?:columns|packet kinds|kinds|table|parameters)\b.*?<!-- end -->|<!-- (?:Generated|Below this line).*", re.DOTALL
+    r"<!-- (?:columns|packet kinds|kinds|table|parameters|remedy)\b.*?<!-- end -->|<!-- (?:Generated|Below this line).*", re.DOTALL
 )
 
 
