@@ -24,6 +24,7 @@ ALIASES = {
     "docs/classes.md": "QoS DiffServ priority shaping",
     "docs/cluster.md": "HPC Slurm Kubernetes HTCondor parallel batch",
     "docs/compared.md": "alternatives OMNeT++ ns-3 htsim mininet emulator",
+    "docs/concepts.md": "introduction basics long fat network LFN",
     "docs/cookbook/bufferbloat.md": "bufferbloat lag latency under load jitter video call",
     "docs/cookbook/one-in-a-million.md": "packet loss rate error BER",
     "docs/cookbook/router-buffer.md": "buffer size sizing switch memory",
