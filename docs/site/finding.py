@@ -16,7 +16,7 @@ EVIDENCE = (
     "CHANGELOG.md",
 )
 """Pages of evidence: in a tab of their own, with what the index says of them in the search."""
-LISTS = ("docs/gallery.md", "docs/index.md", "LICENSE*")
+LISTS = ("docs/bibliography.md", "docs/gallery.md", "docs/index.md", "LICENSE*")
 ALIASES = {
     "docs/access-links.md": "WLAN 802.11 4G 5G DOCSIS DSL Starlink GEO LEO PEP",
     "docs/advise.md": "tune tuning sysctl recommendation settings",
