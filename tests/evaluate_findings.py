@@ -133,7 +133,7 @@ FINDINGS = (
         {"rtt": "560 ms"},
     ),
 )
-"""What the literature says of controls and queues. No criterion names one of them."""
+"""Findings of the literature on controls and queues. No criterion names one of them."""
 
 
 def on(answer: Answer, path: dict[str, str]) -> OnPath:

@@ -23,6 +23,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,27 @@ def test_every_algorithm_has_its_page_with_every_parameter(kind: str, folder: st
             assert kind != "stacks" or f"`{param['default']}`" in rows[0], f"{page}: {param['name']} is {param['default']}"
 
 
+REMEDY = re.compile(r"(?<=<!-- remedy -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def with_remedies(text: str) -> str:
+    """The page of the warnings with the advice that the registry has."""
+    advice = {warning["name"]: warning["advice"] for warning in longfat.registries()["warnings"]}
+
+    def section(part: str) -> str:
+        name = re.match(r"## `(\w+)`", part)
+        remedy = textwrap.fill(f"Remedy: {advice[name[1]]}.", 118, break_on_hyphens=False, break_long_words=False) if name else ""
+        return REMEDY.sub(lambda _: f"{remedy}\n", part)
+
+    return "".join(section(part) for part in re.split(r"^(?=## )", text, flags=re.MULTILINE))
+
+
+def test_remedies_are_those_of_the_registry() -> None:
+    text = (ROOT / "docs" / "warnings.md").read_text(encoding="utf-8")
+    assert len(REMEDY.findall(text)) == len(longfat.registries()["warnings"])
+    assert text == with_remedies(text), "`python tests/test_docs.py parameters` writes them"
+
+
 NO_VALIDATION = re.compile(r"\W*(none|nothing|no|not|todo|tbd|to do|missing)\b", re.IGNORECASE)
 
 
@@ -306,7 +328,9 @@ def test_each_control_says_which_variant_it_is() -> None:
 
 
 def update_parameters() -> None:
-    """Writes the parameters of the registries into the pages of their entries."""
+    """Writes parameters and remedies of the registries into the pages."""
+    warnings = ROOT / "docs" / "warnings.md"
+    warnings.write_text(with_remedies(warnings.read_text(encoding="utf-8")), encoding="utf-8")
     for kind in KEYS:
         for entry in longfat.registries()[kind]:
             page = ROOT / "docs" / FOLDERS[kind] / f"{entry['name']}.md"

@@ -38,7 +38,8 @@ OURS = [
 
 
 def prose(text: str) -> str:
-    """A page without code, tables, headings and comments; a link is its words."""
+    """A page without code, tables, headings, comments and advice of the registry; a link is its words."""
+    text = re.sub(r"<!-- remedy -->.*?<!-- end -->", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", FENCE.sub("\n\n", text), flags=re.DOTALL)
     return re.sub(r"^\s*\|.*$|^#.*$", "", text, flags=re.MULTILINE)
 
@@ -76,7 +77,7 @@ def faults(path: Path) -> Iterator[tuple[str, str]]:
 
 
 GENERATED = re.compile(
-    r"<!-- (?:columns|packet kinds|kinds|table|parameters)\b.*?<!-- end -->|<!-- (?:Generated|Below this line).*", re.DOTALL
+    r"<!-- (?:columns|packet kinds|kinds|table|parameters|remedy)\b.*?<!-- end -->|<!-- (?:Generated|Below this line).*", re.DOTALL
 )
 
 

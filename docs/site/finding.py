@@ -16,7 +16,7 @@ EVIDENCE = (
     "CHANGELOG.md",
 )
 """Pages of evidence: in a tab of their own, with what the index says of them in the search."""
-LISTS = ("docs/gallery.md", "docs/index.md", "LICENSE*")
+LISTS = ("docs/bibliography.md", "docs/gallery.md", "docs/index.md", "LICENSE*")
 ALIASES = {
     "docs/access-links.md": "WLAN 802.11 4G 5G DOCSIS DSL Starlink GEO LEO PEP",
     "docs/advise.md": "tune tuning sysctl recommendation settings",
@@ -24,6 +24,7 @@ ALIASES = {
     "docs/classes.md": "QoS DiffServ priority shaping",
     "docs/cluster.md": "HPC Slurm Kubernetes HTCondor parallel batch",
     "docs/compared.md": "alternatives OMNeT++ ns-3 htsim mininet emulator",
+    "docs/concepts.md": "introduction basics long fat network LFN",
     "docs/cookbook/bufferbloat.md": "bufferbloat lag latency under load jitter video call",
     "docs/cookbook/one-in-a-million.md": "packet loss rate error BER",
     "docs/cookbook/router-buffer.md": "buffer size sizing switch memory",

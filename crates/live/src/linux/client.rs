@@ -275,7 +275,7 @@ impl Session<'_> {
                 let result = if why.is_empty() { Ok(()) } else { Err(Error::session(self.asked.at, why)) };
                 self.ended.get_or_insert(result);
             }
-            // What only a server does.
+            // Actions of a server.
             Action::Ask(_) | Action::Reach(_) => {}
         }
     }

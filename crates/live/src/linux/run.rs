@@ -189,7 +189,7 @@ fn records([ours, theirs]: &[Stamps; 2], idle: u64, span: [u64; 2]) -> [ProbeRec
         };
         let (idle, loaded) = (within(0, idle), within(span[0], span[1]));
         let late = sorted(sent.iter().map(|sent| sent.at.saturating_sub(sent.due)).collect());
-        // Those after the last that arrived may have been under way at the end.
+        // Probes after the last arrival may have been under way at the end.
         let last = crossings.iter().map(|(sent, _)| sent.number).max();
         ProbeRecord {
             sent: sent.iter().filter(|sent| Some(sent.number) <= last).count() as u64,

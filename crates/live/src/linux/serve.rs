@@ -403,7 +403,7 @@ impl<'a> Session<'a> {
                 self.give(Event::Halted([pieces, probes].concat()));
             }
             Action::Close(why) => self.ended = Some(why),
-            // What only a client does.
+            // Actions of a client.
             Action::Connect(..) | Action::Keep(_) => {}
         }
     }
@@ -450,7 +450,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What the session may do, now that it is its turn, its tokens, and the token of its probes.
+    /// Grant of a session whose turn it is, its tokens, and the token of its probes.
     fn granted(&self, offer: &Offer) -> Result<(Grant, Vec<Token>, Option<Token>), String> {
         let mut books = self.shared.books();
         let now = self.shared.now();

@@ -271,7 +271,7 @@ impl Side {
         }
     }
 
-    /// The same of probes.
+    /// Counts bytes of probes.
     fn count_probes(&mut self, now: Nanos, bytes: u64) {
         let Some(grant) = self.grant.filter(|_| self.state == State::Running) else { return };
         let rate = grant.udp_rate.unwrap_or(0);

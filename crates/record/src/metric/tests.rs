@@ -107,7 +107,7 @@ fn value(name: &str, scope: Scope, experiment: &Experiment, trace: &Trace) -> f6
     (metric.compute)(experiment, trace).into_iter().find(|(s, _)| *s == scope).unwrap().1
 }
 
-/// What probes between real hosts saw; without any there is no such metric.
+/// Metrics of probes between real hosts, which need probes.
 #[test]
 fn probes_tell_of_each_direction() {
     let e = experiment(&[Traffic::bulk()]);

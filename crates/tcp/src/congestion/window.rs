@@ -150,7 +150,7 @@ impl Window {
         }
     }
 
-    /// What is on its way stands for itself: Careful Resume is over.
+    /// Ends Careful Resume: segments in flight stand for themselves.
     fn forget_resume(&mut self) {
         if let Some(resume) = self.slow_start.careful_resume() {
             resume.reset();

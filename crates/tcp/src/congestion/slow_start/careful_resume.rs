@@ -32,7 +32,7 @@ enum Phase {
         /// End of the jump.
         last: u64,
     },
-    /// As without it.
+    /// Slow start as without Careful Resume.
     Normal,
 }
 
