@@ -106,9 +106,7 @@ impl Search {
         }
         bins.update(ack.now);
         match ack.rtt.and_then(|rtt| bins.missing(rtt)) {
-            Some(missing) if missing >= THRESH => {
-                Step { set: Some(cwnd.saturating_sub(bins.overshoot())), leave: true, ..Step::default() }
-            }
+            Some(missing) if missing >= THRESH => Step { set: Some(cwnd.saturating_sub(bins.overshoot())), leave: true, ..Step::default() },
             _ => go_on,
         }
     }
