@@ -1,4 +1,5 @@
-"""Writes the tables of docs/evaluate-cards.md; `--without NAME,NAME` leaves some out, and the page names them.
+"""Writes the tables of docs/evaluate-cards.md; `--without NAME,NAME` leaves some out, and the page names them;
+`--kinds slow_starts` writes the tables of one kind.
 
 Runs and cards are kept in results/quick/evaluate, where `longfat evaluate --quick` keeps its own. A second command makes only the cards
 that are not there, or lack a criterion. Delete the folder to judge all anew.
@@ -15,14 +16,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluate_findings import FINDINGS, here
+from evaluate_findings import FINDINGS, claims, here
 from longfat._longfat import __version__, registries
 from longfat.evaluate import show
-from longfat.evaluate.card import Answer, Card, OnPath, beside_of, evaluate_control, evaluate_queue
+from longfat.evaluate.card import Answer, Card, OnPath, beside_of, evaluate_control, evaluate_queue, evaluate_startup
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import Suite
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate
+from longfat.evaluate.startups import STARTUPS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "evaluate-cards.md"
@@ -121,20 +123,31 @@ def put(text: str, name: str, table: str) -> str:
     return found
 
 
-def main(without: Sequence[str]) -> None:
+def main(without: Sequence[str], kinds: Sequence[str]) -> None:
     """Makes the cards, and writes the tables."""
     text = PAGE.read_text(encoding="utf-8")
     cards: dict[str, Card] = {}
-    for suite, kind, evaluate in ((CONTROLS, "congestion_controls", evaluate_control), (QUEUES, "queues", evaluate_queue)):
+    for suite, kind, evaluate in (
+        (CONTROLS, "congestion_controls", evaluate_control),
+        (QUEUES, "queues", evaluate_queue),
+        (STARTUPS, "slow_starts", evaluate_startup),
+    ):
+        if kind not in kinds:
+            continue
         made = {name: judged(suite, evaluate, name) for name in names(kind) if name not in without}
         cards |= made
         text = put(text, f"{kind} by name", by_subject(suite.what, names(kind), made))
         text = put(text, f"{kind} by criterion", by_criterion(list(made.values())))
-    text = put(text, "findings", findings(cards))
+    if {"congestion_controls", "queues"} <= set(kinds):
+        text = put(text, "findings", findings(cards))
+    if "slow_starts" in kinds:
+        text = put(text, "claims", claims(cards))
     made_on = f"{datetime.datetime.now(datetime.UTC):%-d %B %Y}, longfat {__version__}, RFC stack, three repeats."
     text = put(text, "made", made_on)
     PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[2].split(",") if sys.argv[1:2] == ["--without"] else ())
+    asked = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
+    every = "congestion_controls,queues,slow_starts"
+    main(asked.get("--without", "").split(","), asked.get("--kinds", every).split(","))

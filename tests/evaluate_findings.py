@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from longfat.evaluate import show
-from longfat.evaluate.card import Answer, OnPath
+from longfat.evaluate.card import Answer, Card, OnPath
 
 
 @dataclass(frozen=True)
@@ -147,3 +147,38 @@ def here(finding: Finding, shows: Answer, spared: Answer) -> str:
     unit = show.unit_of(shows.criterion)[0]
     path = on(shows, finding.path).name
     return f"`{finding.criterion}`: `{finding.shows}` {numbers[0]} {unit}, `{finding.spared}` {numbers[1]}; {path}"
+
+
+SIZES, PATHS = ("10 kB", "100 kB", "1 MB", "4 MB"), ("100 Mbit/s 80 ms", "50 Mbit/s 600 ms", "1 Gbit/s 200 ms")
+
+
+def claims(cards: dict[str, Card]) -> str:
+    """Table of what the sources of start-ups claim, beside the same here."""
+    lines = ["| claim | source | here | |", "|---|---|---|---|"]
+    suss, search, plus = (cards[name] for name in ("suss", "search", "hystart++"))
+    for size in SIZES:
+        gains = [
+            1.0 - one.own.mean / one.others["hystart"].mean
+            for one in suss["completion"].paths
+            if one.labels["volume"] == size and one.labels["path"] in PATHS
+        ]
+        held = "held" if min(gains) > 0.2 else "held in part" if max(gains) > 0.2 else "not held"
+        lines.append(
+            f"| SUSS: over 20 % shorter below 5 MB over more than 50 ms; {size} | its abstract | "
+            f"{100 * min(gains):.1f} to {100 * max(gains):.1f} % shorter than HyStart on {len(gains)} paths | {held} |"
+        )
+    for buffer in ("0.1 bdp", "1 bdp", "2 bdp", "4 bdp"):
+        for name, card, claim, source in (
+            ("search", search, "SEARCH: ends before packets are lost", "its draft, abstract"),
+            ("hystart++", plus, "HyStart++: fewer packets lost than by slow start", "RFC 9406, section 1"),
+            ("suss", suss, "SUSS: no more packets lost", "its abstract: no measured negative impacts"),
+        ):
+            rest = "standard" if name != "suss" else "hystart"
+            paths = [one for one in card["overshoot"].paths if one.labels["buffer"] == buffer]
+            own, other = (sum(side) for side in zip(*((one.own.mean, one.others[rest].mean) for one in paths), strict=True))
+            good = own == 0 if name == "search" else own < other or own == other == 0 if name == "hystart++" else own <= other
+            lines.append(
+                f"| {claim}; buffer {buffer} | {source} | {own:.0f} packets over {len(paths)} paths, {rest} {other:.0f} | "
+                f"{'held' if good else 'not held'} |"
+            )
+    return "\n".join(lines)

@@ -7,6 +7,7 @@ import json
 import math
 import time
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import longfat
@@ -15,6 +16,7 @@ from conftest import ROOT, command
 from evaluate_findings import FINDINGS, Finding, here, on
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
 from longfat._longfat import quantity, registries
+from longfat.evaluate import card as card_module
 from longfat.evaluate import page, show
 from longfat.evaluate.alone import alone
 from longfat.evaluate.card import (
@@ -32,6 +34,7 @@ from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
 from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.stuck import watched
 from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.evaluate.variants import variants
 from longfat.results.harm import harm
@@ -216,6 +219,29 @@ class SlowAtLosses(Right):
         super().on_congestion(event)
 
 
+class Hangs(Right):
+    """Never returns, and catches every Exception."""
+
+    def on_ack(self, ack: longfat.Ack) -> None:
+        """Goes on and on."""
+        while True:
+            try:
+                while True:
+                    pass
+            except Exception:
+                pass
+
+
+class HangsLate(Right):
+    """Never returns from a timeout."""
+
+    def on_congestion(self, event: longfat.Congestion) -> None:
+        """Goes on and on."""
+        while event.kind.startswith("timeout"):
+            pass
+        super().on_congestion(event)
+
+
 class RaisesLate(Right):
     """Raises where no probe looks."""
 
@@ -226,7 +252,7 @@ class RaisesLate(Right):
         super().on_congestion(event)
 
 
-for _broken in (RaisesAtOnce, GivesNan, NeverSends, Exits, SaysMuch, SaysNothing, SlowAtLosses, RaisesLate):
+for _broken in (RaisesAtOnce, GivesNan, NeverSends, Exits, SaysMuch, SaysNothing, SlowAtLosses, RaisesLate, Hangs, HangsLate):
     longfat.congestion_control(_broken)
 
 
@@ -252,6 +278,17 @@ def test_a_control_that_does_not_work_gets_a_card_that_says_so(name: str, expect
 def test_a_control_that_is_too_slow_is_said_to_be() -> None:
     assert "reno is too slow to evaluate: " in fault("reno", patience_s=0.0)
     assert fault("reno", patience_s=1e9) == ""
+
+
+def test_a_hook_that_never_returns_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fault("hangs", patience_s=1.0) == "hangs cannot be evaluated: a hook did not return within 1 s"
+    assert fault("hangs_late", patience_s=1.0).endswith("a hook did not return within 1 s over a path that loses 30 %")
+    # A criterion ends as well: its runs are in other threads.
+    monkeypatch.setattr(card_module, "fault", lambda _: "")
+    monkeypatch.setattr(card_module, "watched", partial(watched, patience_s=1.0))
+    card = evaluate_control("hangs_late", criteria=["dead-path"], quick=True)
+    assert card["dead-path"].broken == "a hook did not return"
+    assert card.failed == ["dead-path"]
 
 
 def test_a_control_that_is_slow_at_losses_alone_is_said_to_be() -> None:

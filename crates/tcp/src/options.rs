@@ -124,7 +124,7 @@ parameters! {
         ssthresh_from_cwnd: bool, Kind::Bool, Value::Bool(false),
             "at congestion ssthresh is reckoned from cwnd, as Linux does, not from what is in flight (RFC 5681 Eq. 4; RFC 9438 section 4.6 knows both)";
         slow_start: &'static str, Kind::Choice(slow_start::NAMES), Value::Choice("standard"),
-            "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406); Careful Resume. The stack `linux` has HyStart with `cubic` alone";
+            "how cwnd grows below ssthresh, and when that ends without a loss: RFC 5681; limited (RFC 3742); HyStart (Ha and Rhee 2008); HyStart++ (RFC 9406); Careful Resume; SUSS (2024); SEARCH (2024). The stack `linux` has HyStart with `cubic` alone";
         max_ssthresh: u32, Kind::Count { unit: "segments", min: 2, max: 1_000_000 }, Value::Count(100),
             "limited slow start: from this window on it adds no more than about half of it a round trip (RFC 3742 §2: 100)";
         hystart_divisor: u32, Kind::Count { unit: "", min: 1, max: 64 }, Value::Count(8),

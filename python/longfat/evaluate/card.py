@@ -9,6 +9,7 @@ import difflib
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from longfat.evaluate.probe import fault, one_line, probe_of
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, PASSES, WORDS, Estimate, estimate
 from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.stuck import Stuck, Watch, watched
 from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.evaluate.tradeoff import Tradeoff, of_sweep
 from longfat.evaluate.variants import variants
@@ -230,18 +232,22 @@ def _card(
             make(experiment, criterion.varies)
             experiments[criterion.experiment] = Experiment(experiment.changed_text, name=criterion.experiment)
     costs = {file: max(1.0, experiment.plans.whole().items.cost) for file, experiment in experiments.items()}
+    watch: Watch | None = None
     done, answers, tradeoffs = 0.0, dict[str, Answer](), list[Tradeoff]()
     for file, experiment in experiments.items():
         base = done
 
         def inner(work: Work, base: float = base) -> None:
+            if watch is not None:
+                watch.tell(work.current_cost)
             running.tick((base + work.current_cost) / sum(costs.values()))
 
         of_file = [criterion for criterion in chosen if criterion.experiment == file]
         kept = running.folder / suite.folder / file if running.folder is not None else None
         try:
-            results = experiment.sweep(kept, jobs=running.jobs, executor=running.executor, tick=inner)
-        except (Exception, SystemExit) as error:
+            with watched(name) if raises else nullcontext() as watch:
+                results = experiment.sweep(kept, jobs=running.jobs, executor=running.executor, tick=inner)
+        except (Exception, SystemExit, Stuck) as error:
             # What a hook raises comes through as it is. LongfatError is also what its window and its rate raise.
             if not raises or isinstance(error, StorageError):
                 raise

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from longfat.errors import LongfatError
+from longfat.evaluate.stuck import Stuck, watched
 from longfat.experiment import Experiment
 from longfat.simulation import Simulation
 
@@ -44,13 +45,15 @@ def fault(name: str, patience_s: float = PATIENCE_S) -> str:
     """A sentence that says why this control cannot be evaluated; empty where it can.
 
     It has an empty path of 10 Mbit/s and 40 ms for 5 s. It must not raise, must deliver more than its initial window, and must not take
-    longer than `patience_s` seconds on the clock. Then it has a path that loses much, where it must not take longer either. Errors that
-    it raises there are left to the criteria.
+    longer than `patience_s` seconds on the clock, nor may one hook. Then it has a path that loses much, where it must not take longer
+    either. Errors that it raises there are left to the criteria.
     """
     try:
         arrived = _arrived(name, EMPTY, patience_s)
     except _Slow as slow:
         return str(slow)
+    except Stuck as stuck:
+        return f"{name} cannot be evaluated: {stuck} within {patience_s:.0f} s"
     except LongfatError as error:
         return f"{name} set what cannot be: {one_line(error)}"
     except (Exception, SystemExit) as error:  # whatever a hook raises
@@ -61,6 +64,8 @@ def fault(name: str, patience_s: float = PATIENCE_S) -> str:
         _arrived(name, LOSSY, patience_s)
     except _Slow as slow:
         return f"{slow} that loses 30 %"
+    except Stuck as stuck:
+        return f"{name} cannot be evaluated: {stuck} within {patience_s:.0f} s over a path that loses 30 %"
     except (Exception, SystemExit):
         pass
     return ""
@@ -74,18 +79,20 @@ def _arrived(name: str, path: Mapping[str, str], patience_s: float) -> int:
     """Bytes that arrive over a path. Raises _Slow, and what a hook raises."""
     began = time.monotonic()
     simulation = Simulation(probe_of(name, path))
-    while not simulation.done:
-        simulation.advance(simulation.now + 0.01)
-        if (spent := time.monotonic() - began) > patience_s:
-            done = f"{spent:.0f} s on the clock for {simulation.now:.2f} s of one flow over 10 Mbit/s"
-            raise _Slow(f"{name} is too slow to evaluate: {done}")
+    with watched(name, max(patience_s, 0.1)) as watch:
+        while not simulation.done:
+            simulation.advance(simulation.now + 0.01)
+            watch.tell(simulation.now)
+            if (spent := time.monotonic() - began) > patience_s:
+                done = f"{spent:.0f} s on the clock for {simulation.now:.2f} s of one flow over 10 Mbit/s"
+                raise _Slow(f"{name} is too slow to evaluate: {done}")
     return int(simulation.finish().flows["bytes_arrived"].iloc[0])
 
 
 def one_line(error: BaseException) -> str:
-    """An error that a hook raised, on one line; of LongfatError its text alone."""
+    """An error that a hook raised, on one line; of LongfatError and Stuck their text alone."""
     text = " ".join(str(error).split())
-    if isinstance(error, LongfatError):
+    if isinstance(error, LongfatError | Stuck):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

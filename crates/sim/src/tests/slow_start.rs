@@ -62,8 +62,10 @@ fn the_end_of_slow_start_on_a_long_fat_path() {
     }
     insta::assert_snapshot!(text);
     for (control, bdps, lost) in lost {
-        let [standard, limited, hystart, hystart_plus_plus, _] = lost[..] else { panic!("a new variant: {lost:?}") };
+        let [standard, limited, hystart, hystart_plus_plus, _, suss, search] = lost[..] else { panic!("a new variant: {lost:?}") };
         assert!(limited == 0 && hystart == 0, "{control}, {bdps} BDP: limited {limited}, hystart {hystart} lost");
+        // SUSS ends as HyStart does. SEARCH knows two round trips after the path is full, when the window is four times the path.
+        assert!(suss == 0 && search <= standard, "{control}, {bdps} BDP: suss {suss}, search {search} of {standard} lost");
         let less = if bdps < 1.0 { standard + 1 } else { standard };
         assert!(hystart_plus_plus < less, "{control}, {bdps} BDP: hystart++ {hystart_plus_plus}, standard {standard} lost");
     }

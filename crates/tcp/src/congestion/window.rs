@@ -125,6 +125,9 @@ impl Window {
             let (plain, room) = (step.growth as f64, (self.ssthresh - self.cwnd) as f64);
             self.grow((plain * factor).min(room.max(plain)));
         }
+        if ack.cwnd_limited && step.paced > 0 {
+            self.cwnd = self.bounded(self.cwnd.saturating_add(step.paced).min(self.ssthresh.max(self.cwnd)));
+        }
         if self.slow_start.is_resuming() || step.set.is_some() {
             self.resume(&step);
         }

@@ -69,7 +69,7 @@ impl CarefulResume {
         self.pipe_size = self.pipe_size.saturating_add(ack.delivered);
         let flight_size = ack.in_flight.saturating_sub(ack.delivered);
         let sent = self.acked + flight_size;
-        let normal = Step { growth, set: None, leave: false };
+        let normal = Step { growth, ..Step::default() };
         let held = Step { growth: 0, ..normal };
         match self.phase {
             // The initial data has arrived, and there is more of it than the window takes.

@@ -72,7 +72,7 @@ impl HyStartPlusPlus {
         match self.css {
             Some(css) if css.rounds > CSS_ROUNDS => {
                 self.css = None;
-                return Step { growth, set: None, leave: true };
+                return Step { growth, leave: true, ..Step::default() };
             }
             // The rise has gone: it was not the queue of this flow.
             Some(css) if self.samples >= N_RTT_SAMPLE && self.current_round_min < css.baseline => self.css = None,
@@ -81,7 +81,7 @@ impl HyStartPlusPlus {
             }
             _ => {}
         }
-        Step { growth, set: None, leave: false }
+        Step { growth, ..Step::default() }
     }
 
     /// Returns true if the least round trip of this round exceeds that of the last round by RttThresh.

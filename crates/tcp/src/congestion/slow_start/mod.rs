@@ -5,6 +5,8 @@ mod careful_resume;
 mod hystart;
 mod hystart_plus_plus;
 mod limited;
+mod search;
+mod suss;
 
 use super::AckSample;
 use crate::TcpConfig;
@@ -14,6 +16,8 @@ use hystart_plus_plus::HyStartPlusPlus;
 use limited::Limited;
 use longfat_core::by_name;
 use longfat_core::units::Rate;
+use search::Search;
+use suss::Suss;
 
 /// A variant of slow start.
 pub struct Kind {
@@ -59,6 +63,18 @@ pub const REGISTRY: &[Kind] = &[
         source: "draft-ietf-tsvwg-careful-resume-24 (RFC 9959)",
         build: |c| Variant::CarefulResume(CarefulResume::new(c)),
     },
+    Kind {
+        name: "suss",
+        summary: "quadruples where HyStart would not end slow start in the next round either, and paces the second half",
+        source: "Arghavani, Zhang, Eyers and Arghavani, SUSS: Improving TCP Performance by Speeding Up Slow-Start, SIGCOMM 2024",
+        build: |c| Variant::Suss(Suss::new(c)),
+    },
+    Kind {
+        name: "search",
+        summary: "ends where the bytes delivered no longer double in a round trip, and takes back what came since",
+        source: "Chung, Kachooei, Li and Claypool, SEARCH -- a New Slow Start Algorithm for TCP and QUIC, Internet-Draft, version 3.0, 2024",
+        build: |_| Variant::Search(Box::default()),
+    },
 ];
 
 by_name!(Kind, "slow start");
@@ -76,13 +92,19 @@ pub enum Variant {
     HyStartPlusPlus(HyStartPlusPlus),
     /// Careful Resume.
     CarefulResume(CarefulResume),
+    /// SUSS.
+    Suss(Suss),
+    /// SEARCH.
+    Search(Box<Search>),
 }
 
 /// Response of slow start to an ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Step {
     /// Bytes by which cwnd grows.
     pub growth: u64,
+    /// Bytes by which cwnd grows beside that, up to ssthresh, and which the variant paces.
+    pub paced: u64,
     /// Window to have instead of what grew.
     pub set: Option<u64>,
     /// True if slow start is over: ssthresh becomes cwnd, after this growth.
@@ -110,15 +132,17 @@ impl SlowStart {
     pub fn step(&mut self, ack: &AckSample, cwnd: u64, initial: bool) -> Step {
         let growth = self.growth(ack);
         match &mut self.variant {
-            Variant::Limited(v) => Step { growth: v.growth(cwnd, growth), set: None, leave: false },
+            Variant::Limited(v) => Step { growth: v.growth(cwnd, growth), ..Step::default() },
             // Linux leaves before it grows, measured (docs/stacks/linux.md).
             Variant::HyStart(v) => {
                 let leave = v.found(ack, cwnd);
-                Step { growth: if leave { 0 } else { growth }, set: None, leave }
+                Step { growth: if leave { 0 } else { growth }, leave, ..Step::default() }
             }
             Variant::HyStartPlusPlus(v) if initial && ack.cwnd_limited => v.step(ack),
             Variant::CarefulResume(v) => v.step(ack, cwnd, growth),
-            Variant::Standard | Variant::HyStartPlusPlus(_) => Step { growth, set: None, leave: false },
+            Variant::Suss(v) if initial => v.step(ack, cwnd, growth),
+            Variant::Search(v) if initial => v.step(ack, cwnd, growth),
+            Variant::Standard | Variant::HyStartPlusPlus(_) | Variant::Suss(_) | Variant::Search(_) => Step { growth, ..Step::default() },
         }
     }
 
@@ -147,6 +171,7 @@ impl SlowStart {
     pub fn pacing_rate(&self) -> Option<Rate> {
         match &self.variant {
             Variant::CarefulResume(v) => v.pacing_rate(),
+            Variant::Suss(v) => v.pacing_rate(),
             _ => None,
         }
     }
@@ -170,6 +195,8 @@ impl SlowStart {
             Variant::HyStart(v) => v.reset(),
             Variant::HyStartPlusPlus(v) => v.reset(),
             Variant::CarefulResume(v) => v.reset(),
+            Variant::Suss(v) => v.reset(),
+            Variant::Search(v) => v.reset(),
         }
     }
 }

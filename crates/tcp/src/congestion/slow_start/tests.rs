@@ -2,14 +2,18 @@ use super::*;
 use crate::stack;
 use longfat_core::time::{Duration, Time};
 
-const MSS: u64 = 1000;
+pub(super) const MSS: u64 = 1000;
 
-fn slow_start(name: &'static str) -> SlowStart {
+pub(super) fn config(name: &'static str) -> TcpConfig {
     let config = TcpConfig::new(&stack::find("rfc").unwrap().params(), 1500);
-    SlowStart::new(&TcpConfig { mss: MSS as u32, ..config }.with(|tcp| {
+    TcpConfig { mss: MSS as u32, ..config }.with(|tcp| {
         tcp.growth.slow_start = name;
         tcp.sending.abc_limit = 2;
-    }))
+    })
+}
+
+fn slow_start(name: &'static str) -> SlowStart {
+    SlowStart::new(&config(name))
 }
 
 fn paced(name: &'static str) -> SlowStart {
@@ -53,7 +57,7 @@ fn limited_slow_start_grows_by_a_kth_of_a_segment() {
     for (cwnd, growth) in [(2, 1000), (100, 1000), (101, 500), (149, 500), (150, 333), (200, 250), (1000, 50), (83_000, 1)] {
         let step = s.step(&ack(0, 0, 50_000), cwnd * MSS, true);
         // 83,000 segments: K = 1660, and a segment of 1000 bytes has no such part. It must not stand still.
-        assert_eq!(step, Step { growth, set: None, leave: false }, "at {cwnd} segments");
+        assert_eq!(step, Step { growth, ..Step::default() }, "at {cwnd} segments");
     }
 }
 
@@ -129,9 +133,9 @@ fn hystart_measures_data_alone_and_grows_no_more_where_it_leaves() {
     // The handshake took 20 ms, data 50: that is no rise (a kernel, 6.18, stays in slow start, too).
     let mut s = slow_start("hystart");
     let sample = |round: u64, n: u64, rtt: u64| AckSample { rtt_min: us(20_000), ..ack(round, round * 1_000_000 + n * 5_000, rtt) };
-    assert!((0..20).all(|n| s.step(&sample(0, n, 50_000), 100 * MSS, true) == Step { growth: MSS, set: None, leave: false }));
+    assert!((0..20).all(|n| s.step(&sample(0, n, 50_000), 100 * MSS, true) == Step { growth: MSS, ..Step::default() }));
     let steps: Vec<Step> = (0..9).map(|n| s.step(&sample(1, n, 60_000), 100 * MSS, true)).collect();
-    assert_eq!(steps[7..], [Step { growth: MSS, set: None, leave: false }, Step { growth: 0, set: None, leave: true }]);
+    assert_eq!(steps[7..], [Step { growth: MSS, ..Step::default() }, Step { growth: 0, leave: true, ..Step::default() }]);
 }
 
 #[test]
