@@ -25,7 +25,7 @@ BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
 PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
 
 # Crates that run anywhere, in a browser as well.
-PURE := $(addprefix -p longfat-,core tcp model record experiment sim)
+PURE := $(addprefix -p longfat-,core tcp model record experiment sim gym)
 
 .DEFAULT_GOAL := help
 .PHONY: help build dev profile run validation test test-quick fuzz wasm torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
@@ -104,6 +104,7 @@ bench: build ## Measure the simulator, `longfat trace`, the store, and what a ru
 	$(BIN)/python bench/million.py 20000
 	$(BIN)/python bench/overhead.py 2000
 	$(BIN)/python bench/overhead.py 400 60
+	$(BIN)/python bench/gym.py
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json

@@ -23,6 +23,9 @@ Column = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint64] | list[str
 Table = dict[str, Column]
 Planned = tuple[bytes, NDArray[np.float64], NDArray[np.uint64], NDArray[np.bool_], list[str], list[tuple[str, str, int, list[int]]]]
 
+StepArrays = tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]
+"""Of each environment, a row each: observations, rewards, whether it goes on (0), is done (1) or cut off (2), and measures."""
+
 class Param(TypedDict):
     name: str
     kind: str
@@ -290,6 +293,43 @@ class Simulation:
     def finish(self) -> Trace:
         """Runs to the end. Nothing can be done with it then."""
 
+class Environments:
+    """Learning environments side by side; `longfat.gym` is their public face."""
+
+    def __new__(
+        cls,
+        document: Document,
+        count: int,
+        flows: list[int],
+        fields: list[str],
+        action: tuple[str, list[tuple[str, float]], bool],
+        reward: tuple[str, list[tuple[str, float]]] | None,
+        clock: float,
+        steps: int,
+        threads: int,
+        goes_on: bool,
+    ) -> Environments:
+        """Raises longfat.LongfatError for a name or a number that is none."""
+    width: int
+    """How many numbers an observation has."""
+    def reset(self, places: list[int], seeds: list[int | None], run: int | None) -> StepArrays:
+        """Begins an episode in the environments of these numbers."""
+    def step(self, actions: NDArray[np.float64]) -> tuple[StepArrays, list[tuple[int, list[float], list[float]]]]:
+        """One action per agent. Also the number, last observations and last measures of each episode that another one follows."""
+    def runs(self) -> list[int | None]:
+        """Number of each environment's run; None without an episode."""
+
+class Decider:
+    """Observations and actions of a policy inside a congestion control."""
+
+    def __new__(cls, mss: int, fields: list[str], action: tuple[str, list[tuple[str, float]]], clock: float) -> Decider:
+        """Raises longfat.LongfatError for what a control by name cannot observe or set."""
+    def on_ack(self, ack: Ack, cwnd: int, pacing_rate: float | None) -> NDArray[np.float32] | None:
+        """An observation, if a decision is due."""
+    def on_congestion(self, event: Congestion) -> None: ...
+    def act(self, action: float) -> tuple[int | None, float | None]:
+        """Window in bytes and pacing rate in bit/s that an action sets."""
+
 class Window:
     """The window of a congestion control written in Python, in bytes; it does what the windows of longfat's own controls do."""
 
@@ -448,6 +488,22 @@ class CongestionControl:
         """Sending starts again after `idle` seconds, more than an rto."""
     def on_syn_loss(self) -> None:
         """The SYN was lost."""
+
+class GymEntry(TypedDict):
+    name: str
+    summary: str
+    source: str
+    params: list[tuple[str, float, str]]
+    bounds: NotRequired[tuple[float, float]]
+    """Least and greatest value of a field of an observation."""
+    has_mask: NotRequired[bool]
+    is_usual: NotRequired[bool]
+    choices: NotRequired[int | None]
+    """Number of choices of an action; None: a number from -1 to 1."""
+    unit: NotRequired[str]
+
+def gym_registries() -> dict[str, list[GymEntry]]:
+    """What `longfat.gym` can observe, set, seek and measure, by kind."""
 
 def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""

@@ -123,8 +123,14 @@ def _register(cls: C, name: str) -> C:
 
 
 def digest(cls: type) -> str:
-    """A hash of what the class and those it is derived from are made of: their source, or where there is none, compiled code."""
+    """A hash of what the class and those it is derived from are made of: their source, or where there is none, compiled code.
+
+    A class with numbers from a file has their hash in its attribute `identity`, which counts as well.
+    """
     parts = [_made_of(base) for base in cls.__mro__ if base is not object]
+    identity = getattr(cls, "identity", None)
+    if isinstance(identity, str):
+        parts.append(identity.encode())
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 

@@ -10,7 +10,12 @@ from importlib.util import find_spec
 
 from longfat.errors import LongfatError
 
-EXTRAS = {"report": ("jinja2", "matplotlib"), "dask": ("distributed",), "fit": ("emcee", "sklearn", "scipy")}
+EXTRAS = {
+    "report": ("jinja2", "matplotlib"),
+    "dask": ("distributed",),
+    "fit": ("emcee", "sklearn", "scipy"),
+    "gym": ("gymnasium", "pettingzoo"),
+}
 """The extras of `pyproject.toml`, each with the modules that it brings."""
 
 

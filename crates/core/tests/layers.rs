@@ -12,6 +12,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("record", &["core", "model", "tcp"]),
     ("experiment", &["core", "model", "record", "tcp"]),
     ("sim", &["core", "model", "record", "tcp"]),
+    ("gym", &["core", "model", "sim", "tcp"]),
     ("bpf", &["core", "tcp"]),
     ("script", &["core", "tcp"]),
     ("capture", &["core", "model", "record"]),
@@ -20,11 +21,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("live", &["core", "host", "model", "record", "tcp"]),
     ("testbed", &["bpf", "core", "experiment", "host", "model", "record", "tcp"]),
     ("bench", &["core", "experiment", "model", "record", "sim", "tcp"]),
-    ("py", &["bpf", "capture", "core", "disk", "experiment", "live", "model", "record", "script", "sim", "tcp", "testbed"]),
+    ("py", &["bpf", "capture", "core", "disk", "experiment", "gym", "live", "model", "record", "script", "sim", "tcp", "testbed"]),
 ];
 
 /// Crates that run anywhere, in a browser as well: they have no access to files, processes or the network.
-const PURE: &[&str] = &["core", "tcp", "model", "record", "experiment", "sim"];
+const PURE: &[&str] = &["core", "tcp", "model", "record", "experiment", "sim", "gym"];
 
 /// Names that none of [`PURE`] may have outside of its tests. (`std::path` is about names alone, but some of its functions ask the system.)
 const SYSTEM: &[&str] = &[

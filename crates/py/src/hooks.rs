@@ -40,7 +40,8 @@ fn fail(error: PyErr) {
     });
 }
 
-fn has_failed() -> bool {
+/// True if a hook has raised an exception in this thread.
+pub(crate) fn has_failed() -> bool {
     FAILURE.with(|failure| failure.borrow().is_some())
 }
 

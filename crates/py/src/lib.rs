@@ -7,6 +7,7 @@ mod choose;
 mod control;
 mod document;
 mod error;
+mod gym;
 mod hooks;
 mod live;
 mod many;
@@ -45,6 +46,9 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stored::PyTrace>()?;
     module.add_class::<control::PyCongestionControl>()?;
     module.add_class::<simulation::PySimulation>()?;
+    module.add_class::<gym::Environments>()?;
+    module.add_class::<gym::Decider>()?;
+    module.add_function(wrap_pyfunction!(gym::gym_registries, module)?)?;
     module.add_class::<samples::PyWindow>()?;
     module.add_class::<samples::PyAck>()?;
     module.add_class::<samples::PyCongestion>()?;

@@ -2,14 +2,16 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
 use longfat_model::Experiment;
 use longfat_record::recorder::Recorder;
 use longfat_record::trace::{FlowSample, LinkSample, Spill, Trace};
-use longfat_tcp::TcpInfo;
+use longfat_tcp::congestion::CongestionControl;
 use longfat_tcp::congestion::held::{Held, Hold};
+use longfat_tcp::{Stats, TcpInfo};
 
 use crate::Error;
 use crate::audit;
@@ -58,7 +60,7 @@ pub(crate) fn advance(
                     return Ok(true);
                 }
             }
-            Pause::Reached => return Ok(false),
+            Pause::Reached | Pause::Asked => return Ok(false),
             Pause::Steps => {}
         }
         if budget == 0 {
@@ -108,6 +110,8 @@ pub struct Simulation {
     recorder: Recorder,
     /// Held parameters of each flow's congestion control.
     holds: Vec<Option<Arc<Hold>>>,
+    /// True if a control was wrapped by something else than a hold.
+    is_wrapped: bool,
     is_over: bool,
 }
 
@@ -120,7 +124,7 @@ impl Simulation {
         let world = World::new(&experiment)?;
         let recorder = Recorder::new(&experiment, spill);
         let holds = vec![None; experiment.flows.len()];
-        Ok(Simulation { experiment, world, recorder, holds, is_over: false })
+        Ok(Simulation { experiment, world, recorder, holds, is_wrapped: false, is_over: false })
     }
 
     /// Returns the experiment of the run.
@@ -136,7 +140,9 @@ impl Simulation {
         self.is_over
     }
 
-    /// Advances up to and including `until`, or to the end of the run, if that is earlier; not at all if `until` is in the past.
+    /// Advances up to and including `until`, or to the end of the run, if that is earlier; not at all if `until` is in the past. Comes back
+    /// earlier when a control has asked for it ([`Self::asked`]): its flow has come to that instant, other parts of the network may be ahead
+    /// of it or behind by less than a propagation delay.
     ///
     /// # Errors
     /// [`Error::Cancelled`] when `go_on` said so; then it can be advanced again. [`Error::Recording`] where there is no room for the series.
@@ -172,9 +178,39 @@ impl Simulation {
         place.as_deref()
     }
 
+    /// Wraps the congestion control of a flow by `wrap`, before the flow starts. Returns false if the flow is not TCP, or does not exist.
+    pub fn wrap_control(
+        &mut self,
+        flow: usize,
+        wrap: impl FnOnce(Box<dyn CongestionControl + Send>) -> Box<dyn CongestionControl + Send>,
+    ) -> bool {
+        if flow >= self.experiment.flows.len() {
+            return false;
+        }
+        let Agent::Tcp(tcp) = &mut self.world.endpoint_mut(2 * flow).agent else { return false };
+        tcp.wrap_control(wrap);
+        self.is_wrapped = true;
+        true
+    }
+
+    /// Returns the flag with which a control asks [`Self::advance`] to come back as soon as the instant is over.
+    pub fn asked(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.world.context.asked)
+    }
+
+    /// Returns the payload bytes that a flow has given to its application.
+    pub fn delivered(&self, flow: usize) -> u64 {
+        self.world.endpoint(2 * flow + 1).agent.bytes_delivered()
+    }
+
+    /// Returns the statistics of a flow's sender.
+    pub fn stats(&self, flow: usize) -> Stats {
+        self.world.endpoint(2 * flow).agent.stats()
+    }
+
     /// True if anything of a flow was ever held. The run is then not the one that the experiment describes.
     pub fn was_steered(&self) -> bool {
-        self.holds.iter().any(Option::is_some)
+        self.is_wrapped || self.holds.iter().any(Option::is_some)
     }
 
     /// Runs to the end.

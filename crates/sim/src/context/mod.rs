@@ -6,6 +6,9 @@ pub(crate) mod inputs;
 pub(crate) mod merge;
 pub(crate) mod route;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use longfat_core::atm::port::Run;
 use longfat_core::packet::{PacketId, Packets};
 use longfat_core::queue::DropReason;
@@ -77,12 +80,20 @@ pub(crate) struct Context {
     pub endpoints: Vec<Spot>,
     /// Messages to other stages.
     pub out: Vec<Message>,
+    /// Set by a control that wants the run to come back once the instant is over.
+    pub asked: Arc<AtomicBool>,
 }
 
 impl Context {
     /// Returns the event count at which the stage that has its turn leaves events at a later instant for its next turn.
     pub(crate) fn turn_ends(&self) -> u64 {
         self.turns.enough.max(self.steps.saturating_add(self.turns.stage))
+    }
+
+    /// True if a control has asked the run to come back.
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// The packet `id`, which has come to its host, is lost there.

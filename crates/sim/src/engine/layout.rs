@@ -96,6 +96,7 @@ impl World {
             ending: ending(experiment),
             endpoints: places.endpoints,
             out: Vec::new(),
+            asked: Arc::default(),
         };
         Ok(World { stages, schedule, context, spots: places.links, hosts: hosts.into_values().collect(), all_delivered: None })
     }

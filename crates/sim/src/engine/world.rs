@@ -7,6 +7,8 @@
 //! endpoints that wake, for each flow its sender, then its receiver; then those of hosts. This order is the *rank* of an input. With random
 //! ties it is drawn for links.
 
+use std::sync::atomic::Ordering;
+
 use longfat_core::atm::aal5;
 use longfat_core::link::Link;
 use longfat_core::packet::PacketId;
@@ -30,6 +32,8 @@ pub(crate) enum Pause {
     Reached,
     /// The steps allowed have been done.
     Steps,
+    /// A control asked for it. Its flow has come to that instant and no further; other stages may be ahead, by less than a period.
+    Asked,
     /// Every flow the run waits for is done.
     Done,
 }
@@ -70,6 +74,11 @@ impl World {
                     return Pause::Steps;
                 }
                 self.sweep(stop);
+                if self.context.is_asked() {
+                    self.context.asked.store(false, Ordering::Relaxed);
+                    self.context.now = self.schedule.reached().unwrap_or(Time::ZERO);
+                    return Pause::Asked;
+                }
                 continue;
             }
             self.context.now = stop;

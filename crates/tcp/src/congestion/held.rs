@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{AckSample, CongestionControl, CongestionEvent, PathModel, PrrUse, Traits, Unused, Variable, Window};
+use longfat_core::time::Time;
 use longfat_core::units::Rate;
 
 /// Values held of a control. Shared between the script that steers and the [`Held`] control, from whichever threads.
@@ -51,6 +52,11 @@ impl Held {
     pub fn new(control: Box<dyn CongestionControl + Send>, hold: Arc<Hold>) -> Self {
         Held { control, hold }
     }
+
+    /// Returns the control itself, with its own window.
+    pub fn own(&self) -> &dyn CongestionControl {
+        &*self.control
+    }
 }
 
 impl CongestionControl for Held {
@@ -74,6 +80,9 @@ impl CongestionControl for Held {
     fn cwnd(&self) -> u64 {
         self.hold.cwnd().unwrap_or_else(|| self.control.cwnd())
     }
+    fn ssthresh(&self) -> u64 {
+        self.control.ssthresh()
+    }
     fn pacing_rate(&self) -> Option<Rate> {
         self.hold.pacing_rate().or_else(|| self.control.pacing_rate())
     }
@@ -85,6 +94,9 @@ impl CongestionControl for Held {
     }
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.control.on_congestion(event);
+    }
+    fn on_recovered(&mut self, now: Time) {
+        self.control.on_recovered(now);
     }
     fn on_spurious(&mut self) {
         self.control.on_spurious();

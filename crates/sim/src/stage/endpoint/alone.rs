@@ -47,7 +47,7 @@ impl Alone {
             let comes = line.first().map_or(Time::MAX, |id| context.packets[id].stamp);
             let wakes = self.endpoint.wake;
             let next = comes.min(wakes);
-            if next > until || (context.steps >= turn_ends && next > context.now) {
+            if next > until || ((context.steps >= turn_ends || context.is_asked()) && next > context.now) {
                 break next;
             }
             if comes <= wakes && self.take_plain(&mut line, until, turn_ends, context) {
@@ -90,7 +90,7 @@ impl Alone {
             let (packet, segment) = (&context.packets[id], context.packets.segment(id));
             let now = packet.stamp;
             // A turn ends between two instants.
-            let is_over = (now > until.min(*wake)) | ((left == 0) & (now > context.now)) | packet.corrupted;
+            let is_over = (now > until.min(*wake)) | (((left == 0) | context.is_asked()) & (now > context.now)) | packet.corrupted;
             if is_over || !plain.handle(now, segment) {
                 break;
             }

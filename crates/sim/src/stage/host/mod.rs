@@ -84,7 +84,7 @@ impl Host {
             if first > until {
                 return self.leave(until, context);
             }
-            if context.steps >= turn_ends && first > context.now {
+            if (context.steps >= turn_ends || context.is_asked()) && first > context.now {
                 return self.leave(Time::from_ps(first.as_ps() - 1), context);
             }
             let place = self.agenda.next(0, first).expect("something is due first");
