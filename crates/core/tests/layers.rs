@@ -21,6 +21,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("live", &["core", "host", "model", "record", "tcp"]),
     ("testbed", &["bpf", "core", "experiment", "host", "model", "record", "tcp"]),
     ("bench", &["core", "experiment", "model", "record", "sim", "tcp"]),
+    ("web", &["core", "experiment", "model", "record", "sim", "tcp"]),
     ("py", &["bpf", "capture", "core", "disk", "experiment", "gym", "live", "model", "record", "script", "sim", "tcp", "testbed"]),
 ];
 

@@ -2,6 +2,7 @@
 //! users run a congestion control of their own.
 
 mod controls;
+pub mod golden;
 mod queues;
 
 pub use controls::control;

@@ -1,6 +1,6 @@
 //! Tests that the seed decides nothing in an experiment without randomness.
 
-use super::golden::experiments;
+use crate::conformance::golden::experiments;
 use longfat_experiment::Document;
 use longfat_model::chance;
 use longfat_record::trace::Trace;
