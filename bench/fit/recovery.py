@@ -106,12 +106,18 @@ def table(rows: list[dict[str, object]]) -> str:
         low, high = share_interval(inside, len(some))
         error = f"{100 * float(np.median(errors)):.1f} %" if errors else "-"
         lines.append(f"| {name} | {len(some)} | {len(decided)} | {error} | {inside} ({100 * low:.0f} to {100 * high:.0f} %) |")
+    every = [(row["intervals"][name], row["truth"][name]) for row in rows for name in row["intervals"]]  # type: ignore[index, attr-defined]
+    inside = sum(interval[0] <= true <= interval[2] for interval, true in every)
+    low, high = share_interval(inside, len(every))
+    lines += ["", f"All intervals: {inside} of {len(every)} contain the truth ({100 * low:.0f} to {100 * high:.0f} %)."]
     right = sum(row["kind"] == row["truth"]["kind"] for row in rows)  # type: ignore[index]
     low, high = share_interval(right, count)
     lines += ["", f"Kind of limit right: {right} of {count} ({100 * low:.0f} to {100 * high:.0f} %)."]
     sure = [row for row in rows if row["decided"]]
     lines += [f"Kind stated as decided: {len(sure)} of {count}, right in {sum(row['kind'] == row['truth']['kind'] for row in sure)}."]  # type: ignore[index]
-    lines += [f"True kind not refused: {sum(bool(row['explains']) for row in rows)} of {count}."]
+    # 100 of the kept rows have neither verdict, held-out errors nor cost of their own: those are of the rows that do.
+    rows = [row for row in rows if "held_out" in row]
+    lines += [f"True kind not refused: {sum(bool(row['explains']) for row in rows)} of {len(rows)}."]
     errors = np.array([row["held_out"] for row in rows], float)
     medians = np.nanmedian(errors, axis=0)
     lines += [f"Held-out goodput, median error: {100 * medians[0]:.1f} %; mean {100 * medians[1]:.0f} %; window {100 * medians[2]:.0f} %."]
