@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import longfat
+import pytest
 from longfat.explain import explain
 
 ROOT = Path(__file__).parent.parent
@@ -49,7 +48,8 @@ TOLD = {
     "two controls": '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "10 Mbit/s" }\n[[flow]]\nname = "a"\n'
     '[[flow]]\nname = "b"\ncongestion_control = "cubic"\n',
     "many": '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "10 Mbit/s" }\n[[flow]]\ncount = 5\nstagger = "70 ms"\n',
-    "volume": '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "10 Mbit/s" }\n[[flow]]\ntraffic = { kind = "ttcp", volume = "1 MB" }\n',
+    "volume": '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "10 Mbit/s" }\n[[flow]]\n'
+    'traffic = { kind = "ttcp", volume = "1 MB" }\n',
     "only a ping": '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "10 Mbit/s" }\n[[flow]]\n'
     'traffic = { kind = "ping", interval = "20 ms" }\n',
     "bbr": '[path]\npreset = "dumbbell"\nrtt = "40 ms"\nbottleneck = { rate = "50 Mbit/s" }\n[[flow]]\ncongestion_control = "bbr"\n',

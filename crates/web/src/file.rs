@@ -178,7 +178,7 @@ fn put(item: &mut Item, steps: &[Step], value: Option<Toml>, path: &str) -> Resu
 
 fn put_in(table: &mut dyn TableLike, steps: &[Step], value: Option<Toml>, path: &str) -> Result<(), Fault> {
     let [Step::Key(key), rest @ ..] = steps else { return Err(format!("`{path}` is no path").into()) };
-    if let [] = rest {
+    if rest.is_empty() {
         let Some(mut value) = value else {
             table.remove(key);
             return Ok(());

@@ -131,7 +131,7 @@ pub extern "C" fn answer() {
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
-    OUTPUT.with_borrow(|output| output.as_ptr())
+    OUTPUT.with_borrow(Vec::as_ptr)
 }
 
 /// Returns the length of the output in bytes.

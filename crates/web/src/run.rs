@@ -84,7 +84,7 @@ impl Lab {
             if run.taken.is_multiple_of(MOST) {
                 run.spacing = run.spacing + run.spacing;
             }
-            run.next = run.next + run.spacing;
+            run.next += run.spacing;
         }
         Ok(json!({ "now": run.simulation.now().as_secs_f64(), "over": run.simulation.is_over(), "rows": rows }))
     }
@@ -104,7 +104,7 @@ impl Lab {
             for (scope, value) in (metric.compute)(&experiment, &trace) {
                 match scope {
                     Scope::Run if value.is_finite() => {
-                        of_run.push(json!({ "name": metric.name, "unit": metric.unit, "summary": metric.summary, "value": value }))
+                        of_run.push(json!({ "name": metric.name, "unit": metric.unit, "summary": metric.summary, "value": value }));
                     }
                     Scope::Flow(i) if i < of_flows.len() && value.is_finite() => {
                         of_flows[i].insert(metric.name.to_owned(), value.into());

@@ -1,6 +1,6 @@
 """The policy of `evolve.py` as a congestion control: `learned` in experiments.
 
-    longfat evaluate control python/longfat/gym/examples/learned.py --quick
+`longfat evaluate control python/longfat/gym/examples/learned.py --quick` judges it.
 """
 
 from __future__ import annotations
