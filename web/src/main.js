@@ -45,7 +45,7 @@ async function compiled() {
 
 function start() {
   worker?.terminate();
-  worker = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })), { type: "module" });
+  worker = new Worker(URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" })));
   worker.onmessage = ({ data }) => waiting.get(data.id)?.(data);
   worker.postMessage({ module });
 }
@@ -93,7 +93,7 @@ async function changed(forced = false) {
     editor.dispatch(setDiagnostics(editor.state, []));
     show(checked);
     run(now, forced === true);
-    history_link();
+    remember();
   } catch (e) { fail(e); }
 }
 
@@ -224,7 +224,7 @@ function tell() {
   $("metrics").replaceChildren(head, ...rows);
 }
 
-const history_link = async () => history.replaceState?.call(window.history, null, "", `#${await pack({ b: text(), a: kept?.text })}`);
+const remember = async () => window.history.replaceState(null, "", `#${await pack({ b: text(), a: kept?.text })}`);
 function save(name, blob) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
   link.click();
@@ -257,10 +257,10 @@ function lesson(number) {
   setText(file.trim() + "\n");
 }
 
-$("keep").onclick = () => { if (b.result) { kept = b; $("drop").hidden = false; tell(); draw(); history_link(); } };
-$("drop").onclick = () => { kept = undefined; $("drop").hidden = true; tell(); draw(); history_link(); };
+$("keep").onclick = () => { if (b.result) { kept = b; $("drop").hidden = false; tell(); draw(); remember(); } };
+$("drop").onclick = () => { kept = undefined; $("drop").hidden = true; tell(); draw(); remember(); };
 $("go").onclick = () => run(text(), true);
-$("link").onclick = async () => { await history_link(); await navigator.clipboard?.writeText(location.href).catch(() => {}); $("state").textContent = "The address of this page is the link."; };
+$("link").onclick = async () => { await remember(); await navigator.clipboard?.writeText(location.href).catch(() => {}); $("state").textContent = "The address of this page is the link."; };
 $("toml").onclick = () => save("experiment.toml", new Blob([text()]));
 $("csv").onclick = () => save("series.csv", new Blob([table()]));
 $("png").onclick = picture;
