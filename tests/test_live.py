@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -216,7 +217,9 @@ def test_measure_tells_of_both_directions(home: Path) -> None:
     with serving(home, "--key", "test") as (at, _):
         done = command("measure", at, "--key", "test", "--seconds", "2", "--json", home=home)
         assert done.returncode == 0, done.stdout + done.stderr
-        shown = command("measure", at, "--key", "test", "--seconds", "2", home=home)
+        flented = ["--flent", str(home / "seen.flent.gz")]
+        shown = command("measure", at, "--key", "test", "--seconds", "2", *flented, home=home)
+        wrong = command("measure", at, "--key", "test", "--flent", "seen.json", home=home)
     made = json.loads(done.stdout)
     for way in ("up", "down"):
         assert made[way]["goodput_bps"] > 1e6
@@ -224,9 +227,19 @@ def test_measure_tells_of_both_directions(home: Path) -> None:
         delays = [made[way][f"queue_delay_{to}_{when}p95_s"] for to in ("up", "down") for when in ("idle_", "")]
         assert all(0 <= delay < 0.5 for delay in delays), made
         assert made[way]["responsiveness_rpm"] > 0
+        assert made[way]["tcp_efficiency"] == 1 - made[way]["retransmission_rate"] > 0.5
+        assert made[way]["buffer_delay"] > -0.5
+        assert made[way]["transfer_time_ratio"] is None or made[way]["transfer_time_ratio"] > 0.5
         assert made[way]["limited_by"] in ("the congestion window", "the receiver's window", "the send buffer")
     assert re.search(r"up +[\d,.]+ Mbit/s; RTT [\d.]+ ms idle", shown.stdout), shown.stdout + shown.stderr
     assert re.search(r"queueing delay .* up [\d.]+ ms idle, [\d.]+ ms under load; down", shown.stdout), shown.stdout
+    assert shown.stdout.count("RFC 6349: efficiency ") == 2
+    for way, flow in (("up", "TCP upload"), ("down", "TCP download")):
+        data = json.loads(gzip.decompress((home / f"seen-{way}.flent.gz").read_bytes()))
+        assert any(rate is not None and rate > 1 for rate in data["results"][flow])
+        assert data["raw_values"][flow]
+    assert wrong.returncode == 1
+    assert "ends in .flent.gz" in wrong.stderr
 
 
 def test_probes_are_metrics_unless_the_server_grants_none(home: Path, tmp_path: Path) -> None:
@@ -242,6 +255,86 @@ def test_probes_are_metrics_unless_the_server_grants_none(home: Path, tmp_path: 
     with serving(home, "--key", "test", "--limits", str(limits)) as (at, _):
         measured = command("measure", at, "--key", "test", "--seconds", "2", home=home)
     assert "queueing delay unknown" in measured.stdout, measured.stdout + measured.stderr
+
+
+def test_both_kernels_and_each_probe_are_in_the_results(home: Path, tmp_path: Path) -> None:
+    with serving(home, "--key", "test") as (at, _):
+        results = longfat.Experiment(text(at, UP + DOWN)).sweep(tmp_path / "results")
+    result = results[0]
+    info = result.tcp_info
+    assert len(info) > 40
+    assert {tuple(row) for row in info[["flow", "end"]].drop_duplicates().to_numpy()} == {
+        (f, e) for f in (0, 1) for e in ("sender", "receiver")
+    }
+    sender = info[(info["flow"] == 0) & (info["end"] == "sender")]
+    assert sender["bytes_sent"].is_monotonic_increasing
+    # 20 bytes open the connection.
+    assert abs(sender["bytes_sent"].iloc[-1] - 20 - result.flows["bytes_sent"].iloc[0]) < 0.2 * result.flows["bytes_sent"].iloc[0]
+    probes = result.probes
+    assert set(probes["direction"]) == {"up", "down"}
+    for way in ("up", "down"):
+        those = probes[probes["direction"] == way]
+        assert those["number"].is_monotonic_increasing
+        assert those["time_s"].min() < -0.5 < 1 < those["time_s"].max()
+        lost = result.metrics[f"probe_loss_{way}_share"]
+        assert abs((those["arrived"] == 0).mean() - lost) < 0.05
+        measured = those[(those["time_s"] >= 0) & (those["time_s"] <= result.end_s)]["queue_delay_s"]
+        assert abs(measured.quantile(0.5) - result.metrics[f"queue_delay_{way}_p50_s"]) < 1e-3
+    real = result.real_time
+    assert real["clock_fast_ppb"] + real["clock_slow_ppb"] < 1e6, "both ends have one clock"
+    assert real["probes_unstamped"] == ((probes["arrived"] == 1) & (probes["unstamped"] == 1)).sum()
+    assert len(longfat.load_results(tmp_path / "results").table("tcp_info")) == len(info)
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "results-live.md"
+
+
+def test_the_page_says_which_columns_a_run_between_hosts_lacks(home: Path) -> None:
+    """The columns that are all NaN or 0 between hosts, and not in a simulation of the same flow."""
+    flow = UP.replace('window = "1 MiB"\n', "")
+    path = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "20 Mbit/s" }\n'
+    plain = re.sub(r"\[live\].*?(?=\[\[flow)", "", text("", flow, "3 s"), flags=re.DOTALL).replace('"live"', '"sim"')
+    simulated = longfat.Experiment(plain + path).run()
+    with serving(home, "--key", "test") as (at, _):
+        live = longfat.Experiment(text(at, flow, "3 s")).run()
+    row = f"| `runs` | {_lacking(live.metrics, simulated.metrics)} |\n"
+    first = [dict(result.flows.iloc[0]) for result in (live, simulated)]
+    row += f"| `flows` | {_lacking(*first)} |\n"
+    page = PAGE.read_text(encoding="utf-8")
+    made = re.sub(r"(<!-- lacking -->\n.*?\n.*?\n).*?(?=<!-- end -->)", lambda found: found[1] + row, page, count=1, flags=re.DOTALL)
+    if os.environ.get("UPDATE_DOCS"):
+        PAGE.write_text(made, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == made
+
+
+def _lacking(live: dict[str, Any], simulated: dict[str, Any]) -> str:
+    def has(values: dict[str, Any], name: str) -> bool:
+        value = values.get(name)
+        return isinstance(value, str) or (value is not None and value == value and value != 0)
+
+    # A path of its own may or may not lose packets: these counts exist in all backends.
+    return ", ".join(f"`{name}`" for name in simulated if has(simulated, name) and not has(live, name) and name not in BY_CHANCE)
+
+
+BY_CHANCE = {
+    "bytes_retransmitted",
+    "duplicates_received",
+    "fast_retransmits",
+    "packets_dropped",
+    "recovery_s",
+    "retransmission_rate",
+    "retransmit_share",
+    "segments_retransmitted",
+    "ssthresh_end_bytes",
+    "timeouts",
+    "rwnd_limited_s",
+    "rwnd_limited_share",
+    "sndbuf_limited_s",
+    "sndbuf_limited_share",
+    "cwnd_limited_s",
+    "cwnd_limited_share",
+}
+"""Values that are 0 on some paths and not on others."""
 
 
 def test_strangers_stay_out(home: Path) -> None:

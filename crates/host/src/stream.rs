@@ -9,7 +9,7 @@ use longfat_core::traffic::Program;
 use socket2::{Domain, Protocol, Type};
 
 use crate::Error;
-use crate::info::Info;
+use crate::info::{self, Info};
 use crate::options::Options;
 use crate::sys;
 
@@ -213,7 +213,7 @@ pub struct End {
 impl End {
     /// Returns the kernel's view of the connection, once there is one.
     pub fn info(&self) -> Option<Info> {
-        self.stream.as_ref().and_then(|stream| Info::of(&stream.socket).ok())
+        self.stream.as_ref().and_then(|stream| info::of(&stream.socket).ok())
     }
 
     /// True if the kernel gave the connection up, or it was reset.

@@ -13,7 +13,8 @@ import typer
 
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
-from longfat.live.seen import facts, seen
+from longfat.live import flent
+from longfat.live.seen import HEADERS, MTU, Facts, facts, seen
 from longfat.report import terminal
 from longfat.results import Result
 
@@ -51,6 +52,12 @@ class Way:
     """Round trips per minute under load: 60 s over the mean of the flow's smoothed round trips."""
     retransmission_rate: float
     """Share of the payload sent; 0 to 1."""
+    tcp_efficiency: float
+    """Share of the payload sent that was no retransmission; 0 to 1 (RFC 6349 section 4)."""
+    buffer_delay: float
+    """Mean round trip under load over the idle one, less 1 (RFC 6349 section 4)."""
+    transfer_time_ratio: float
+    """Time of the transfer over its time at the rate of the full path (RFC 6349 section 4); NaN where the flow did not fill the path."""
     limited_by: str
     """Limit of the sender for most of the time in which it had data to send."""
     limited_share: float
@@ -81,12 +88,23 @@ def measure_command(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write the path as an experiment, and simulate it beside what was measured."),
     ] = None,
+    to_flent: Annotated[
+        Path | None,
+        typer.Option("--flent", metavar="FILE.flent.gz", help="Write FILE-up.flent.gz and FILE-down.flent.gz, for Flent's plots."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change."""
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
-    made = {direction: _run(host, direction, key, seconds, control) for direction in DIRECTIONS}
+    if to_flent and (not to_flent.name.endswith(flent.SUFFIX) or not to_flent.absolute().parent.is_dir()):
+        raise LongfatError(f"--flent {to_flent}: expected a name that ends in {flent.SUFFIX}, in a folder that is there")
+    made: dict[str, Result] = {}
+    for direction in DIRECTIONS:
+        begun = datetime.datetime.now(datetime.UTC)
+        made[direction] = _run(host, direction, key, seconds, control)
+        if to_flent:
+            _write_flent(flent.names(to_flent)[direction], made[direction], direction, host, begun)
     ways = [_way(direction, result) for direction, result in made.items()]
     unknown: list[str] = []
     if to:
@@ -103,6 +121,7 @@ def measure_command(
     for way in ways:
         out.print(f"  {way.direction:4} {line(way)}", soft_wrap=True, highlight=False)
         out.print(f"       {queues(way)}", soft_wrap=True, highlight=False)
+        out.print(f"       {shares(way)}", soft_wrap=True, highlight=False)
     for way in ways:
         for reason in way.reasons:
             err.print(f"  {way.direction}: {terminal.escape(reason)} ({way.verdict})", soft_wrap=True)
@@ -111,6 +130,13 @@ def measure_command(
     if to:
         for said in _written(to, unknown, ways):
             out.print(terminal.escape(said), soft_wrap=True, highlight=False)
+
+
+def _write_flent(file: Path, result: Result, direction: str, host: str, begun: datetime.datetime) -> None:
+    try:
+        flent.write(file, result, direction, host, begun)
+    except OSError as error:
+        raise LongfatError(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _written(file: Path, unknown: list[str], ways: list[Way]) -> list[str]:
@@ -182,6 +208,9 @@ def _way(direction: str, result: Result) -> Way:
         **delays,
         responsiveness_rpm=result.metrics["responsiveness_rpm"],
         retransmission_rate=_retransmitted(flow),
+        tcp_efficiency=1 - _retransmitted(flow),
+        buffer_delay=float(flow["rtt_mean_s"]) / idle - 1,
+        transfer_time_ratio=_transfer_time_ratio(float(flow["bytes_delivered"]), facts(result, direction)),
         limited_by=limited_by,
         limited_share=float(limits[limited_by] / busy) if busy > 0 else math.nan,
         window_bytes=0 if math.isnan(idle) else round(goodput * idle / 8),
@@ -193,6 +222,19 @@ def _way(direction: str, result: Result) -> Way:
 def _retransmitted(flow: Any) -> float:
     """Share of the bytes sent, slow start with it."""
     return float(flow["bytes_retransmitted"]) / max(float(flow["bytes_sent"]), 1.0)
+
+
+def _transfer_time_ratio(delivered: float, facts: Facts) -> float:
+    """Time of the whole flow over the time that its bytes take at the rate of the path; NaN where the flow did not fill it."""
+    ideal = facts.rate_bps * (MTU - HEADERS) / MTU
+    return ideal * facts.duration_s / (8 * delivered) if facts.fills and delivered else math.nan
+
+
+def shares(way: Way) -> str:
+    """The first screen's line with the three numbers of RFC 6349."""
+    ratio = "unknown: the flow did not fill the path" if math.isnan(way.transfer_time_ratio) else f"{way.transfer_time_ratio:.3f}"
+    delay = "unknown" if math.isnan(way.buffer_delay) else f"{100 * way.buffer_delay:.1f} %"
+    return f"RFC 6349: efficiency {100 * way.tcp_efficiency:.3f} %; buffer delay {delay}; transfer time ratio {ratio}"
 
 
 def line(way: Way) -> str:

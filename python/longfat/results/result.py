@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from longfat._longfat import Column, Run, Table, Tables, Trace
     from longfat.plot import Plot
 
-SeriesName = Literal["flow_series", "link_series", "events", "packets", "acks"]
-TableName = Literal["runs", "flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks"]
-SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets", "acks")
+SeriesName = Literal["flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes"]
+TableName = Literal["runs", "flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes"]
+SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes")
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,10 @@ class Result:
     """Events of each packet; no rows unless the experiment sets `measure.packets`."""
     acks: Later = Later()
     """Senders as each ACK finds them; no rows unless the experiment sets `measure.acks`."""
+    tcp_info: Later = Later()
+    """All of `TCP_INFO` at both ends of each flow over time; rows only between real hosts."""
+    probes: Later = Later()
+    """Probes beside the flows; rows only between real hosts."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
     """Provenance: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
     verdict: str | None = None
@@ -170,6 +174,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "events": ("kind",),
     "packets": ("event", "direction", "flags", "ecn"),
     "acks": (),
+    "tcp_info": ("end",),
+    "probes": ("direction",),
 }
 """The tables of a run, each with the columns of words that it has also where it has no rows."""
 

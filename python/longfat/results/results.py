@@ -18,6 +18,8 @@ table           a row is              columns
 `events`        one event             run, time_s, kind, flow, link, seq_bytes
 `packets`       one thing of a packet run, time_s, event, flow, direction, link, seq_bytes, ack_bytes, flags ...
 `acks`          one ACK at a sender   run, time_s, flow, acked_bytes, sent_bytes, cwnd_bytes, ssthresh_bytes ...
+`tcp_info`      one end, an instant   run, time_s, flow, end, every field of `TCP_INFO`: between real hosts
+`probes`        one probe             run, time_s, direction, number, queue_delay_s ...: between real hosts
 ==============  ====================  =================================================================
 
 `run` is the hash of what the run resolved to. `longfat list metrics` says what each metric is and who defined it.
@@ -263,6 +265,16 @@ class Results(Sequence[Result]):
     def acks(self) -> pd.DataFrame:
         """One row per run and ACK: the sender as it found it."""
         return self.table("acks")
+
+    @property
+    def tcp_info(self) -> pd.DataFrame:
+        """One row per run, flow, end and instant: all of the kernel's `TCP_INFO`, between real hosts."""
+        return self.table("tcp_info")
+
+    @property
+    def probes(self) -> pd.DataFrame:
+        """One row per run and probe, between real hosts."""
+        return self.table("probes")
 
     def table(self, name: TableName, *, axes: bool = False, form: frames.Form = "pandas") -> Any:
         """A table of all runs, as pandas, polars or Arrow.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use longfat_core::time::{Duration as Span, Time};
 use longfat_host::clock::Clock;
-use longfat_host::info::Info;
+use longfat_host::info;
 use socket2::Socket;
 
 use crate::Error;
@@ -100,7 +100,7 @@ fn connect(at: &str) -> Result<TcpStream, Error> {
 fn base_rtt(to: SocketAddr) -> Option<Nanos> {
     let knock = |_| {
         let stream = TcpStream::connect_timeout(&to, PATIENCE).ok()?;
-        let info = Info::of(&stream).ok()?;
+        let info = info::of(&stream).ok()?;
         Some(Nanos::from(info.rtt()) * 1000).filter(|rtt| *rtt > 0)
     };
     (0..KNOCKS).filter_map(knock).min()

@@ -10,7 +10,7 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::{Program, Socket as _};
 use longfat_host::clock::Clock;
 use longfat_host::facts;
-use longfat_host::info::Info;
+use longfat_host::info;
 use longfat_host::stream::{End, Stream};
 use longfat_host::sys;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -185,7 +185,7 @@ fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &
     loop {
         let is_last = stop.load(Relaxed);
         for ((socket, counts), flow) in flows.iter().zip(0..) {
-            let Ok(info) = Info::of(socket) else { continue };
+            let Ok(info) = info::of(socket) else { continue };
             let delivered_all = counts.delivered_all.load(Relaxed);
             rows.push(Row {
                 flow,

@@ -42,6 +42,8 @@ pub(crate) struct Sent {
     pub due: Nanos,
     /// Time at which it entered the egress queue.
     pub at: Nanos,
+    /// True if the kernel said so; else the thread did, before it called the kernel.
+    pub is_stamped: bool,
 }
 
 /// A probe of the other host that arrived.
@@ -51,6 +53,8 @@ pub(crate) struct Got {
     pub number: u32,
     /// Time of its arrival.
     pub at: Nanos,
+    /// True if the kernel said so; else the thread did, when it read it.
+    pub is_stamped: bool,
 }
 
 /// Probes of one host.
@@ -64,14 +68,18 @@ pub(crate) struct Stamps {
 
 impl Stamps {
     /// Returns the probes from this host that `other` got, each once, and where each is among those sent.
-    pub(crate) fn crossings(&self, other: &Stamps) -> Vec<(Sent, Crossing)> {
-        let mut came: HashMap<u32, Nanos> = HashMap::new();
+    pub(crate) fn crossings(&self, other: &Stamps) -> Vec<(Sent, Got)> {
+        let mut came: HashMap<u32, Got> = HashMap::new();
         for got in &other.got {
-            came.entry(got.number).or_insert(got.at);
+            came.entry(got.number).or_insert(*got);
         }
-        let crossing = |sent: &Sent| Some((*sent, Crossing { sent: sent.at, came: *came.get(&sent.number)? }));
-        self.sent.iter().filter_map(crossing).collect()
+        self.sent.iter().filter_map(|sent| Some((*sent, *came.get(&sent.number)?))).collect()
     }
+}
+
+/// Returns the times of probes that arrived.
+pub(crate) fn times(crossings: &[(Sent, Got)]) -> Vec<Crossing> {
+    crossings.iter().map(|(sent, got)| Crossing { sent: sent.at, came: got.at }).collect()
 }
 
 /// Probes of a session at one host, while they run.
@@ -159,7 +167,12 @@ impl Line {
             // A stamp outside of the call is of a clock that was set meanwhile, or of a datagram that waited for its neighbour's address.
             let stamp = stamp.map(|wall| self.wall.monotonic(wall)).filter(|stamp| (before..=after).contains(stamp));
             let since = |ns| self.clock.at(ns).as_ps() / 1000;
-            self.stamps.sent.push(Sent { number, due: due.as_ps() / 1000, at: since(stamp.unwrap_or(before)) });
+            self.stamps.sent.push(Sent {
+                number,
+                due: due.as_ps() / 1000,
+                at: since(stamp.unwrap_or(before)),
+                is_stamped: stamp.is_some(),
+            });
         }
     }
 
@@ -180,7 +193,7 @@ impl Line {
         {
             let stamp = stamp.filter(|_| is_steady).map(|wall| self.wall.monotonic(wall)).filter(|stamp| *stamp <= now);
             let at = self.clock.at(stamp.unwrap_or(now)).as_ps() / 1000;
-            self.stamps.got.push(Got { number: u32::from_be_bytes(number), at });
+            self.stamps.got.push(Got { number: u32::from_be_bytes(number), at, is_stamped: stamp.is_some() });
         }
         Some(len)
     }

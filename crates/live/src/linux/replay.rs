@@ -5,7 +5,9 @@ use longfat_host::flow::{Watch, record_of_receiver, sample_of_sender};
 use longfat_host::info::Info;
 use longfat_model::Experiment;
 use longfat_record::recorder::{Recorder, Totals, Watched};
-use longfat_record::trace::{ControlFrom, Event, EventKind, FlowCounts, FlowRecord, FlowSample, LinkRecord, LinkSample, LinkTotals, Trace};
+use longfat_record::trace::{
+    ControlFrom, Event, EventKind, FlowCounts, FlowRecord, FlowSample, InfoSample, LinkRecord, LinkSample, LinkTotals, Trace,
+};
 
 use crate::linux::data::OPENING;
 use crate::linux::rows::Row;
@@ -73,7 +75,7 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
         }
     }
     let mut recorder = Recorder::new(experiment, None);
-    let mut events = Vec::new();
+    let (mut events, mut tcp_info) = (Vec::new(), Vec::new());
     for (row, is_ours) in rows {
         let at = time(row.at);
         // A flow that was over by the end is known to be by a later sample.
@@ -86,6 +88,7 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
             recorder.record(stop, &mut replay).expect("a series in memory has room");
         }
         let number = row.flow;
+        tcp_info.push(InfoSample::of(at, number, we_send[number as usize] != is_ours, &row.info));
         let flow = &mut replay.0[number as usize];
         if we_send[number as usize] == is_ours {
             let started = flow.watch.record.established.is_some_and(|start| start <= at);
@@ -105,7 +108,7 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
         recorder.record(stop, &mut replay).expect("a series in memory has room");
     }
     let trace = recorder.finish(end, None, experiment, &mut replay).expect("a series in memory has room");
-    Trace { events, ..trace }
+    Trace { events, tcp_info, ..trace }
 }
 
 impl Flow {
@@ -235,6 +238,10 @@ mod tests {
         assert_eq!((delivered.len(), delivered.is_sorted(), trace.end), (11, true, time(100_000_000)));
         assert!(flow.total.limited_s[0] == 0.0 && (flow.rtt.min_s, flow.rtt.mean_s) == (0.04, 0.04), "{flow:?}");
         assert!(trace.links.is_empty() && flow.delivered_all.is_none());
+        let ends: Vec<usize> = [false, true].map(|end| trace.tcp_info.iter().filter(|row| row.is_receiver == end).count()).to_vec();
+        assert!(ends == [11, 11] && trace.tcp_info.is_sorted_by_key(|row| row.time), "{ends:?}");
+        let sent = field::ALL.iter().position(|field| *field == field::bytes_sent).unwrap();
+        assert_eq!(trace.tcp_info.iter().filter(|row| !row.is_receiver).map(|row| row.values[sent]).max(), Some(100_020));
     }
 
     #[test]

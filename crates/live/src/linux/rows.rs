@@ -74,12 +74,13 @@ pub(crate) fn of_piece(piece: &Rows, flows: u32) -> Result<Vec<Row>, Fault> {
 }
 
 /// Columns of probes: those that the host sent have a time due and a time sent, those that it got have a time got.
-const OF_PROBES: [&str; 4] = ["probe", "due_ns", "sent_ns", "got_ns"];
+const OF_PROBES: [&str; 5] = ["probe", "due_ns", "sent_ns", "got_ns", "is_stamped"];
 
 /// Returns `stamps` in pieces of which each fits into a message.
 pub(crate) fn probes_to_pieces(stamps: &Stamps) -> Vec<Rows> {
-    let sent = stamps.sent.iter().map(|sent| vec![Some(sent.number.into()), Some(sent.due), Some(sent.at), None]);
-    let got = stamps.got.iter().map(|got| vec![Some(got.number.into()), None, None, Some(got.at)]);
+    let sent =
+        stamps.sent.iter().map(|sent| vec![Some(sent.number.into()), Some(sent.due), Some(sent.at), None, Some(sent.is_stamped.into())]);
+    let got = stamps.got.iter().map(|got| vec![Some(got.number.into()), None, None, Some(got.at), Some(got.is_stamped.into())]);
     Rows::pieces(&OF_PROBES.map(str::to_owned), sent.chain(got).collect())
 }
 
@@ -97,8 +98,8 @@ pub(crate) fn add_probes(piece: &Rows, stamps: &mut Stamps) -> Result<(), Fault>
     for row in &piece.rows {
         let number = row.first().copied().flatten().and_then(|number| u32::try_from(number).ok()).ok_or_else(strange)?;
         match row[1..] {
-            [Some(due), Some(at), None] => stamps.sent.push(Sent { number, due, at }),
-            [None, None, Some(at)] => stamps.got.push(Got { number, at }),
+            [Some(due), Some(at), None, Some(stamped)] => stamps.sent.push(Sent { number, due, at, is_stamped: stamped > 0 }),
+            [None, None, Some(at), Some(stamped)] => stamps.got.push(Got { number, at, is_stamped: stamped > 0 }),
             _ => return Err(strange()),
         }
     }
@@ -112,15 +113,21 @@ mod tests {
 
     #[test]
     fn probes_come_as_they_were_stamped() {
-        let sent = vec![Sent { number: 0, due: 1, at: 2 }, Sent { number: 1, due: 3, at: 3 }];
-        let stamps = Stamps { sent, got: vec![Got { number: 7, at: 0 }] };
+        let sent = vec![Sent { number: 0, due: 1, at: 2, is_stamped: true }, Sent { number: 1, due: 3, at: 3, is_stamped: false }];
+        let stamps = Stamps { sent, got: vec![Got { number: 7, at: 0, is_stamped: true }] };
         let mut back = Stamps::default();
         for piece in probes_to_pieces(&stamps) {
             assert!(is_of_probes(&piece));
             add_probes(&piece, &mut back).unwrap();
         }
         assert_eq!(back, stamps);
-        for wrong in [[Some(1), None, None, None], [None, None, None, Some(1)], [Some(1 << 32), None, None, Some(1)], [Some(1); 4]] {
+        for wrong in [
+            [Some(1), None, None, None, Some(1)],
+            [None, None, None, Some(1), Some(1)],
+            [Some(1), None, None, Some(1), None],
+            [Some(1 << 32), None, None, Some(1), Some(1)],
+            [Some(1); 5],
+        ] {
             let piece = Rows { columns: OF_PROBES.map(str::to_owned).to_vec(), rows: vec![wrong.to_vec()] };
             assert!(add_probes(&piece, &mut Stamps::default()).is_err(), "{wrong:?}");
         }

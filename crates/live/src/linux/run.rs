@@ -4,14 +4,14 @@ use longfat_core::time::{Duration, Time};
 use longfat_host::facts::{Before, Losses, TcpMemory};
 use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
-use longfat_record::trace::{ProbeRecord, RealTime, Trace};
+use longfat_record::trace::{ProbeRecord, ProbeSample, RealTime, Trace};
 use socket2::Socket;
 
 use crate::Error;
-use crate::envelope::{self, Crossing};
+use crate::envelope;
 use crate::linux::client::{self, Asked, Outcome};
 use crate::linux::data::{self, Wish};
-use crate::linux::probe::{Sent, Stamps};
+use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
 use crate::linux::serve::program;
 use crate::linux::{keys, plane, settings};
@@ -169,22 +169,44 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let trace = replay::trace(experiment, &we_send, both);
     let span = [trace.span.0, trace.span.1].map(|time| lead + time.as_ps() / 1000);
     let idle = lead.saturating_sub(base_rtt[0].unwrap_or(0));
-    let probes = records(&probes, idle, span);
-    Ok(Trace { real_time: Some(RealTime { probes, ..real_time }), ..trace })
+    let Probed { records, samples, skew, steps } = probed(&probes, idle, span, [lead, lead + ahead]);
+    let unstamped = samples.iter().map(|sample| sample.arrived & sample.unstamped).sum();
+    let real_time =
+        RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };
+    Ok(Trace { real_time: Some(real_time), probes: samples, ..trace })
+}
+
+/// What a clock with this skew gains, and what it loses.
+fn parts_per_billion(skew: f64) -> [u64; 2] {
+    // A negative number becomes 0.
+    [skew, -skew].map(|skew| (1e9 * skew).round() as u64)
+}
+
+/// What the probes of both hosts tell.
+struct Probed {
+    records: [ProbeRecord; 2],
+    samples: Vec<ProbeSample>,
+    /// 0 where no probe came through in a direction.
+    skew: f64,
+    steps: u64,
 }
 
 /// Returns what the probes of both hosts tell, to the other host and from it: the waits of those sent before `idle`, and within `span`. All
-/// times are of our clock since the probes began.
-fn records([ours, theirs]: &[Stamps; 2], idle: u64, span: [u64; 2]) -> [ProbeRecord; 2] {
+/// times are of our clock since the probes began, and `zero` is when the flows begin, on our clock and on the other host's.
+fn probed([ours, theirs]: &[Stamps; 2], idle: u64, span: [u64; 2], zero: [u64; 2]) -> Probed {
     let (up, down) = (ours.crossings(theirs), theirs.crossings(ours));
-    let bare = |list: &[(Sent, Crossing)]| list.iter().map(|(_, crossing)| *crossing).collect::<Vec<_>>();
-    let Some(waits) = envelope::waits(&bare(&up), &bare(&down)) else { return Default::default() };
-    let record = |sent: &[Sent], crossings: &[(Sent, Crossing)], waits: &[f64], is_up: bool| {
+    let waits = envelope::waits(&times(&up), &times(&down));
+    let unknown = |list: &[(Sent, Got)]| vec![f64::NAN; list.len()];
+    let (waits_up, waits_down) = waits.as_ref().map_or_else(|| (unknown(&up), unknown(&down)), |all| (all.up.clone(), all.down.clone()));
+    let samples =
+        samples(&ours.sent, &up, &waits_up, zero[0], false).chain(samples(&theirs.sent, &down, &waits_down, zero[1], true)).collect();
+    let Some(waits) = waits else { return Probed { records: Default::default(), samples, skew: 0.0, steps: 0 } };
+    let record = |sent: &[Sent], crossings: &[(Sent, Got)], waits: &[f64], is_up: bool| {
         // A probe from the other host belongs to the time at which it came, less what it waited.
-        let at = |crossing: &Crossing, wait: f64| if is_up { crossing.sent } else { crossing.came.saturating_sub(wait as u64) };
+        let at = |(sent, got): &(Sent, Got), wait: f64| if is_up { sent.at } else { got.at.saturating_sub(wait as u64) };
         let within = |from: u64, to: u64| {
             let those = crossings.iter().zip(waits).filter(|(_, wait)| !wait.is_nan());
-            let those = those.filter(|((_, crossing), wait)| (from..=to).contains(&at(crossing, **wait)));
+            let those = those.filter(|(crossing, wait)| (from..=to).contains(&at(crossing, **wait)));
             sorted(those.map(|(_, wait)| *wait as u64).collect())
         };
         let (idle, loaded) = (within(0, idle), within(span[0], span[1]));
@@ -201,7 +223,32 @@ fn records([ours, theirs]: &[Stamps; 2], idle: u64, span: [u64; 2]) -> [ProbeRec
             timer_error: [0.5, 0.99].map(|share| quantile(&late, share)),
         }
     };
-    [record(&ours.sent, &up, &waits.up, true), record(&theirs.sent, &down, &waits.down, false)]
+    let records = [record(&ours.sent, &up, &waits.up, true), record(&theirs.sent, &down, &waits.down, false)];
+    Probed { records, samples, skew: waits.skew, steps: waits.steps.len() as u64 }
+}
+
+/// Rows of the probes `sent` of one direction, whose flows begin at `zero` on the sender's clock; `crossings` are those that arrived, in the
+/// same order, each with its wait in nanoseconds.
+fn samples<'a>(
+    sent: &'a [Sent],
+    crossings: &'a [(Sent, Got)],
+    waits: &'a [f64],
+    zero: u64,
+    is_down: bool,
+) -> impl Iterator<Item = ProbeSample> + 'a {
+    let mut arrived = crossings.iter().zip(waits).peekable();
+    sent.iter().map(move |sent| {
+        let got = arrived.next_if(|((next, _), _)| next.number == sent.number);
+        ProbeSample {
+            time_s: (sent.due as f64 - zero as f64) / 1e9,
+            is_down,
+            number: sent.number,
+            timer_error_s: sent.at.saturating_sub(sent.due) as f64 / 1e9,
+            queue_delay_s: got.map_or(f64::NAN, |(_, wait)| wait / 1e9),
+            arrived: got.is_some().into(),
+            unstamped: (!sent.is_stamped || got.is_some_and(|((_, got), _)| !got.is_stamped)).into(),
+        }
+    })
 }
 
 fn sorted(mut values: Vec<u64>) -> Vec<u64> {
@@ -228,27 +275,40 @@ mod tests {
         let sent = |zero: u64| -> Vec<Sent> {
             let probe = |number: u32| {
                 let due = zero + 10_000_000 * u64::from(number);
-                Sent { number, due, at: due + late }
+                Sent { number, due, at: due + late, is_stamped: number != 3 }
             };
             (0..300).map(probe).collect()
         };
         let wait = |number: u32| if number >= 100 && number.is_multiple_of(2) { 2_000_000 } else { 0 };
         let (here, there) = (sent(0), sent(ahead));
         let up = here.iter().filter(|sent| sent.number != lost && sent.number < 299);
-        let up = up.map(|sent| Got { number: sent.number, at: sent.at + ahead + 4_000_000 + wait(sent.number) }).collect();
-        let down = there.iter().map(|sent| Got { number: sent.number, at: sent.at - ahead + 6_000_000 }).collect();
+        let up =
+            up.map(|sent| Got { number: sent.number, at: sent.at + ahead + 4_000_000 + wait(sent.number), is_stamped: true }).collect();
+        let down =
+            there.iter().map(|sent| Got { number: sent.number, at: sent.at - ahead + 6_000_000, is_stamped: sent.number != 4 }).collect();
         let both = [Stamps { sent: here, got: down }, Stamps { sent: there, got: up }];
-        let [up, down] = records(&both, 990_000_000, [1_000_000_000, 3_000_000_000]);
+        let probed = probed(&both, 990_000_000, [1_000_000_000, 3_000_000_000], [1_000_000_000, ahead + 1_000_000_000]);
+        let [up, down] = probed.records;
         let us = |us: u64| Time::from_ps(1_000_000 * us);
         assert_eq!((up.sent, up.arrived, down.sent, down.arrived), (299, 298, 300, 300));
         assert_eq!((up.idle, up.loaded), ([us(0); 2], [us(0), us(2000), us(2000)]));
         assert_eq!((down.idle, down.loaded), ([us(0); 2], [us(0); 3]));
         assert_eq!((up.timer_error, down.timer_error), ([us(5); 2], [us(5); 2]));
+        assert_eq!((parts_per_billion(50e-6), parts_per_billion(-1.4e-9)), ([50_000, 0], [0, 1]));
+        assert!(probed.skew.abs() < 1e-9 && probed.steps == 0, "{}", probed.skew);
+        let (up, down) = probed.samples.split_at(300);
+        let unstamped = |rows: &[ProbeSample]| rows.iter().filter(|row| row.unstamped == 1).map(|row| row.number).collect::<Vec<_>>();
+        assert_eq!((unstamped(up), unstamped(down)), (vec![3], vec![3, 4]), "at either end");
+        assert_eq!((up[0].time_s, up[150].time_s, down[150].time_s), (-1.0, 0.5, 0.5));
+        assert_eq!((up[150].queue_delay_s, up[150].timer_error_s, up[150].arrived), (2e-3, 5e-6, 1));
+        assert!(up[250].queue_delay_s.is_nan() && up[250].arrived == 0 && down.iter().all(|row| row.is_down && row.arrived == 1));
     }
 
     #[test]
     fn nothing_is_told_where_no_probe_came() {
-        let both = [Stamps { sent: vec![Sent { number: 0, due: 0, at: 0 }], got: Vec::new() }, Stamps::default()];
-        assert_eq!(records(&both, 1, [1, 2]), <[ProbeRecord; 2]>::default());
+        let both = [Stamps { sent: vec![Sent { number: 0, due: 0, at: 0, is_stamped: true }], got: Vec::new() }, Stamps::default()];
+        let probed = probed(&both, 1, [1, 2], [0, 0]);
+        assert_eq!((probed.records, probed.samples.len()), (<[ProbeRecord; 2]>::default(), 1));
+        assert!(probed.skew == 0.0 && probed.samples[0].arrived == 0 && probed.samples[0].queue_delay_s.is_nan());
     }
 }

@@ -15,6 +15,7 @@ use longfat_host::info::field;
 use crate::linux::client::{Asked, Outcome, addresses, session};
 use crate::linux::data::Wish;
 use crate::linux::plane::Flow;
+use crate::linux::probe::times;
 use crate::linux::serve::{program, serve};
 use crate::linux::wire::Control;
 use crate::options::{Said, ServeOptions};
@@ -265,8 +266,7 @@ fn probes_go_both_ways_beside_the_flows() {
         let crossings = here.crossings(there);
         assert!(crossings.len() * 10 >= here.sent.len() * 9, "{} of {}", crossings.len(), here.sent.len());
     }
-    let of = |crossings: Vec<(_, crate::envelope::Crossing)>| crossings.into_iter().map(|(_, crossing)| crossing).collect::<Vec<_>>();
-    let waits = crate::envelope::waits(&of(ours.crossings(theirs)), &of(theirs.crossings(ours))).unwrap();
+    let waits = crate::envelope::waits(&times(&ours.crossings(theirs)), &times(&theirs.crossings(ours))).unwrap();
     // Both ends have the clock of this host.
     assert!((0.0..20e6).contains(&waits.base_rtt), "{}", waits.base_rtt);
     assert!(server.line().ends_with("ended well"));

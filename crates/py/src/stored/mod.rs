@@ -157,6 +157,8 @@ pub(crate) fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("events", described(py, columns::events())?)?;
     all.set_item("packets", described(py, columns::packets())?)?;
     all.set_item("acks", described(py, columns::acks())?)?;
+    all.set_item("tcp_info", described(py, columns::tcp_info())?)?;
+    all.set_item("probes", described(py, columns::probes())?)?;
     Ok(all)
 }
 

@@ -5,7 +5,8 @@ use longfat_disk::TemporaryFile;
 use longfat_model::Experiment;
 use longfat_record::trace::columns::{self, Column, Form, NONE};
 use longfat_record::trace::{
-    AckSample, Event, FlowRecord, FlowSample, HostRecord, LinkRecord, LinkSample, PacketEvent, Sample, Series, Trace,
+    AckSample, Event, FlowRecord, FlowSample, HostRecord, InfoSample, LinkRecord, LinkSample, PacketEvent, ProbeSample, Sample, Series,
+    Trace,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -36,6 +37,8 @@ pub(crate) fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyRes
         events: reader.all("events", columns::events())?,
         packets: reader.all("packets", columns::packets())?,
         acks: reader.all("acks", columns::acks())?,
+        tcp_info: reader.all("tcp_info", columns::tcp_info())?,
+        probes: reader.all("probes", columns::probes())?,
         ..trace
     };
     let missing = reader.missing;
@@ -53,6 +56,8 @@ pub(crate) struct Together {
     events: IntoIter<Event>,
     packets: IntoIter<PacketEvent>,
     acks: IntoIter<AckSample>,
+    tcp_info: IntoIter<InfoSample>,
+    probes: IntoIter<ProbeSample>,
     missing: Vec<String>,
 }
 
@@ -74,6 +79,8 @@ impl Together {
             events: reader.all("events", columns::events())?.into_iter(),
             packets: reader.all("packets", columns::packets())?.into_iter(),
             acks: reader.all("acks", columns::acks())?.into_iter(),
+            tcp_info: reader.all("tcp_info", columns::tcp_info())?.into_iter(),
+            probes: reader.all("probes", columns::probes())?.into_iter(),
             missing: reader.missing,
         })
     }
@@ -93,6 +100,8 @@ impl Together {
             events: some(&mut self.events, rows("events")),
             packets: some(&mut self.packets, rows("packets")),
             acks: some(&mut self.acks, rows("acks")),
+            tcp_info: some(&mut self.tcp_info, rows("tcp_info")),
+            probes: some(&mut self.probes, rows("probes")),
             ..trace
         };
         let experiment = experiment?;

@@ -8,6 +8,7 @@ mod links;
 mod packet_log;
 mod packets;
 mod series;
+pub mod tcp_info;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ pub use packets::{PacketEvent, PacketKind};
 #[cfg(test)]
 pub(crate) use series::tests::with_rows_in_memory;
 pub use series::{Recorded, Sample, Series, Spill};
+pub use tcp_info::InfoSample;
 
 use std::sync::Arc;
 
@@ -48,6 +50,10 @@ pub struct Trace {
     pub packets: Vec<PacketEvent>,
     /// Senders as each of their ACKs finds them, in order of time, then flow.
     pub acks: Vec<AckSample>,
+    /// `TCP_INFO` of both ends of each flow between real hosts, in order of time.
+    pub tcp_info: Vec<InfoSample>,
+    /// Probes between real hosts: all those to the far host, then those from it, each in order of their numbers.
+    pub probes: Vec<ProbeSample>,
     /// End of the run, in virtual time.
     pub end: Time,
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
@@ -106,6 +112,31 @@ pub struct RealTime {
     pub is_cut: u64,
     /// Between real hosts: probes from the near host to the far one, and back.
     pub probes: [ProbeRecord; 2],
+    /// Between real hosts: what the far host's clock gains on the near one's, and what it loses, in parts per billion; one of them is zero.
+    pub clock_skew: [u64; 2],
+    /// Between real hosts: steps of the difference of the clocks, as the probes show them.
+    pub clock_steps: u64,
+    /// Between real hosts: probes that arrived, and that the kernel of an end did not stamp.
+    pub probes_unstamped: u64,
+}
+
+/// One probe between real hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProbeSample {
+    /// Time at which it was due, in seconds since the flows begin, on the near host's clock; negative before them.
+    pub time_s: f64,
+    /// True of a probe from the far host.
+    pub is_down: bool,
+    /// Number among those of its direction, from 0.
+    pub number: u32,
+    /// Seconds from when it was due until it left its sender.
+    pub timer_error_s: f64,
+    /// Seconds that it waited in queues; NaN of one that did not arrive, and where the clocks do not tell.
+    pub queue_delay_s: f64,
+    /// 1 if it arrived.
+    pub arrived: u64,
+    /// 1 if the kernel of an end did not stamp it: the time at which a thread called the kernel stands for that.
+    pub unstamped: u64,
 }
 
 /// Record of the probes of one direction. Where a count is zero, its quantiles say nothing.

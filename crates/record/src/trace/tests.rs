@@ -32,7 +32,7 @@ fn filled<R: Default + 'static>(columns: &[Column<R>], cells: &mut impl Iterator
             match column.form {
                 Form::Word(words) => cell % words().len() as u64,
                 // Values stay below the mark for no value; numbers of flows and links have 32 bits.
-                Form::Count | Form::Time if ["flow", "link"].contains(&column.name) => cell % 4_000_000_000,
+                Form::Count | Form::Time if ["flow", "link", "number"].contains(&column.name) => cell % 4_000_000_000,
                 Form::CountOrNone if column.name == "link" => cell % 4_000_000_000,
                 _ => cell,
             },
@@ -56,6 +56,8 @@ proptest! {
         check(columns::flow_series(), &cells);
         check(columns::link_series(), &cells);
         check(columns::packets(), &cells);
+        check(columns::tcp_info(), &cells);
+        check(columns::probes(), &cells);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use longfat_host::info::{Info, field};
+use longfat_host::info::{self, field};
 use longfat_host::sys;
 
 use crate::Error;
@@ -77,7 +77,7 @@ fn twins() -> String {
 /// Returns the size of the kernel's `TCP_INFO`, and the fields that it lacks, each with the first Linux that has it.
 fn tcp_info() -> String {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
-    let info = match socket.and_then(|socket| Info::of(&socket)) {
+    let info = match socket.and_then(|socket| info::of(&socket)) {
         Ok(info) => info,
         Err(e) => return format!("unknown ({e})"),
     };

@@ -6,7 +6,11 @@ use crate::trace::{EventKind, PacketKind};
 use std::path::PathBuf;
 
 fn page_of_results() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", "results.md"].iter().collect()
+    page("results.md")
+}
+
+fn page(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "..", "docs", name].iter().collect()
 }
 
 /// `page` with what stands between `<!-- mark -->` and the next `<!-- end -->` replaced.
@@ -42,6 +46,19 @@ fn the_columns_of_results_are_up_to_date() {
     }
     let found = std::fs::read_to_string(page_of_results()).unwrap();
     assert!(found == page, "docs/results.md is out of date: UPDATE_DOCS=1 cargo test -p longfat-core reference");
+}
+
+#[test]
+fn the_columns_of_results_between_hosts_are_up_to_date() {
+    let file = page("results-live.md");
+    let found = std::fs::read_to_string(&file).unwrap();
+    let text = filled(&found, "columns tcp_info", &rows(columns::tcp_info()));
+    let text = filled(&text, "columns probes", &rows(columns::probes()));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, &text).unwrap();
+    } else {
+        assert!(found == text, "docs/results-live.md is out of date: UPDATE_DOCS=1 cargo test -p longfat-record reference");
+    }
 }
 
 #[test]

@@ -187,9 +187,11 @@ macro_rules! table {
     };
 }
 
+mod live;
 mod packets;
 mod series;
 
+pub use live::{probes, tcp_info};
 pub use packets::{acks, packets};
 pub use series::{events, flow_series, link_series};
 
@@ -283,11 +285,24 @@ fn real_time_columns() -> Vec<Column<Trace>> {
             &mut real.rate_limit
         }),
         counted("is_cut", "1", "1 if the user stopped the run before its end", |real| &mut real.is_cut),
+        counted(
+            "clock_fast_ppb",
+            "1",
+            "between real hosts: what the far host's clock gains on the near one's, in parts per billion",
+            |real| &mut real.clock_skew[0],
+        ),
+        counted("clock_slow_ppb", "1", "what it loses", |real| &mut real.clock_skew[1]),
+        counted("clock_steps", "1", "between real hosts: steps of the difference of the clocks, as the probes show them", |real| {
+            &mut real.clock_steps
+        }),
+        count("probes_unstamped", "between real hosts: probes that arrived, and that the kernel of an end did not stamp", |real| {
+            &mut real.probes_unstamped
+        }),
     ]
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 9] = [
+const OF_LIVE: [&str; 13] = [
     "endpoints_waited_s",
     "stolen_s",
     "clock_corrected_s",
@@ -297,6 +312,10 @@ const OF_LIVE: [&str; 9] = [
     "base_rtt_after_s",
     "rate_limit_bps",
     "is_cut",
+    "clock_fast_ppb",
+    "clock_slow_ppb",
+    "clock_steps",
+    "probes_unstamped",
 ];
 
 /// Returns the values of a run in real time that is `live`, between real hosts, or on the testbed: nothing that cannot be known there.

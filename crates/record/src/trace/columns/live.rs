@@ -1,0 +1,56 @@
+//! Columns of what only real hosts have: the kernel's view of both ends, and probes.
+
+use std::sync::LazyLock;
+
+use super::{Column, Form, bits};
+use crate::trace::ProbeSample;
+use crate::trace::tcp_info::{Field, InfoSample, field};
+use longfat_core::time::Time;
+
+table! {
+    /// One row an end of a flow and instant: every field of the kernel's `tcp_info`, under its name there.
+    tcp_info: InfoSample = {
+        let mut columns = vec![
+            column!(time "time_s", "when, on the near host's clock", time),
+            column!(index "flow", "which flow, from 0", flow),
+            Column::new(Form::Word(|| &["sender", "receiver"]), "end", "1", "which end of it", |row: &InfoSample| u64::from(row.is_receiver))
+                .put(|row, cell| row.is_receiver = cell == 1),
+        ];
+        columns.extend(field::ALL.iter().enumerate().map(|(place, field)| of_field(place, field)));
+        columns
+    }
+}
+
+fn of_field(place: usize, field: &'static Field) -> Column<InfoSample> {
+    let unit = if field.unit.is_empty() { String::new() } else { format!(", {}", field.unit) };
+    let doc = format!("{} (Linux {}{unit})", field.doc.trim_end_matches('.'), field.since);
+    // A table is made once.
+    Column::new(Form::CountOrNone, field.name, unit_of(field), doc.leak(), move |row: &InfoSample| row.values[place])
+        .put(move |row, cell| row.values[place] = cell)
+}
+
+/// Unit of a field, as columns name it.
+fn unit_of(field: &Field) -> &'static str {
+    match field.unit {
+        "" => "1",
+        "bytes" => "byte",
+        "packets" => "packet",
+        "segments" => "segment",
+        "bytes/s" => "byte/s",
+        other => other,
+    }
+}
+
+table! {
+    /// One row a probe.
+    probes: ProbeSample = vec![
+        column!(number "time_s", "s", "when it was due, on the near host's clock; negative before the flows begin", time_s),
+        Column::new(Form::Word(|| &["up", "down"]), "direction", "1", "to the far host, or from it", |row: &ProbeSample| u64::from(row.is_down))
+            .put(|row, cell| row.is_down = cell == 1),
+        column!(index "number", "which of its direction, from 0", number),
+        column!(number "timer_error_s", "s", "from when it was due until it left its sender", timer_error_s),
+        column!(number "queue_delay_s", "s", "its wait in queues; NaN: it did not arrive, or the clocks do not tell", queue_delay_s),
+        column!(count "arrived", "1", "1: it arrived", arrived),
+        column!(count "unstamped", "1", "1: the kernel of an end did not stamp it, and the time of a thread stands in", unstamped),
+    ]
+}
