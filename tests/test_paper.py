@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from conftest import SWEEP, command
@@ -127,6 +128,36 @@ def test_only_what_is_simulated_counts() -> None:
         of_kinds()[0].kind("input", "bdp")
 
 
+def test_fitted_paths_have_lines_of_their_own_and_never_count() -> None:
+    paper = Paper("t", "c")
+
+    @paper.number("peak")
+    def peak(measured: Measured, row: Row) -> float:
+        return float(str(measured["flows"]))
+
+    rows = [row("a"), dataclasses.replace(row("b", value=60.0), conditions={"build": "224"}), row("c")]
+    paper.fit("fitted/path", in_place_of="flows", known=["a"], held_out=["b"])
+    # The results are asked for by their place only, so that numbers can stand for them.
+    lines = compare(paper, rows, Measured(cast("Any", {"flows": 70.0, "fitted/path": 40.0})))
+    assert [(line.id, line.kind, line.ours, line.verdict) for line in lines] == [
+        ("a", "simulated", 70.0, "differs"),
+        ("b", "simulated", 70.0, "differs"),
+        ("c", "repeat", 70.0, "differs"),
+        ("a@fitted/path", "fitted", 40.0, "holds"),
+        ("b@fitted/path", "held-out", 40.0, "differs"),
+    ]
+    assert summary(lines) == "0 hold, 2 differ, 0 not testable"
+    assert uncounted(lines) == "repeat 1 differ; fitted 1 hold; held-out 1 differ"
+    model = null(paper, rows, lines)
+    assert model is not None
+    assert model.of == 2
+    missing = compare(paper, rows, Measured(cast("Any", {"flows": 70.0})))
+    assert [line.verdict for line in missing[3:]] == ["not testable"] * 2
+    assert "no results of experiment 'fitted/path'" in missing[3].note
+    with pytest.raises(ValueError, match="fitted/other: 'b' cannot be held out: the path was fitted to it"):
+        paper.fit("fitted/other", in_place_of="flows", known=["a", "b"], held_out=["b"])
+
+
 def test_null_models_score_what_chance_does() -> None:
     paper, rows, lines = of_kinds()
     model = null(paper, rows, lines)
@@ -157,6 +188,7 @@ def test_what_a_paper_says_of_kinds_is_of_something(name: str) -> None:
     paper, rows = load_paper(folder), load_published(folder)
     ids, quantities = {row.id for row in rows}, {row.quantity for row in rows}
     assert set(paper.kinds) <= ids | quantities | {claim.id for claim in paper.claims}
+    assert all(path.known | path.held_out <= ids for path in paper.fitted)
     assert set(paper.bounds) <= ids
     assert set(paper.within) <= quantities
     assert paper.trivial is not None

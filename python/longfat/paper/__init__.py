@@ -50,6 +50,8 @@ without results yet, or that cannot be answered (`Answer(None, note=...)`), is "
 
 Only what is simulated counts in the headline. `paper.kind("arithmetic", ...)` says of quantities, numbers and claims that
 they are something else (`KINDS`); a number of the same quantity and conditions as one before it is a `repeat` by itself.
+`paper.fit(experiment, in_place_of=..., known=..., held_out=...)` adds lines of a path fitted to published numbers (`longfat fit`). They
+are of kind `fitted` or `held-out`, and never count in the headline.
 Beside the headline stands what null models score: our values shuffled within each table and quantity, and a trivial
 prediction (`@paper.predicts("...")`).
 """
@@ -61,7 +63,7 @@ from longfat.paper.comparison import Comparison, Verdict, compare, null
 from longfat.paper.grid import Grid, grids
 from longfat.paper.kinds import KINDS, Kind, Null, Rule, null_model, uncounted
 from longfat.paper.measured import Measured, MissingResults, load_measured
-from longfat.paper.model import Answer, Claim, Figure, Layout, Paper, Table, load_paper
+from longfat.paper.model import Answer, Claim, Figure, FittedPath, Layout, Paper, Table, load_paper
 from longfat.paper.published import Row, load_published
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "Claim",
     "Comparison",
     "Figure",
+    "FittedPath",
     "Grid",
     "Kind",
     "Layout",

@@ -32,14 +32,34 @@ class Comparison:
 
 
 def compare(paper: Paper, rows: Sequence[Row], measured: Measured) -> list[Comparison]:
-    """Every published number, what `paper.agreements` asks of them as a whole, and every claim, in that order."""
+    """Every published number, what `paper.agreements` asks of them, numbers of fitted paths, and every claim, in that order."""
     seen: set[tuple[object, ...]] = set()
     numbers: list[Comparison] = []
     for row in rows:
         numbers.append(replace(_number(paper, row, measured), kind=paper.kind_of(row, seen)))
         seen.add(row.test)
     claims = [replace(_claim(claim, measured), kind=paper.kinds.get(claim.id, "simulated")) for claim in paper.claims]
-    return numbers + _agreements(paper, rows, numbers) + claims
+    return numbers + _agreements(paper, rows, numbers) + _fitted(paper, rows, measured) + claims
+
+
+def _fitted(paper: Paper, rows: Sequence[Row], measured: Measured) -> list[Comparison]:
+    """Numbers on fitted paths, as lines of their own: `ID@EXPERIMENT`."""
+    made: list[Comparison] = []
+    for path in paper.fitted:
+        try:
+            inside, why = Measured({path.in_place_of: measured[path.experiment]}), ""
+        except MissingResults as missing:
+            inside, why = None, str(missing)
+        for row in rows:
+            if row.id not in path.known | path.held_out:
+                continue
+            if inside is None:
+                line = Comparison(row.id, row.where, row.value, None, row.unit, "not testable", why)
+            else:
+                line = _number(paper, row, inside)
+            kind: Kind = "fitted" if row.id in path.known else "held-out"
+            made.append(replace(line, id=f"{row.id}@{path.experiment}", kind=kind))
+    return made
 
 
 def null(paper: Paper, rows: Sequence[Row], lines: Sequence[Comparison]) -> Null | None:

@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from longfat.paper.comparison import Comparison
     from longfat.paper.published import Row
 
-Kind = Literal["simulated", "arithmetic", "input", "calibrated", "repeat"]
+Kind = Literal["simulated", "arithmetic", "input", "calibrated", "repeat", "fitted", "held-out"]
 KINDS: Mapping[Kind, str] = {
     "simulated": "what our simulation gives, beside what was measured",
     "arithmetic": "follows from constants alone, the authors' own arithmetic among them",
     "input": "a condition of the test, or a constant that the experiment is given",
     "calibrated": "what a parameter of ours was chosen by",
     "repeat": "the same quantity of the same test as a line before it, or an average of such lines",
+    "fitted": "our simulation on a path that was fitted to this very number",
+    "held-out": "our simulation on a path that was fitted to other numbers of the paper",
 }
 """Kinds of lines. The headline counts the first; the others are listed."""
 

@@ -87,6 +87,20 @@ class Layout:
     """The condition that names a column."""
 
 
+@dataclass(frozen=True)
+class FittedPath:
+    """An experiment on a path that was fitted to numbers of the paper. It answers published numbers in place of another experiment."""
+
+    experiment: str
+    """Its place in the paper's folder: `fitted/caltech`."""
+    in_place_of: str
+    """The experiment whose results the functions of the numbers ask for."""
+    known: frozenset[str]
+    """Ids of the numbers that it was fitted to."""
+    held_out: frozenset[str]
+    """Ids of the numbers that it was not fitted to, and answers."""
+
+
 @dataclass
 class Paper:
     """A paper: its numbers, claims, tables and figures. `paper.py` makes one and registers functions on it."""
@@ -101,6 +115,7 @@ class Paper:
     agreements: list[Agreement] = field(default_factory=list[Agreement])
     kinds: dict[str, Kind] = field(default_factory=dict[str, "Kind"])
     """Kinds by quantity, or by the id of a number or claim (which comes first); a line without an entry is simulated."""
+    fitted: list[FittedPath] = field(default_factory=list[FittedPath])
     bounds: dict[str, Bound] = field(default_factory=dict[str, "Bound"])
     within: dict[str, float] = field(default_factory=dict[str, float])
     trivial: Callable[[Row], float | None] | None = None
@@ -123,6 +138,15 @@ class Paper:
             if name in self.kinds:
                 raise ValueError(f"{name!r} is {self.kinds[name]} already")
             self.kinds[name] = kind
+
+    def fit(self, experiment: str, *, in_place_of: str, known: Collection[str], held_out: Collection[str]) -> None:
+        """Registers an experiment on a fitted path. Its lines are of kind `fitted` (`known`) or `held-out`, and never count as reproduced.
+
+        `known` and `held_out` are ids of published numbers. ValueError where an id is in both.
+        """
+        if both := sorted(set(known) & set(held_out)):
+            raise ValueError(f"{experiment}: {both[0]!r} cannot be held out: the path was fitted to it")
+        self.fitted.append(FittedPath(experiment, in_place_of, frozenset(known), frozenset(held_out)))
 
     def bound(self, bound: Bound, *ids: str) -> None:
         """Says that these published numbers are bounds: the paper has "18 or less", and ours is to be `<=` it."""
