@@ -28,7 +28,7 @@ PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
 PURE := $(addprefix -p longfat-,core tcp model record experiment sim gym)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev profile run validation test test-quick fuzz wasm torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
+.PHONY: help build dev profile run validation test test-quick fuzz wasm web torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,14 @@ fuzz: ## Try each property of the Rust crates on CASES new random cases (2000); 
 wasm: ## Build the crates that know no system for WebAssembly (needs rustup)
 	rustup target add wasm32-unknown-unknown
 	cargo clippy --quiet --target wasm32-unknown-unknown $(PURE) -- -D warnings
+
+web: ## Build the lab's page, target/web/lab.html, which opens without a server (needs rustup, and Node.js with npm)
+	rustup target add wasm32-unknown-unknown
+	cargo build --quiet --target wasm32-unknown-unknown -p longfat-web --profile web
+	mkdir -p target/web
+	cp target/wasm32-unknown-unknown/web/longfat_web.wasm target/web/longfat.wasm
+	npm ci --prefix web --silent --no-audit --no-fund
+	node web/build.mjs target/web/longfat.wasm target/web/lab.html
 
 torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
 	$(BIN)/python tests/torture --time $(or $(TIME),60) $(if $(SEED),--seed $(SEED)) --only "$(ONLY)"
@@ -142,6 +150,7 @@ system-packages: ## Install what the kernel's controls are built with, and what 
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge ns2 \
 		clang libelf-dev zlib1g-dev pkg-config
+	command -v npm >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm
 
 clean: ## Remove what was built; results and reports stay
 	rm -rf .venv target

@@ -20,7 +20,7 @@ LAYERS = (
     ("executors", "locate"),
     ("experiment",),
     ("simulation", "control"),
-    ("plot",),
+    ("plot", "gym"),
     ("paper",),
     ("report",),
     ("capture", "evaluate"),

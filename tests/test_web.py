@@ -66,3 +66,27 @@ def test_sentences_are_those_of_explain(tmp_path: Path) -> None:
         missing = [sentence for sentence in found[name]["told"] if sentence not in said]
         assert not missing, f"{name}: {missing} not in {said}"
         assert found[name]["told"][0] == said[0]
+
+
+PAGE = ROOT / "target/web/lab.html"
+
+
+@pytest.mark.skipif(not (PAGE.exists() and shutil.which("chromedriver")), reason="needs Chromium's driver and `make web`")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_runs_a_lesson_and_says_no_error(width: int) -> None:
+    from selenium import webdriver
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    options = webdriver.ChromeOptions()
+    for one in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--window-size={width},900"):
+        options.add_argument(one)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with webdriver.Chrome(options=options) as driver:
+        # A fragment that is no experiment does nothing.
+        driver.get(f"{PAGE.as_uri()}#x=<script>alert(1)</script>")
+        WebDriverWait(driver, 60).until(lambda d: "Done: " in d.find_element(By.TAG_NAME, "body").text)
+        assert "delivered" in driver.find_element(By.TAG_NAME, "body").text
+        errors = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+        assert not errors
+        assert driver.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -96,7 +96,7 @@ class Settings:
 
     @property
     def names(self) -> list[str]:
-        """What each number of an observation is: the fields, then their masks."""
+        """Names of the numbers of an observation: the fields, then their masks."""
         masked = {entry["name"] for entry in observations() if entry.get("has_mask")}
         return self.fields + [f"knows_{name}" for name in self.fields if name in masked]
 
