@@ -44,7 +44,7 @@ impl Bins {
     /// Lines 24 to 31. Departs from line 26, which would also empty the last bin that was filled.
     fn update(&mut self, now: Time) {
         let passed = now.since(self.end).as_ps() / self.duration.as_ps() + 1;
-        self.end = self.end + self.duration.saturating_mul(passed);
+        self.end += self.duration.saturating_mul(passed);
         for bin in self.over..self.over + passed.min(NUM_BINS as u64) {
             *self.at(bin) = 0;
         }
@@ -126,7 +126,7 @@ mod tests {
     fn leaves(full: u64, cwnd: u64, rtt: impl Fn(u64) -> Duration) -> Option<(u64, Step)> {
         let mut search = Search::default();
         (0..10_000).find_map(|ms| {
-            let acked = (100.0 * (2.0_f64).powf(ms.min(full) as f64 / 200.0)) as u64;
+            let acked = (100.0 * libm::exp2(ms.min(full) as f64 / 200.0)) as u64;
             let now = Time::ZERO + Duration::from_millis(ms);
             let ack = AckSample { now, acked, rtt: Some(rtt(ms)), rtt_min: RTT, ..AckSample::default() };
             let step = search.step(&ack, cwnd, acked);
