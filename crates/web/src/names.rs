@@ -1,7 +1,8 @@
-//! Registries that the page offers: names, summaries and parameters.
+//! Names that the page shows: registries with summaries and parameters, and flows.
 
 use longfat_core::params::ParamSpec;
 use longfat_core::{link::loss, queue, traffic};
+use longfat_model::Experiment;
 use longfat_record::{metric, warning};
 use longfat_tcp::{congestion, stack, window_sizing};
 use serde_json::{Value, json};
@@ -29,4 +30,11 @@ fn entry(name: &str, summary: &str, params: &[ParamSpec]) -> Value {
         json!({ "name": spec.name, "kind": spec.kind.expectation(), "default": default, "required": spec.default.is_none(), "doc": spec.doc })
     };
     json!({ "name": name, "summary": summary, "params": params.iter().map(param).collect::<Vec<_>>() })
+}
+
+/// Names of the flows as plots have them: the group, with a number where it has several.
+pub(crate) fn flows(experiment: &Experiment) -> Vec<String> {
+    let several = |group: &str| experiment.flows.iter().filter(|flow| &*flow.group == group).nth(1).is_some();
+    let with_number = experiment.flow_names();
+    experiment.flows.iter().zip(with_number).map(|(flow, name)| if several(&flow.group) { name } else { flow.group.to_string() }).collect()
 }

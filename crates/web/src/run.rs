@@ -9,7 +9,7 @@ use longfat_sim::Simulation;
 use serde_json::{Value, json};
 
 use crate::file::{document, forecast, warnings};
-use crate::{Fault, told};
+use crate::{Fault, names, told};
 
 /// Samples over the expected length of a run. They are the page's own, and change no result.
 const SAMPLES: f64 = 600.0;
@@ -48,7 +48,7 @@ impl Lab {
         }
         let experiment = run.experiment;
         let mut ahead = forecast(&experiment, run.repeats);
-        ahead["flows"] = names(&experiment).into_iter().zip(&experiment.flows).take(DRAWN).map(|(name, flow)| {
+        ahead["flows"] = names::flows(&experiment).into_iter().zip(&experiment.flows).take(DRAWN).map(|(name, flow)| {
             json!({ "name": name, "control": flow.sender.congestion_control.kind, "is_tcp": flow.traffic.is_tcp(), "traffic": flow.traffic.kind().name })
         }).collect();
         ahead["flow_count"] = experiment.flows.len().into();
@@ -149,13 +149,6 @@ impl Run {
         let links: Vec<Value> = self.links.iter().map(link).collect();
         json!([self.simulation.now().as_secs_f64(), flows, links])
     }
-}
-
-/// Names of the flows as plots have them: the group, with a number where it has several.
-pub(crate) fn names(experiment: &Experiment) -> Vec<String> {
-    let several = |group: &str| experiment.flows.iter().filter(|flow| &*flow.group == group).nth(1).is_some();
-    let with_number = experiment.flow_names();
-    experiment.flows.iter().zip(with_number).map(|(flow, name)| if several(&flow.group) { name } else { flow.group.to_string() }).collect()
 }
 
 /// Links that are drawn: the bottlenecks, or the slowest where none is marked.

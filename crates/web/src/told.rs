@@ -7,7 +7,7 @@ use longfat_record::trace::Trace;
 use longfat_tcp::LimitedBy;
 use serde_json::{Value, json};
 
-use crate::run::names;
+use crate::names;
 
 /// Flows told one by one.
 const MOST: usize = 3;
@@ -35,7 +35,7 @@ pub(crate) struct Story {
 }
 
 pub(crate) fn story(experiment: &Experiment, trace: &Trace) -> Story {
-    let all = names(experiment).into_iter().zip(&experiment.flows).zip(&trace.flows);
+    let all = names::flows(experiment).into_iter().zip(&experiment.flows).zip(&trace.flows);
     let flows = all.filter(|((_, flow), _)| flow.traffic.is_tcp()).map(|((name, flow), record)| {
         let end_s = record.acked_all.unwrap_or(trace.end).as_secs_f64();
         let life = end_s - record.established.map_or(f64::NAN, Time::as_secs_f64);
