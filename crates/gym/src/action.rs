@@ -14,7 +14,7 @@ pub enum Space {
     Choices(u32),
 }
 
-/// What an action sets. `None`: the flow's own control has it.
+/// Values that an action sets. `None`: the flow's own control has it.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Command {
     /// Congestion window in bytes.

@@ -29,7 +29,7 @@ pub trait Source {
     fn experiment(&self, run: u64) -> Result<Experiment, String>;
 }
 
-/// What an action sets.
+/// Values that an action sets.
 #[derive(Clone, Debug)]
 pub enum Sets {
     /// An action of the registry, with its parameters.
@@ -69,7 +69,7 @@ impl Setup {
     }
 }
 
-/// Whether an episode goes on.
+/// State of an episode: it goes on, or why not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// It goes on.
@@ -128,7 +128,7 @@ pub struct Told<'a> {
     pub observations: &'a mut [f32],
     /// One number per agent.
     pub rewards: &'a mut [f64],
-    /// As many numbers per agent as there are [`MEASURES`].
+    /// One number per agent and entry of [`MEASURES`].
     pub measures: &'a mut [f64],
 }
 

@@ -11,7 +11,7 @@ use longfat_tcp::congestion::{AckSample, CongestionControl, CongestionEvent, Pat
 
 use crate::meter::{Clock, Meter};
 
-/// What the agent and the control share.
+/// State that the agent and the control share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub meter: Meter,

@@ -286,7 +286,7 @@ impl Environments {
     }
 }
 
-/// What is in `place`. Whoever panicked with it has left it without an episode.
+/// Content of `place`. Whoever panicked with it has left it without an episode.
 fn whole(place: &mut Mutex<Place>) -> &mut Place {
     place.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
@@ -296,7 +296,7 @@ fn shaped<T: numpy::Element>(py: Python<'_>, numbers: Vec<T>, rows: (usize, usiz
     PyArray1::from_vec(py, numbers).reshape([rows.0, rows.1]).expect("as many numbers as places")
 }
 
-/// What an agent observes and sets, in a control by name: the meter of the environments, fed by the hooks of a control in Python.
+/// The agent's observations and actions, in a control by name: the meter of the environments, fed by the hooks of a control in Python.
 #[pyclass(module = "longfat._longfat", name = "Decider")]
 pub struct Decider {
     meter: Meter,

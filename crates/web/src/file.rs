@@ -51,7 +51,7 @@ pub(crate) fn warnings(given: &[Given<String>]) -> Value {
     given.iter().map(one).collect()
 }
 
-/// What is known of a run before it: its cost in packets times links, and its warnings.
+/// Facts known of a run before it: its cost in packets times links, and its warnings.
 pub(crate) fn forecast(experiment: &longfat_model::Experiment, repeats: u64) -> Value {
     json!({
         "cost": cost::estimate(experiment),

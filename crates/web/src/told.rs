@@ -161,7 +161,7 @@ fn with_unit(value: f64, units: &[(&str, f64)]) -> String {
     format!("{} {word}", three_digits(value / size))
 }
 
-/// As Python's format `.3g`.
+/// Formats as Python's `.3g` does.
 fn three_digits(value: f64) -> String {
     let short = format!("{value:.2e}");
     let (digits, exponent) = short.split_once('e').expect("it is in exponential notation");

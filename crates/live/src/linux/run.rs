@@ -176,13 +176,13 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     Ok(Trace { real_time: Some(real_time), probes: samples, ..trace })
 }
 
-/// What a clock with this skew gains, and what it loses.
+/// Gain and loss of a clock with this skew.
 fn parts_per_billion(skew: f64) -> [u64; 2] {
     // A negative number becomes 0.
     [skew, -skew].map(|skew| (1e9 * skew).round() as u64)
 }
 
-/// What the probes of both hosts tell.
+/// Results of the probes of both hosts.
 struct Probed {
     records: [ProbeRecord; 2],
     samples: Vec<ProbeSample>,
