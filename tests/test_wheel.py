@@ -153,7 +153,7 @@ def test_the_source_distribution_has_all_that_a_wheel_is_made_of(tmp_path: Path)
     papers = [path for home in ("papers", "experiments") for path in (ROOT / home).rglob("*") if path.is_file()]
     sources, papers = ([path for path in some if path.relative_to(ROOT).as_posix() in ours] for some in (sources, papers))
     wanted = {path.relative_to(ROOT).as_posix() for path in sources if path.suffix in (".rs", ".toml", ".py", ".jinja", ".js", ".css")}
-    # The bench is no part of what is installed.
-    wanted = {name for name in wanted if not name.startswith("crates/bench/")}
+    # The bench and the browser's module are no part of what is installed.
+    wanted = {name for name in wanted if not name.startswith(("crates/bench/", "crates/web/"))}
     wanted |= {f"python/longfat/{path.relative_to(ROOT).as_posix()}" for path in papers if path.suffix in (".toml", ".py", ".csv")}
     assert not (wanted | {"Cargo.lock", "LICENSE-MIT", "LICENSE-APACHE"}) - names
