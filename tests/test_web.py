@@ -23,7 +23,7 @@ def under_node(runs: dict[str, str], columns: list[str] | None = None) -> dict[s
     """Answers of the module for experiments by name, run in slices under Node.js."""
     asked = json.dumps({"runs": runs, "columns": columns})
     done = subprocess.run(
-        ["node", str(ROOT / "web/run.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=False, timeout=500
+        ["node", str(ROOT / "crates/web/page/run.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["found"]
