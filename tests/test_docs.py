@@ -37,7 +37,7 @@ PAGES = ("tutorial.md", "advise.md", "by-hand.md", "explain.md", "python-control
 RUN = [ROOT / "README.md", *(ROOT / "docs" / name for name in PAGES)]
 DOCUMENTS = [
     path
-    for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/**/*.md", "notebook/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "papers/*/*.md", "experiments/**/*.md", "crates/*/*.md", "notebook/*.md")
     for path in sorted(ROOT.glob(pattern))
 ]
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)

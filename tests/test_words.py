@@ -28,7 +28,7 @@ RULES = {
     "per, not a": re.compile(rf"\b{UNIT} (?:a|an|each) (?:packet|segment|byte|second|round trip|run|cell|connection|core|ACK)\b"),
 }
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md", "experiments/**/*.md", "crates/**/*.md")
+PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md", "experiments/**/*.md", "crates/*/*.md")
 OURS = [
     path
     for pattern in (*PAGES, "python/longfat/**/*.py", "crates/*/src/**/*.rs")
