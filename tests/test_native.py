@@ -25,6 +25,7 @@ TYPES = {
     "ColumnEntry",
     "FlowEntry",
     "QueueEntry",
+    "GymEntry",
 }  # TypedDicts: shapes of values, not names of the binary
 
 

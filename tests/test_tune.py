@@ -571,6 +571,9 @@ def _way(direction: str, goodput: float, limit: str, rtt: float = 0.08) -> Way:
         window_bytes=0,
         verdict="valid",
         reasons=(),
+        tcp_efficiency=1.0,
+        buffer_delay=0.0,
+        transfer_time_ratio=1.0,
     )
 
 
