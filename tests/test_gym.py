@@ -262,7 +262,7 @@ def test_a_policy_becomes_a_control_by_name(paths: Experiment, tmp_path: Path) -
         windows.append(simulation.observe().flows[0]["cwnd"])
     assert len(hashes) == 2
     assert windows[0] == 14_480
-    # Doubled each round trip, and cut by timeouts: the queue holds 30 packets.
+    # Three decisions of 1.7 times, then the queue of 30 packets overflows: a recovery that sends no new data ends no round trip.
     assert windows[1] > 2 * windows[0]
     for wrong, message in (
         (Policy(stays.layers, ["loss"]), "`loss` cannot be observed by a control by name"),

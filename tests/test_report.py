@@ -59,14 +59,14 @@ def report(request: pytest.FixtureRequest, swept: Path, tmp_path: Path) -> Path:
     return write_report("mine", tmp_path / "results", tmp_path / "reports").page
 
 
-def opened(browser: webdriver.Chrome, page: Path, width: int, *, dark: bool = False) -> webdriver.Chrome:
+def opened(browser: webdriver.Chrome, page: Path, width: int, *, dark: bool = False, fragment: str = "") -> webdriver.Chrome:
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
     browser.get_log("browser")
     browser.get_log("performance")
-    browser.get(page.as_uri())
+    browser.get(page.as_uri() + (f"#{fragment}" if fragment else ""))
     return browser
 
 

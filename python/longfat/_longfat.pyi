@@ -24,7 +24,7 @@ Table = dict[str, Column]
 Planned = tuple[bytes, NDArray[np.float64], NDArray[np.uint64], NDArray[np.bool_], list[str], list[tuple[str, str, int, list[int]]]]
 
 StepArrays = tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]
-"""Of each environment, a row each: observations, rewards, whether it goes on (0), is done (1) or cut off (2), and measures."""
+"""One row per environment: observations, rewards, whether it goes on (0), is done (1) or cut off (2), and measures."""
 
 class Param(TypedDict):
     name: str
@@ -503,7 +503,7 @@ class GymEntry(TypedDict):
     unit: NotRequired[str]
 
 def gym_registries() -> dict[str, list[GymEntry]]:
-    """What `longfat.gym` can observe, set, seek and measure, by kind."""
+    """Registries of `longfat.gym`: observations, actions, rewards and measures."""
 
 def registries() -> dict[str, list[Entry]]:
     """Everything that can be named in an experiment, and the metrics, by kind."""

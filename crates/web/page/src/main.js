@@ -3,7 +3,8 @@ import uPlot from "uplot";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { EditorState } from "@codemirror/state";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { StreamLanguage, syntaxHighlighting, defaultHighlightStyle } from "@codemirror/language";
+import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import { tags } from "@lezer/highlight";
 import { setDiagnostics } from "@codemirror/lint";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { pack, unpack } from "./link.js";
@@ -34,6 +35,8 @@ const CHOICES = [
 const READS = [...SLIDERS, ...CHOICES].map((one) => one.read ?? one.path);
 
 let worker, module, names, kept, timer;
+/** The file of a link, while the run A that the link holds is made before it. */
+let next;
 let b = { rows: [] };
 let count = 0;
 const waiting = new Map();
@@ -66,9 +69,13 @@ function ask(request) {
   });
 }
 
+const COLOURED = HighlightStyle.define([
+  { tag: tags.string, color: "light-dark(#a11, #ff9d8a)" }, { tag: [tags.number, tags.bool, tags.atom], color: "light-dark(#164, #7fd6a2)" },
+  { tag: tags.comment, color: "light-dark(#666, #a0a0a0)" }, { tag: [tags.atom, tags.heading, tags.standard(tags.name)], color: "light-dark(#219, #9ab8ff)" },
+]);
 const editor = new EditorView({
   parent: $("file"),
-  extensions: [lineNumbers(), history(), keymap.of([...defaultKeymap, ...historyKeymap]), StreamLanguage.define(toml), syntaxHighlighting(defaultHighlightStyle),
+  extensions: [lineNumbers(), history(), keymap.of([...defaultKeymap, ...historyKeymap]), StreamLanguage.define(toml), syntaxHighlighting(COLOURED),
     EditorView.cspNonce.of("longfat"), EditorView.contentAttributes.of({ "aria-label": "Experiment file, TOML" }), EditorState.tabSize.of(4),
     EditorView.updateListener.of((update) => update.docChanged && later())],
 });
@@ -77,6 +84,7 @@ const later = () => { clearTimeout(timer); timer = setTimeout(changed, 60); };
 const setText = (to) => { editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: to } }); };
 
 function fail(e) {
+  if (next !== undefined) return follow();
   $("error").textContent = e.message;
   const { line, column, width, message } = e.report ?? {};
   const found = line && line <= editor.state.doc.lines ? editor.state.doc.line(line) : null;
@@ -93,7 +101,7 @@ async function changed(forced = false) {
     editor.dispatch(setDiagnostics(editor.state, []));
     show(checked);
     run(now, forced === true);
-    remember();
+    if (next === undefined) remember();
   } catch (e) { fail(e); }
 }
 
@@ -112,7 +120,7 @@ function run(now, forced) {
       $("state").textContent = $("go").hidden ? "" : `This run moves about ${(mine.cost / 1e6).toFixed(0)} million packets over links. That takes a while here.`;
     }
     if (rows) { mine.rows.push(...rows); $("state").textContent = `${(mine.rows.at(-1)?.[0] ?? 0).toFixed(2)} s of ${mine.duration_s} s`; draw(); }
-    if (finished) { mine.result = finished.ok; waiting.delete(mine.id); $("state").textContent = `Done: ${mine.result.end_s.toFixed(2)} s, ${mine.result.packets.toLocaleString("en")} packets over links`; tell(); draw(); }
+    if (finished) { mine.result = finished.ok; waiting.delete(mine.id); $("state").textContent = `Done: ${mine.result.end_s.toFixed(2)} s, ${mine.result.packets.toLocaleString("en")} packets over links`; tell(); draw(); if (next !== undefined) { keep(); follow(); } }
   });
   worker.postMessage({ id: mine.id, do: "run", text: now, run: 0, most: MOST, forced });
 }
@@ -124,7 +132,7 @@ async function set(sets) {
 function controls() {
   for (const one of SLIDERS) {
     const label = document.createElement("label");
-    one.input = Object.assign(document.createElement("input"), { type: "range", min: one.zero ? -1 : 0, max: 200, step: 1 });
+    one.input = Object.assign(document.createElement("input"), { type: "range", ariaLabel: one.name, min: one.zero ? -1 : 0, max: 200, step: 1 });
     one.output = document.createElement("output");
     label.append(one.name, one.output, one.input);
     $("sliders").append(label);
@@ -210,7 +218,10 @@ function draw() {
   });
 }
 
+const figure = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
+
 function tell() {
+  if (!b.result) return;
   const lines = [...b.result.told, ...b.result.warnings.map((one) => `${one.text} ${one.advice}`)];
   $("told").replaceChildren(...lines.map((line) => Object.assign(document.createElement("p"), { textContent: line })));
   const head = document.createElement("tr");
@@ -218,7 +229,7 @@ function tell() {
   const rows = b.result.metrics.map(({ name, unit, summary, value }) => {
     const row = Object.assign(document.createElement("tr"), { title: summary });
     const a = kept?.result?.metrics.find((one) => one.name === name)?.value;
-    for (const cell of [`${name}${unit === "1" ? "" : ` (${unit})`}`, value.toPrecision(4), ...(kept ? [a?.toPrecision(4) ?? "–"] : [])]) row.insertCell().textContent = cell;
+    for (const cell of [`${name}${unit === "1" ? "" : ` (${unit})`}`, figure(value), ...(kept ? [a === undefined ? "–" : figure(a)] : [])]) row.insertCell().textContent = cell;
     return row;
   });
   $("metrics").replaceChildren(head, ...rows);
@@ -257,7 +268,21 @@ function lesson(number) {
   setText(file.trim() + "\n");
 }
 
-$("keep").onclick = () => { if (b.result) { kept = b; $("drop").hidden = false; tell(); draw(); remember(); } };
+function keep() {
+  if (!b.result) return;
+  kept = b;
+  $("drop").hidden = false;
+  tell();
+  draw();
+}
+/** Goes on to the file of the link, A made or not. */
+function follow() {
+  const file = next;
+  next = undefined;
+  setText(file);
+}
+
+$("keep").onclick = () => { keep(); remember(); };
 $("drop").onclick = () => { kept = undefined; $("drop").hidden = true; tell(); draw(); remember(); };
 $("go").onclick = () => run(text(), true);
 $("link").onclick = async () => { await remember(); await navigator.clipboard?.writeText(location.href).catch(() => {}); $("state").textContent = "The address of this page is the link."; };
@@ -275,5 +300,9 @@ try {
   LESSONS.forEach(({ title }, i) => $("lesson").append(new Option(title, String(i))));
   $("lesson").onchange = () => lesson($("lesson").value);
   const given = await unpack(location.hash.slice(1)).catch((e) => void ($("state").textContent = `The link does not hold an experiment: ${e.message}`));
-  given?.b ? setText(given.b) : lesson(0);
+  if (given?.a === undefined) given ? setText(given.b) : lesson(0);
+  else {
+    next = given.b;
+    setText(given.a);
+  }
 } catch (e) { fail(e); }
