@@ -158,7 +158,7 @@ QUESTIONS = {
     "csv": "docs/python",
     "data transfer node": "transfer-node",
     "dscp": "docs/classes",
-    "fairness": "docs/results",
+    "fairness": "docs/results-explained",
     "fq_codel": "queues/fq_codel",
     "glossary": "glossary",
     "hystart": "slow-start",

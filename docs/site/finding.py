@@ -25,6 +25,7 @@ ALIASES = {
     "docs/cluster.md": "HPC Slurm Kubernetes HTCondor parallel batch",
     "docs/compared.md": "alternatives OMNeT++ ns-3 htsim mininet emulator",
     "docs/concepts.md": "introduction basics long fat network LFN",
+    "docs/cookbook/bbr-beside-cubic.md": "bbr vs cubic versus bbr coexistence",
     "docs/cookbook/bufferbloat.md": "bufferbloat lag latency under load jitter video call",
     "docs/cookbook/one-in-a-million.md": "packet loss rate error BER",
     "docs/cookbook/router-buffer.md": "buffer size sizing switch memory",
