@@ -86,7 +86,9 @@ def by_hand(text: str) -> int:
     return len(re.findall(r"\S*\w\S*", GENERATED.sub("", FENCE.sub("", text))))
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.md")), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", [*sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("papers/*/README.md"))], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_a_page_is_short(path: Path) -> None:
     words = by_hand(path.read_text(encoding="utf-8"))
     assert words <= PAGE, f"{words} words: a page has one reader; give another reader a page, a record the notebook"
