@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import subprocess
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from longfat.explain import explain
 from selenium import webdriver
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select
 from test_report import browser as browser
 from test_report import opened
 
@@ -34,7 +37,7 @@ def under_node(runs: dict[str, str], columns: list[str] | None = None) -> dict[s
     """Answers of the module for experiments by name, run in slices under Node.js."""
     asked = json.dumps({"runs": runs, "columns": columns})
     done = subprocess.run(
-        ["node", str(ROOT / "crates/web/page/run.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=False, timeout=500
+        ["node", str(MODULE.parent / "run.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["found"]
@@ -83,8 +86,8 @@ def test_sentences_are_those_of_explain(tmp_path: Path) -> None:
 
 PAGE = ROOT / "target/web/lab.html"
 built = pytest.mark.skipif(not WHERE_MADE and not PAGE.exists(), reason="needs `make web`")
-RIGHT = "\ue014"
-"""The key "arrow right", for WebDriver."""
+LEFT, RIGHT, END, CONTROL, NULL = "\ue012", "\ue014", "\ue010", "\ue009", "\ue000"
+"""Keys, as WebDriver has them."""
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -101,6 +104,12 @@ def shown(browser: webdriver.Chrome, width: int = 1280, fragment: str = "", *, d
     opened(browser, PAGE, width, dark=dark, fragment=fragment)
     until(lambda: browser.find_element("id", "state").text.startswith("Done: "))
     return browser
+
+
+def file(browser: webdriver.Chrome) -> str:
+    """Text of the editor, which is in a shadow root."""
+    lines = "return [...document.getElementById('file').shadowRoot.querySelectorAll('.cm-line')].map(line => line.textContent)"
+    return "\n".join(browser.execute_script(lines))
 
 
 def slider(browser: webdriver.Chrome, name: str) -> WebElement:
@@ -124,8 +133,8 @@ def test_the_page_runs_a_lesson_and_says_no_error(browser: webdriver.Chrome, wid
     overlap = """const box = id => document.getElementById(id).getBoundingClientRect(), [a, b] = [box('metrics'), box('file')];
         return a.right > b.left && b.right > a.left && a.bottom > b.top && b.bottom > a.top;"""
     assert not browser.execute_script(overlap)
-    back = browser.find_element("css selector", ".cm-gutters").value_of_css_property("background-color")
-    assert back == browser.find_element("tag name", "body").value_of_css_property("background-color")
+    gutter = "return getComputedStyle(document.getElementById('file').shadowRoot.querySelector('.cm-gutters')).backgroundColor"
+    assert browser.execute_script(gutter) == browser.execute_script("return getComputedStyle(document.body).backgroundColor")
 
 
 @built
@@ -135,10 +144,10 @@ def test_each_input_has_a_name_and_the_keyboard_moves_a_slider(browser: webdrive
     inputs = [one for one in found if one.is_displayed()]
     assert len(inputs) > 10
     assert not [one.get_attribute("outerHTML") for one in inputs if not one.accessible_name]
-    before = browser.find_element("id", "file").text
+    before = file(browser)
     slider(browser, "Rate").send_keys(RIGHT)
     until(lambda: slider(browser, "Rate").get_attribute("aria-valuetext") != "100 Mbit/s")
-    assert browser.find_element("id", "file").text != before
+    assert file(browser) != before
     assert not errors(browser)
 
 
@@ -152,8 +161,81 @@ def test_a_link_holds_the_experiment_and_the_run_beside_it(browser: webdriver.Ch
     slider(browser, "Buffer").send_keys(RIGHT)
     until(lambda: browser.current_url != one)
     browser.find_element("id", "link").click()
-    link, file = browser.current_url, browser.find_element("id", "file").text
+    link, text = browser.current_url, file(browser)
     shown(browser, fragment=link.split("#")[1])
-    until(lambda: browser.find_element("id", "drop").is_displayed() and browser.find_element("id", "file").text == file)
+    until(lambda: browser.find_element("id", "drop").is_displayed() and file(browser) == text)
     until(lambda: browser.find_element("id", "metrics").text.startswith("Metric B A"))
     assert not errors(browser)
+
+
+def link(text: str, **more: Any) -> str:
+    """Fragment that holds an experiment."""
+    packed = zlib.compressobj(wbits=-15)
+    return base64.urlsafe_b64encode(packed.compress(json.dumps({"b": text, **more}).encode()) + packed.flush()).decode().rstrip("=")
+
+
+PATH = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\n'
+OFFERED = """return [...document.getElementById('file').shadowRoot.querySelectorAll('.cm-tooltip-autocomplete li .cm-completionLabel')]
+    .map(one => one.textContent)"""
+
+
+def offered(browser: webdriver.Chrome, text: str) -> list[str]:
+    """Completions at the `|` of a text."""
+    before, after = text.split("|")
+    browser.get("about:blank")
+    opened(browser, PAGE, 1280, fragment=link(before + after))
+    until(lambda: file(browser) == before + after)
+    content = browser.find_element("id", "file").shadow_root.find_element("css selector", ".cm-content")
+    content.send_keys(CONTROL + END + NULL, LEFT * len(after), CONTROL + " " + NULL)
+    until(lambda: bool(browser.execute_script(OFFERED)))
+    return browser.execute_script(OFFERED)
+
+
+@built
+@pytest.mark.parametrize(
+    ("text", "wanted", "unwanted"),
+    [
+        (PATH + "bottleneck = { | }\n", {"rate", "queue", "loss"}, {"window", "rtt"}),
+        (PATH + 'bottleneck = { queue = { kind = "red", | } }\n', {"target_delay", "limit"}, {"kind", "interval"}),
+        (PATH + 'bottleneck = { queue = "|" }\n', {"droptail", "fq_codel"}, {"reno"}),
+        (PATH + "[[flow]]\ncongestion_control = |\n", {"reno", "cubic", "bbr"}, {"droptail"}),
+        (PATH + 'bottleneck = { rate = "100 |" }\n', {"100 Mbit/s", "100 Gbit/s"}, {"100 ms"}),
+        ("[[flow]]\n[measure]\nwarm|\n", {"warmup"}, {"window"}),
+        ("[path]\n|\n[[flow]]\n", {"preset"}, {"window"}),
+        (PATH + '[[flow]]\ncongestion_control = { sweep = ["reno", "|"] }\n', {"cubic"}, {"droptail"}),
+        (PATH + "[[flow]]\nsack = |\n", {"true", "false"}, {"reno"}),
+    ],
+)
+def test_the_editor_offers_what_the_schema_allows(browser: webdriver.Chrome, text: str, wanted: set[str], unwanted: set[str]) -> None:
+    found = set(offered(browser, text))
+    assert wanted <= found
+    assert not unwanted & found
+    assert not errors(browser)
+
+
+@built
+def test_a_sweep_is_drawn_over_each_other_or_run_by_run(browser: webdriver.Chrome) -> None:
+    text = PATH + 'bottleneck = { rate = "10 Mbit/s" }\n[[flow]]\ncongestion_control = { sweep = ["reno", "cubic", "bbr"] }\n'
+    shown(browser, fragment=link(text + '[measure]\nduration = "2 s"\n', run=-1))
+    head = browser.find_element("css selector", "#metrics tr").text
+    assert all(control in head for control in ("reno", "cubic", "bbr"))
+    choice = Select(browser.find_element("id", "run"))
+    assert [option.get_attribute("value") for option in choice.options] == ["-1", "0", "1", "2"]
+    choice.select_by_value("2")
+    until(lambda: "(bbr)" in browser.find_element("id", "told").text)
+    assert not errors(browser)
+
+
+@built
+def test_the_policy_lets_no_foreign_script_or_style_in(browser: webdriver.Chrome) -> None:
+    policy = PAGE.read_text().split('content="default-src')[1].split('"')[0]
+    assert "unsafe-inline" not in policy
+    assert "nonce" not in policy
+    assert "unsafe-eval" not in policy.replace("wasm-unsafe-eval", "")
+    shown(browser)
+    intrude = """const one = document.createElement('script'); one.textContent = 'window.intruded = true'; document.body.append(one);
+        const sheet = document.createElement('style'); sheet.textContent = 'body { color: rgb(1, 2, 3) }'; document.head.append(sheet);
+        return [window.intruded === true, getComputedStyle(document.body).color]"""
+    ran, colour = browser.execute_script(intrude)
+    assert not ran
+    assert colour != "rgb(1, 2, 3)"
