@@ -31,6 +31,7 @@ from dialect import for_zensical, targets
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md", "notebook/*.md")
+LAB = ROOT / "target/web/lab.html"
 AS_IT_IS = (".png", ".svg")
 LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml"}
 
@@ -98,6 +99,10 @@ def build(site: Path) -> None:
         shutil.rmtree(site, ignore_errors=True)
         (folder / "site" / "404.html").unlink()  # it is for a server whose root is the site
         shutil.copytree(folder / "site", site)
+        if LAB.exists():
+            shutil.copy(LAB, site)
+        else:
+            print("The site has no lab in a browser: `make web` builds it (needs rustup and Node.js). Run it, then `make docs` again.")
 
 
 def _file(file: Path) -> Path:
