@@ -31,7 +31,7 @@ duration = "10 s"
 
 
 def in_webassembly() -> tuple[float, float]:
-    """Seconds of the run, and bytes of the module's memory after it. A run before it lets Node.js compile what is hot, as in a page that stays."""
+    """Seconds of the run, and bytes of the module's memory after it. A run before it warms the compiler, as in a page that stays open."""
     asked = json.dumps({"runs": {"warm": TEXT, "one": TEXT}, "whole": True})
     done = subprocess.run(["node", FOLDER / "run.mjs", FOLDER / "longfat.wasm"], input=asked, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)["found"]["one"]
