@@ -84,6 +84,49 @@ def test_sentences_are_those_of_explain(tmp_path: Path) -> None:
         assert found[name]["told"][0] == said[0]
 
 
+LESSONS = json.loads((ROOT / "crates/web/page/lessons.json").read_text())
+UTILIZATION, DELAY, AGAIN = "bottleneck_utilization", "bottleneck_queue_delay_mean_s", "retransmission_rate"
+GOODPUT, JAIN = "goodput_total_bps", "jain_index"
+Metrics = dict[str, float]
+CLAIMS: list[tuple[str, str, Callable[[Metrics, Metrics, list[Metrics], list[Metrics]], bool]]] = [
+    ('"0.5 bdp"', '"1 bdp"', lambda a, b, _f, _g: a[UTILIZATION] < 0.95 < b[UTILIZATION]),
+    ('"1 bdp"', '"0.1 bdp"', lambda a, b, _f, _g: a[UTILIZATION] > 0.99 and b[UTILIZATION] < 0.8 and a[DELAY] > 10 * b[DELAY]),
+    ('kind = "droptail", limit = "1000 packets"', 'kind = "fq_codel"', lambda a, b, _f, _g: a[DELAY] > 0.3 and b[DELAY] < 0.01),
+    ('"256 KiB"', '"2 MiB"', lambda a, b, _f, _g: abs(a[GOODPUT] / 26.2e6 - 1) < 0.05 and a[AGAIN] == 0 and b[GOODPUT] > 3 * a[GOODPUT]),
+    ("[[flow]]", '[[flow]]\ncongestion_control = "cubic"', lambda a, b, _f, _g: a[UTILIZATION] < 0.5 and b[GOODPUT] > 1.5 * a[GOODPUT]),
+    ('"reno"', '"hybla"', lambda a, b, _f, _g: a[UTILIZATION] < 0.5 and b[UTILIZATION] > 0.95 and b[AGAIN] > 10 * a[AGAIN]),
+    ('"80 ms"', '"5 ms"', lambda a, b, f, _: f[1]["goodput_bps"] > 2 * f[0]["goodput_bps"] and b[JAIN] > 0.95 > a[JAIN]),
+    (
+        '"0.5 bdp"',
+        '"8 bdp"',
+        lambda a, b, f, g: f[0]["goodput_bps"] > 2 * f[1]["goodput_bps"] and g[1]["goodput_bps"] > g[0]["goodput_bps"],
+    ),
+    ('ecn = "classic"', 'ecn = "off"', lambda a, b, _f, _g: a[AGAIN] < b[AGAIN] / 2),
+    ('"40 ms"', '"200 ms"', lambda a, b, _f, _g: a[JAIN] > b[JAIN]),
+    ("count = 8", "count = 1", lambda a, b, _f, _g: a[UTILIZATION] > 2 * b[UTILIZATION]),
+    ('"100 Mbit/s"', '"1 Gbit/s"', lambda a, b, _f, _g: abs(b[GOODPUT] / a[GOODPUT] - 1) < 0.05),
+]
+"""The change that each lesson proposes, and what it says of the run before and after, with the metrics of their flows."""
+
+
+@under_node_only
+def test_lessons_say_what_their_runs_show() -> None:
+    files = {"before": [lesson["file"] for lesson in LESSONS]}
+    for (old, _, _), lesson in zip(CLAIMS, LESSONS, strict=True):
+        assert lesson["file"].count(old) == 1, lesson["title"]
+    files["after"] = [text.replace(old, new) for text, (old, new, _) in zip(files["before"], CLAIMS, strict=True)]
+    runs = {f"{when} {i}": text for when, texts in files.items() for i, text in enumerate(texts)}
+    found = under_node(runs)
+    metrics = {name: {one["name"]: one["value"] for one in answer["metrics"]} for name, answer in found.items()}
+    for name, text in runs.items():
+        native = longfat.Experiment(text).run().metrics
+        assert {metric: native[metric] for metric in metrics[name]} == metrics[name], name
+    for i, (_, _, holds) in enumerate(CLAIMS):
+        before, after = f"before {i}", f"after {i}"
+        flows = found[before]["flow_metrics"], found[after]["flow_metrics"]
+        assert holds(metrics[before], metrics[after], *flows), f"{LESSONS[i]['title']}: {metrics[before]} {metrics[after]} {flows}"
+
+
 PAGE = ROOT / "target/web/lab.html"
 built = pytest.mark.skipif(not WHERE_MADE and not PAGE.exists(), reason="needs `make web`")
 LEFT, RIGHT, END, CONTROL, NULL = "\ue012", "\ue014", "\ue010", "\ue009", "\ue000"
@@ -106,10 +149,15 @@ def shown(browser: webdriver.Chrome, width: int = 1280, fragment: str = "", *, d
     return browser
 
 
+def script(browser: Any, text: str) -> Any:
+    """Result of a script in the page."""
+    return browser.execute_script(text)
+
+
 def file(browser: webdriver.Chrome) -> str:
     """Text of the editor, which is in a shadow root."""
     lines = "return [...document.getElementById('file').shadowRoot.querySelectorAll('.cm-line')].map(line => line.textContent)"
-    return "\n".join(browser.execute_script(lines))
+    return "\n".join(script(browser, lines))
 
 
 def slider(browser: webdriver.Chrome, name: str) -> WebElement:
@@ -117,7 +165,8 @@ def slider(browser: webdriver.Chrome, name: str) -> WebElement:
 
 
 def errors(browser: webdriver.Chrome) -> list[str]:
-    log: Any = browser.get_log("browser")
+    driver: Any = browser
+    log: list[dict[str, str]] = driver.get_log("browser")
     return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
 
 
@@ -129,12 +178,12 @@ def test_the_page_runs_a_lesson_and_says_no_error(browser: webdriver.Chrome, wid
     shown(browser, width, "x=<script>alert(1)</script>", dark=dark)
     assert "delivered" in browser.find_element("id", "told").text
     assert not errors(browser)
-    assert browser.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert script(browser, "return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     overlap = """const box = id => document.getElementById(id).getBoundingClientRect(), [a, b] = [box('metrics'), box('file')];
         return a.right > b.left && b.right > a.left && a.bottom > b.top && b.bottom > a.top;"""
-    assert not browser.execute_script(overlap)
+    assert not script(browser, overlap)
     gutter = "return getComputedStyle(document.getElementById('file').shadowRoot.querySelector('.cm-gutters')).backgroundColor"
-    assert browser.execute_script(gutter) == browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert script(browser, gutter) == script(browser, "return getComputedStyle(document.body).backgroundColor")
 
 
 @built
@@ -187,8 +236,8 @@ def offered(browser: webdriver.Chrome, text: str) -> list[str]:
     until(lambda: file(browser) == before + after)
     content = browser.find_element("id", "file").shadow_root.find_element("css selector", ".cm-content")
     content.send_keys(CONTROL + END + NULL, LEFT * len(after), CONTROL + " " + NULL)
-    until(lambda: bool(browser.execute_script(OFFERED)))
-    return browser.execute_script(OFFERED)
+    until(lambda: bool(script(browser, OFFERED)))
+    return script(browser, OFFERED)
 
 
 @built
@@ -236,6 +285,6 @@ def test_the_policy_lets_no_foreign_script_or_style_in(browser: webdriver.Chrome
     intrude = """const one = document.createElement('script'); one.textContent = 'window.intruded = true'; document.body.append(one);
         const sheet = document.createElement('style'); sheet.textContent = 'body { color: rgb(1, 2, 3) }'; document.head.append(sheet);
         return [window.intruded === true, getComputedStyle(document.body).color]"""
-    ran, colour = browser.execute_script(intrude)
+    ran, colour = script(browser, intrude)
     assert not ran
     assert colour != "rgb(1, 2, 3)"
