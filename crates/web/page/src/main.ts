@@ -76,7 +76,8 @@ function choose({ runs, labels }: Checked) {
   select.value = String(chosen);
 }
 
-const word = (number: number) => checked?.labels[number] || `run ${number + 1}`;
+/** The values of a run's axes. */
+const word = (number: number) => checked?.labels[number]?.replace(/[^,]+? = /g, "") || `run ${number + 1}`;
 function shown(): Shown[] {
   if (chosen === ALL) return runs.map((run) => ({ run, word: word(run.number) }));
   const run = runs[0];
