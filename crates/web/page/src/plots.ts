@@ -21,7 +21,8 @@ const PLOTS: Plot[] = [
   { title: "cwnd (kB)", flow: ([cwnd]) => cwnd / 1e3 },
   { title: "Queue (packets)", link: ([packets]) => packets },
   { title: "Smoothed RTT (ms)", flow: (sample) => sample[3] * 1e3 || null },
-  { title: "Throughput (Mbit/s)", flow: (sample, seconds, last) => (last ? ((sample[4] - last[4]) * 8e-6) / seconds : null) },
+  // The last sample may follow the one before it at once.
+  { title: "Throughput (Mbit/s)", flow: (sample, seconds, last) => (last && seconds > 1e-6 ? ((sample[4] - last[4]) * 8e-6) / seconds : null) },
 ];
 
 export class Plots {
