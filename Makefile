@@ -113,7 +113,6 @@ bench: build ## Measure the simulator, `longfat trace`, the store, and what a ru
 	$(BIN)/python bench/overhead.py 2000
 	$(BIN)/python bench/overhead.py 400 60
 	$(BIN)/python bench/gym.py
-	$(BIN)/python bench/fit/cost.py "10 Mbit/s"
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json
