@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -91,6 +93,33 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def results(swept: Path) -> longfat.Results:
     return longfat.load_results(swept)
+
+
+def _short(name: str, folder: Path) -> None:
+    """Runs a ready experiment for six seconds of its time, with all of its runs."""
+    experiment = longfat.load(name)
+    experiment["measure.warmup"] = "100 ms"
+    experiment["measure.interval"] = "100 ms"
+    experiment["measure.duration"] = "6 s"
+    experiment.sweep(folder)
+
+
+@pytest.fixture(scope="session")
+def short_runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Callable[[str], Path]:
+    """Results of a ready experiment, cut short in time: made once, for all workers. Not to be written to."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base if worker_id == "master" else base.parent) / "short"
+    shared.mkdir(exist_ok=True)
+
+    def made(name: str) -> Path:
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (shared / f"{name}.done").exists():
+                _short(name, shared / name)
+                (shared / f"{name}.done").touch()
+        return shared / name
+
+    return made
 
 
 def source(file: Path) -> Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from random import Random
@@ -26,10 +27,9 @@ from torture.damage import attack, contents, is_same
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "small"
-    Experiment(SWEEP, name="small").sweep(folder)
-    return folder
+def folder(swept: Path, tmp_path: Path) -> Path:
+    """A results folder of SWEEP, to be damaged."""
+    return Path(shutil.copytree(swept, tmp_path / "small"))
 
 
 def flip(file: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -67,9 +67,11 @@ class Parts(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory, short_runs: Callable[[str], Path]) -> Path:
+    """The site, with a gallery of the runs that `test_ready.py` looks at."""
     folder = tmp_path_factory.mktemp("docs") / "site"
-    subprocess.run([sys.executable, ROOT / "docs" / "site" / "build.py", folder], check=True, capture_output=True, timeout=1200)
+    (results,) = {short_runs(file.stem).parent for file in (ROOT / "experiments").glob("*.toml")}
+    subprocess.run([sys.executable, ROOT / "docs" / "site" / "build.py", folder, results], check=True, capture_output=True, timeout=1200)
     return folder
 
 

@@ -1,12 +1,12 @@
 """Makes the documentation site: `make docs` writes it to `site/`, and `site/index.html` opens without a server.
 
-    python docs/site/build.py [FOLDER]
+    python docs/site/build.py [FOLDER [RESULTS]]
 
 Its pages are the Markdown of the repository, at the paths they have there. Added are the navigation, taken from `docs/index.md`; the
 landing page, in place of the README; the reference of the Python module, from its docstrings; the gallery; words for the search; and a page
 for each other file that a page links to. Zensical renders all of it, by `mkdocs.yml`, which Material for MkDocs reads as well. Pictures of
-the gallery are drawn first, from runs kept in `results/`. With the address of a public repository in the variable REPOSITORY, each page has
-a link to edit it there; without, the path of its file.
+the gallery are drawn first, from runs kept in `results/`, or from those in RESULTS: a folder per experiment, however short. With the
+address of a public repository in the variable REPOSITORY, each page has a link to edit it there; without, the path of its file.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def stage(folder: Path) -> None:
     (folder / "mkdocs.yml").write_text(f"site_name: {name}\n{settings}nav: {json.dumps(navigation.tree())}\n", encoding="utf-8")
 
 
-def build(site: Path) -> None:
-    """Renders the site into a folder, in place of what was there."""
-    gallery.draw()
+def build(site: Path, results: Path | None = None) -> None:
+    """Renders the site into a folder, in place of what was there. `results` has runs for the gallery: without it, they are made."""
+    gallery.draw(results)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         stage(folder)
@@ -113,4 +113,5 @@ def _file(file: Path) -> Path:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site")
+    folder, *results = map(Path, sys.argv[1:] or [ROOT / "site"])
+    build(folder, *results)

@@ -109,11 +109,14 @@ def validation() -> Iterator[Entry]:
             yield Entry(picture, title, page, next(file for file in files if file.exists()))
 
 
-def draw() -> None:
-    """Runs the experiments of `experiments/`, and draws of each the first figure of its report, or what `ANSWERS` names."""
+def draw(kept: Path | None = None) -> None:
+    """Draws the first figure of each experiment's report, or what `ANSWERS` names. `kept` has results of each in a folder of its own.
+
+    Without `kept`, it runs the experiments of `experiments/`.
+    """
     DRAWN.mkdir(exist_ok=True)
     for file in sorted((ROOT / "experiments").glob("*.toml")):
-        results = longfat.load(str(file)).sweep(ROOT / "results" / file.stem)
+        results = longfat.load_results(kept / file.stem) if kept else longfat.load(str(file)).sweep(ROOT / "results" / file.stem)
         plots = default_plots(results)
         wanted = ANSWERS.get(file.stem, plots[0].title)
         next(plot for plot in plots if plot.title == wanted).save(DRAWN / f"{file.stem}.svg")
