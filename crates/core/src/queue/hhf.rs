@@ -86,13 +86,12 @@ impl Filter {
     /// bring others down with it.
     fn admits(&mut self, route: u32, bytes: u64, admit: u64) -> bool {
         let at: [usize; STAGES] = self.keys.map(|key| (mix(route, key) >> 54) as usize);
-        let least = (0..STAGES).map(|stage| self.counters[stage][at[stage]]).min().unwrap_or(0);
+        let least = self.counters.iter().zip(at).map(|(stage, at)| stage[at]).min().unwrap_or(0);
         if least + bytes > admit {
             return true;
         }
-        for stage in 0..STAGES {
-            let counter = &mut self.counters[stage][at[stage]];
-            *counter = (*counter).max(least + bytes);
+        for (stage, at) in self.counters.iter_mut().zip(at) {
+            stage[at] = stage[at].max(least + bytes);
         }
         false
     }
