@@ -69,8 +69,9 @@ def test_copa_keeps_a_short_queue_where_reno_fills_it(tmp_path: Path) -> None:
     """Arun and Balakrishnan 2018, section 3: no more than 2.5 / delta segments of each flow, 5 here."""
     file = tmp_path / "queue.toml"
     file.write_text(DEEP, encoding="utf-8")
-    runs = longfat.load(file).sweep(jobs=1).runs.set_index("control")
+    rows = longfat.load(file).sweep(jobs=1).runs.to_dict("records")
+    runs = {row["control"]: row for row in rows}
     # Ten segments of 1500 bytes are 6 ms on 20 Mbit/s.
-    assert runs.loc["copa", "bottleneck_queue_delay_mean_s"] < 0.006
-    assert runs.loc["reno", "bottleneck_queue_delay_mean_s"] > 0.03
-    assert runs.loc["copa", "goodput_total_bps"] > 0.9 * runs.loc["reno", "goodput_total_bps"]
+    assert runs["copa"]["bottleneck_queue_delay_mean_s"] < 0.006
+    assert runs["reno"]["bottleneck_queue_delay_mean_s"] > 0.03
+    assert runs["copa"]["goodput_total_bps"] > 0.9 * runs["reno"]["goodput_total_bps"]
