@@ -22,8 +22,8 @@ static CLASSES: [ParamSpec; 7] = [DSCP, ECN, HASH, GROUP, HOST, CLASS_QUANTUM, Q
 /// The registry entry.
 pub(super) const KIND: QueueKind = QueueKind {
     name: "ets",
-    summary: "strict classes in order, then classes that share the rest of the link by quanta, with any queue inside",
-    source: "IEEE 802.1Qaz-2011, Enhanced Transmission Selection; tc-ets(8)",
+    summary: "strict classes in order, then classes that share by quanta",
+    source: "IEEE 802.1Qaz-2011; tc-ets(8)",
     params: &[ParamSpec {
         name: CLASS,
         kind: Kind::Tables(Keys(&CLASSES)),

@@ -24,8 +24,8 @@ const LIMIT: ParamSpec = ParamSpec {
 /// The registry entry.
 pub(super) const KIND: QueueKind = QueueKind {
     name: "hhf",
-    summary: "heavy-hitter filter: flows that sent much take turns with all others at a smaller share, and lose their packets first",
-    source: "tc-hhf(8); Estan and Varghese, New Directions in Traffic Measurement and Accounting, SIGCOMM 2002",
+    summary: "flows that sent much wait in a class of their own",
+    source: "tc-hhf(8); Estan and Varghese, SIGCOMM 2002",
     params: &[
         LIMIT,
         flows::QUANTUM,

@@ -43,8 +43,8 @@ const LEVELS: usize = 8;
 /// The registry entry.
 pub(super) const KIND: QueueKind = QueueKind {
     name: "sfb",
-    summary: "BLUE for each bin of a Bloom filter of flows; flows that do not slow down are held to a rate",
-    source: "Feng, Kandlur, Saha and Shin, Stochastic Fair Blue, IEEE INFOCOM 2001; tc-sfb(8)",
+    summary: "BLUE for each bin of a Bloom filter of flows",
+    source: "Feng and others, INFOCOM 2001; tc-sfb(8)",
     params: &[
         LIMIT,
         TARGET,

@@ -14,8 +14,8 @@ use longfat_core::time::Duration;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "cdg",
-    summary: "backs off at random as round trips grow, whatever their length; tolerates losses where the queue is not full",
-    source: "Hayes and Armitage, Revisiting TCP congestion control using delay gradients, Networking 2011",
+    summary: "backs off at random as round trips grow",
+    source: "Hayes and Armitage, Networking 2011",
     params: &[
         ParamSpec {
             name: "gradient_scale",

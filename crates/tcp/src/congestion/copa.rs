@@ -17,8 +17,8 @@ use std::cmp::Reverse;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "copa",
-    summary: "moves towards the rate 1 / (delta queueing delay); fills queues only beside flows that do",
-    source: "Arun and Balakrishnan, Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018",
+    summary: "moves towards the rate 1 / (delta queueing delay)",
+    source: "Arun and Balakrishnan, Copa, NSDI 2018",
     params: &[
         ParamSpec {
             name: "delta",
@@ -68,9 +68,6 @@ const ROUNDS_BEFORE_DOUBLING: u32 = 3;
 const NEARLY_EMPTY: f64 = 0.1;
 const ROUNDS_OF_RTT_MAX: u64 = 4;
 const ROUNDS_BETWEEN_EMPTY: u64 = 5;
-
-/// RFC 1122 §4.2.3.2: an ACK at least for every second segment.
-const SEGMENTS_OF_AN_ACK: f64 = 2.0;
 
 /// How the last reduction is taken back.
 #[derive(Clone, Copy, Debug)]
@@ -156,10 +153,7 @@ impl Copa {
         self.standing_rtt = self.standing.update(ack.now, rtt, ack.srtt / 2);
         let Reverse(most) = self.rtt_max.update(ack.now, Reverse(rtt), ack.srtt * ROUNDS_OF_RTT_MAX);
         let swing = most.saturating_sub(self.least).as_secs_f64();
-        // Departs from the paper, whose receiver acknowledges each packet: a delayed ACK tells of the second of two segments, which waited for
-        // the first, so that less than the time of two at its rate is not seen.
-        let unseen = SEGMENTS_OF_AN_ACK * self.standing_rtt.as_secs_f64() / self.window.segments();
-        if self.queueing_delay().as_secs_f64() <= (NEARLY_EMPTY * swing).max(unseen) {
+        if self.queueing_delay().as_secs_f64() <= NEARLY_EMPTY * swing {
             self.emptied_at = ack.now;
         }
         let competes = self.switches && ack.now.since(self.emptied_at) > ack.srtt * ROUNDS_BETWEEN_EMPTY;
@@ -219,7 +213,7 @@ impl CongestionControl for Copa {
     keeps_window!();
 
     fn traits(&self) -> Traits {
-        Traits { prr: PrrUse::Never, burst_least: 1, wants_rate: true, ..Traits::WINDOW }
+        Traits { prr: PrrUse::Never, wants_rate: true, ..Traits::WINDOW }
     }
 
     fn state(&mut self) -> Vec<Variable<'_>> {

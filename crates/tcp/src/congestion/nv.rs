@@ -12,8 +12,8 @@ use longfat_core::time::{Duration, Time};
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "nv",
-    summary: "Vegas for data centers: some segments in the queue, judged by the largest rate of two round trips",
-    source: "Brakmo, TCP-NV: Congestion Avoidance for Data Centers, Linux Plumbers Conference 2010",
+    summary: "Vegas for data centers, judged by the largest rate of two round trips",
+    source: "Brakmo, Linux Plumbers Conference 2010",
     params: &[
         ParamSpec {
             name: "pad",

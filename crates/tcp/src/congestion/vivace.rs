@@ -20,8 +20,8 @@ use std::collections::VecDeque;
 
 pub(super) const KIND: ControlKind = ControlKind {
     name: "vivace",
-    summary: "follows the gradient of a utility of rate, round-trip growth and loss, by trying both sides of its rate",
-    source: "Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, PCC Vivace: Online-Learning Congestion Control, NSDI 2018",
+    summary: "follows the gradient of a utility by trying both sides of its rate",
+    source: "Dong and others, PCC Vivace, NSDI 2018",
     params: &[
         ParamSpec {
             name: "exponent",
