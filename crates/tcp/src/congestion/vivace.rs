@@ -237,9 +237,9 @@ impl Vivace {
     fn advance(&mut self, now: Time) {
         let Some(last) = self.intervals.back_mut() else {
             if self.starting {
-                self.begin(Role::Starting, now)
+                self.begin(Role::Starting, now);
             } else {
-                self.begin_pair(now)
+                self.begin_pair(now);
             }
             return;
         };
@@ -280,9 +280,8 @@ impl Vivace {
                 self.advance(now);
             }
             Role::Between => {}
-            role if !is_filled => {
+            _ if !is_filled => {
                 // Neither more nor less than what is sent: another limit decides.
-                let _ = role;
                 self.set_rate(self.rate.min(interval.sent().max(self.rate * FILLED)));
                 (self.steps, self.cut) = (0, 0);
                 self.intervals.clear();
