@@ -368,7 +368,7 @@ mod tests {
         rig.arrive(0, 1, 100, Ecn::Ect0);
         let passed = 100 - (rig.log.dropped.len() - before);
         // The burst; packets over the penalty are not marked but dropped.
-        assert!(passed <= 20 && passed >= 18, "{passed}");
+        assert!((18..=20).contains(&passed), "{passed}");
         assert!(rig.log.marked.is_empty());
         let before = rig.log.dropped.len();
         // A second brings ten more.
