@@ -5,11 +5,11 @@ use longfat_core::params::{Choice, Params, Value};
 use longfat_tcp::TcpConfig;
 
 /// Kinds that draw no random numbers. All others are taken to do so; a test of the simulator runs every kind with two seeds.
-const QUEUES: &[&str] = &["droptail", "buffer_pool", "step", "codel", "dualpi2", "fq", "pfifo_head_drop", "tbf", "prio", "htb"];
+const QUEUES: &[&str] = &["droptail", "buffer_pool", "step", "codel", "dualpi2", "fq", "pfifo_head_drop", "tbf", "prio", "htb", "ets"];
 const LOSSES: &[&str] = &["none", "periodic"];
 const TRAFFIC: &[&str] = &["bulk", "ttcp", "ping", "udpmon"];
 /// Controls that draw random numbers for when to probe, or that use the ticks of both ends' clocks.
-const CONTROLS: &[&str] = &["bbr", "bbr3", "tcp_lp", "hstcp_lp", "ledbat"];
+const CONTROLS: &[&str] = &["bbr", "bbr3", "tcp_lp", "hstcp_lp", "ledbat", "cdg", "vivace"];
 
 /// Returns true if the seed decides more about the results of `experiment` than the phase of its ends' clock ticks. The phase alone changes
 /// a round trip measured from a retransmission by up to a millisecond, and hardly ever anything else.

@@ -11,11 +11,13 @@ mod droptail;
 mod drr;
 mod dualpi2;
 pub mod early;
+mod ets;
 pub mod fifo;
 mod flows;
 mod fq;
 mod fq_codel;
 mod fq_pie;
+mod hhf;
 mod htb;
 mod inner;
 mod pfifo_head_drop;
@@ -27,6 +29,7 @@ mod prio;
 pub mod promises;
 mod red;
 mod red_ansnet;
+mod sfb;
 mod sfq;
 pub mod shared;
 mod step;
@@ -238,5 +241,8 @@ pub const REGISTRY: &[QueueKind] = &[
     pi::KIND,
     choke::KIND,
     blue::KIND,
+    sfb::KIND,
+    hhf::KIND,
+    ets::KIND,
 ];
 by_name!(QueueKind, "queue", with params);

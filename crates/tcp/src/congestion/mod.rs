@@ -19,7 +19,9 @@ macro_rules! keeps_window {
 pub mod aimd;
 pub mod bbr;
 pub mod bic;
+pub mod cdg;
 pub mod compound;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod extensions;
@@ -32,6 +34,7 @@ pub mod hybla;
 pub mod illinois;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
+pub mod nv;
 pub mod prague;
 pub mod reno;
 pub mod scalable;
@@ -39,9 +42,11 @@ pub mod tahoe;
 pub mod tcp_lp;
 pub mod vegas;
 pub mod veno;
+pub mod vivace;
 pub mod westwood;
 pub mod yeah;
 
+mod extremes;
 mod low_priority;
 mod measured;
 pub mod promises;
@@ -326,6 +331,10 @@ pub const REGISTRY: &[ControlKind] = &[
     veno::KIND,
     bbr::v1::KIND,
     bbr::v3::KIND,
+    copa::KIND,
+    cdg::KIND,
+    nv::KIND,
+    vivace::KIND,
     dctcp::KIND,
     prague::KIND,
 ];

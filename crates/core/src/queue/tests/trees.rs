@@ -45,6 +45,9 @@ fn tables(specs: &[ParamSpec], rate: u64, depth: u32, rng: &mut Rng) -> Vec<Para
             class.set("min_threshold", Value::Capacity(Capacity::Packets(min)));
             class.set("max_threshold", Value::Capacity(Capacity::Packets(min + 1 + rng.below(5))));
         }
+        if has("quantum") && number > 0 {
+            class.set("quantum", Value::Bytes(64 + rng.below(5_000)));
+        }
         if has("ceil") && rng.chance(0.7) {
             class.set("ceil", Value::Rate(Rate::from_bps(rate)));
             class.set("prio", Value::Count(rng.below(3)));
@@ -71,8 +74,8 @@ fn names(rng: &mut Rng) -> Value {
 
 /// Returns a queue, with queues up to so deep inside.
 fn tree(rate: u64, depth: u32, rng: &mut Rng) -> Choice {
-    let around = ["prio", "htb", "tbf", "wred"];
-    let name = if depth > 0 && rng.chance(0.8) { around[rng.below(4) as usize] } else { NAMES[rng.below(NAMES.len() as u64) as usize] };
+    let around = ["prio", "htb", "tbf", "wred", "ets"];
+    let name = if depth > 0 && rng.chance(0.8) { around[rng.below(5) as usize] } else { NAMES[rng.below(NAMES.len() as u64) as usize] };
     let params = params(named(name).params, rate, depth, rng);
     Choice { kind: named(name).name, params }
 }
@@ -86,7 +89,7 @@ proptest! {
         bps in select(vec![10_000_000_u64, 44_209_694, 10_000_000_000]),
     ) {
         let context = context(bps, 100, MTU);
-        let around = named(["prio", "htb", "tbf", "wred"][(seed % 4) as usize]);
+        let around = named(["prio", "htb", "tbf", "wred", "ets"][(seed % 5) as usize]);
         let params = params(around.params, bps, 3, &mut Rng::named(seed, "tree"));
         let choice = Choice { kind: around.name, params };
         prop_assert_eq!(check(&choice, &context), Ok(()), "{:?}", choice);
