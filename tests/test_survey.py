@@ -53,7 +53,9 @@ def serving(*before: str, bind: str, options: tuple[str, ...] = ("--key", "test"
 
 
 def probed(at: str, *before: str) -> dict[str, Any]:
-    done = subprocess.run([*before, *LONGFAT, "probe", at, "--key", "test", "--json"], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [*before, *LONGFAT, "probe", at, "--key", "test", "--json"], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 
@@ -210,25 +212,27 @@ def test_a_burst_that_finds_no_bottleneck_bounds_the_rate() -> None:
 
 
 def test_each_sentence_says_what_changed() -> None:
-    found = read({
-        "address": "192.0.2.1",
-        "base_rtt_ns": [10_000_000, None],
-        "asked": 20,
-        "rtt_ns": [],
-        "hops": [{"ttl": 1, "address": None, "rtt_ns": None}],
-        "routers_up": 1,
-        "routers_down": 2,
-        "mtu_up": 1400,
-        "mtu_down": 1400,
-        "mtu_most": 9216,
-        "too_big": [],
-        "codepoints": [{"sent": 184, "up": 0, "down": 184}, {"sent": 2, "up": 2, "down": 0}, {"sent": 3, "up": None, "down": None}],
-        "up": None,
-        "down": None,
-        "rate_limit": None,
-        "bytes": 1,
-        "cut": ["burst up"],
-    })
+    found = read(
+        {
+            "address": "192.0.2.1",
+            "base_rtt_ns": [10_000_000, None],
+            "asked": 20,
+            "rtt_ns": [],
+            "hops": [{"ttl": 1, "address": None, "rtt_ns": None}],
+            "routers_up": 1,
+            "routers_down": 2,
+            "mtu_up": 1400,
+            "mtu_down": 1400,
+            "mtu_most": 9216,
+            "too_big": [],
+            "codepoints": [{"sent": 184, "up": 0, "down": 184}, {"sent": 2, "up": 2, "down": 0}, {"sent": 3, "up": None, "down": None}],
+            "up": None,
+            "down": None,
+            "rate_limit": None,
+            "bytes": 1,
+            "cut": ["burst up"],
+        }
+    )
     moved = {way: Transfer(1e6, 1.0, 0.0, float("nan")) for way in ("up", "down")}
     said = "\n".join(lines("dtn", found, moved))
     for part in (

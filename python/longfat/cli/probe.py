@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -78,7 +78,9 @@ def transfers(host: str, key: str | None, seen: Survey) -> dict[str, Transfer]:
     """).run()
     idle = min([rtt for rtt in (result.real_time["base_rtt_before_s"], *seen.rtt_s) if rtt], default=math.nan)
     made: dict[str, Transfer] = {}
-    for (way, found, begun), (_, flow) in zip((("up", seen.up, 0.0), ("down", seen.down, TRANSFER_S)), result.flows.iterrows(), strict=True):
+    for (way, found, begun), (_, flow) in zip(
+        (("up", seen.up, 0.0), ("down", seen.down, TRANSFER_S)), result.flows.iterrows(), strict=True
+    ):
         delivered, sent = float(flow["bytes_delivered"]), max(float(flow["bytes_sent"]), 1.0)
         whole = float(flow["delivered_all_s"])
         # A transfer that was not over has its time until the end.
@@ -176,7 +178,7 @@ def _direction(found: Direction | None) -> str:
 def _plain(value: Any) -> Any:
     """NaN is no number of JSON: it becomes null."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(one) for name, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(one) for one in cast("list[Any]", value)]
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from longfat._longfat import live_survey
+from longfat._longfat import live_survey, student_t
 from longfat.lazy import np
+from longfat.results.repeats import LEVEL
 from longfat.theory.probe import Estimate, Probe, probe
 
 NAMES = {
@@ -31,6 +32,8 @@ NAMES = {
 """Names of codepoints (RFC 2474, RFC 2597, RFC 3246, RFC 5865, RFC 8622)."""
 ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 """Names of the two bits of ECN (RFC 3168)."""
+PIECES = 20
+"""Pieces of a burst for the interval of its rate."""
 SAME = 0.05
 """Burst that arrives at the rate at which it was sent, within this share: it found no bottleneck."""
 
@@ -172,7 +175,11 @@ def direction(burst: dict[str, Any] | None) -> Direction | None:
     if found is None:
         lost = burst["sent"] - len(numbers)
         return Direction(burst["sent"], len(numbers), size, None, False, None, math.nan, 0, 0, lost)
-    is_bottleneck = gap == 0 or found.rate_bps.value < (1 - SAME) * 8 * size / gap
+    rate = found.rate_bps
+    if found.memory_bytes is not None and found.lost_at("receiver") == 0:
+        # The full bottleneck never rests, so that what arrives says its rate, however short the stretches without loss are.
+        rate = _arrived(np.sort(np.asarray(times)), 8 * size) or rate
+    is_bottleneck = gap == 0 or rate.value < (1 - SAME) * 8 * size / gap
     # A packet waited for as long as it came later than it would have come without a queue.
     late = np.asarray(times) - gap * np.asarray(numbers)
     waited = float(late.max() - late.min()) if gap and is_bottleneck and found.memory_bytes is None else math.nan
@@ -180,11 +187,22 @@ def direction(burst: dict[str, Any] | None) -> Direction | None:
         sent=burst["sent"],
         arrived=found.received,
         packet_bytes=size,
-        rate_bps=found.rate_bps,
+        rate_bps=rate,
         is_bottleneck=is_bottleneck,
         memory_bytes=found.memory_bytes,
-        memory_least_bytes=waited * found.rate_bps.value / 8,
+        memory_least_bytes=waited * rate.value / 8,
         lost_in_network=found.lost_at("network"),
         lost_at_receiver=found.lost_at("receiver"),
         lost_unknown=found.lost_at("unknown"),
     )
+
+
+def _arrived(times: Any, bits: float) -> Estimate | None:
+    """Rate of packets of `bits`, with the interval of the mean of its pieces (Cochran 1977); None of too few."""
+    edges = np.unique(np.linspace(0, len(times) - 1, PIECES + 1).round().astype(int))
+    if len(edges) < 3 or times[-1] <= times[0]:
+        return None
+    spacing = np.diff(times[edges]) / np.diff(edges)
+    mean = float(times[-1] - times[0]) / (len(times) - 1)
+    half = student_t((1 + LEVEL) / 2, len(spacing) - 1) * float(spacing.std(ddof=1)) / math.sqrt(len(spacing))
+    return Estimate(bits / mean, bits / (mean + half), bits / max(mean - half, mean / 100))

@@ -51,7 +51,7 @@ const LEAST: u32 = 200;
 const BURST: u64 = 4_000_000;
 const DRAIN_S: f64 = 2.0;
 /// Rate of the second burst over that with which the first arrived.
-const OVER: f64 = 4.0;
+const OVER: f64 = 2.0;
 
 /// Time that parts may take from the beginning of the survey on: the last one leaves time for the end.
 const UNTIL: [Nanos; 6] = [2_000 * MS, 3_000 * MS, 5_000 * MS, 6_500 * MS, 9_000 * MS, 11_500 * MS];
@@ -59,6 +59,9 @@ const UNTIL: [Nanos; 6] = [2_000 * MS, 3_000 * MS, 5_000 * MS, 6_500 * MS, 9_000
 pub(crate) const MILLISECONDS: u64 = 12_000;
 /// Bytes of a survey, both ways.
 pub(crate) const BYTES: u64 = 11_000_000;
+
+/// Part of a survey, which ends by a time.
+type Part<'a> = fn(&mut Look<'a>, Nanos);
 
 /// An answer, and how it came.
 struct Heard {
@@ -113,7 +116,7 @@ pub(crate) fn look<'a>(
     let (sent, buffer) = (HashMap::new(), vec![0; LARGEST]);
     let mut look = Look { socket, is_v6, nonce, clock, wall: Wall::now(), stop, number: 0, sent, rtt, tos: 0, buffer, found };
     let begun = nanoseconds(ClockId::CLOCK_MONOTONIC);
-    let parts: [(&'static str, fn(&mut Look<'a>, Nanos)); 6] = [
+    let parts: [(&'static str, Part<'a>); 6] = [
         ("round trips", Look::idle),
         ("codepoints", Look::codepoints),
         ("hops", Look::hops),
