@@ -46,6 +46,8 @@ pub struct Burst {
     pub sent: u32,
     /// Numbers of those that arrived, in order of their arrival.
     pub numbers: Vec<u32>,
+    /// Times at which these left, on the sender's clock: nanoseconds.
+    pub left_ns: Vec<Nanos>,
     /// Times of their arrival, on the receiver's clock: nanoseconds.
     pub came_ns: Vec<Nanos>,
 }

@@ -170,7 +170,7 @@ def _direction(found: Direction | None) -> str:
         text += f", memory {memory.value / 1e3:,.0f} kB ({memory.low / 1e3:,.0f} to {memory.high / 1e3:,.0f})"
     elif not math.isnan(found.memory_least_bytes):
         text += f", memory at least {found.memory_least_bytes / 1e3:,.0f} kB"
-    places = ((found.lost_in_network, "in the network"), (found.lost_at_receiver, "at the receiver"), (found.lost_unknown, "somewhere"))
+    places = ((found.lost_at_full_queue, "at the full queue"), (found.lost_otherwise, "otherwise"))
     lost = [f"{count} {where}" for count, where in places if count]
     return f"{text}; lost of {found.sent} packets: {', '.join(lost) if lost else 'none'}"
 

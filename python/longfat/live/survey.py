@@ -7,10 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from longfat._longfat import live_survey, student_t
+from longfat._longfat import live_survey
 from longfat.lazy import np
-from longfat.results.repeats import LEVEL
-from longfat.theory.probe import Estimate, Probe, probe
+from longfat.theory.probe import Estimate
 
 NAMES = {
     0: "default",
@@ -33,7 +32,11 @@ NAMES = {
 ECN = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
 """Names of the two bits of ECN (RFC 3168)."""
 PIECES = 20
-"""Pieces of a burst for the interval of its rate."""
+"""Pieces of a burst, each with a rate."""
+INTERVAL = (5 / 19, 0.5, 14 / 19)
+"""Median of the rates of 20 pieces, and its 95 % interval: the 6th and the 15th of them (order statistics of a binomial)."""
+FULL = 0.7
+"""A loss beside a packet that waited this share of the longest wait is one of a full queue."""
 SAME = 0.05
 """Burst that arrives at the rate at which it was sent, within this share: it found no bottleneck."""
 
@@ -81,12 +84,14 @@ class Direction:
     is_bottleneck: bool
     """False: the burst arrived as fast as it was sent, so that the bottleneck has at least this rate."""
     memory_bytes: Estimate | None
-    """Memory before the bottleneck; None where nothing was lost in the network."""
+    """Memory before the bottleneck; its interval is from the 90th percentile of waits to the longest. None where no full queue lost
+    anything."""
     memory_least_bytes: float
     """Bytes that waited before the bottleneck at most, where nothing was lost: it holds no less. NaN where that is not known."""
-    lost_in_network: int
-    lost_at_receiver: int
-    lost_unknown: int
+    lost_at_full_queue: int
+    """Packets lost between two of which one waited nearly as long as any did."""
+    lost_otherwise: int
+    """Other packets that did not arrive: at random, at a policer, in the receiver, or at the end of the burst."""
 
 
 @dataclass(frozen=True)
@@ -164,45 +169,30 @@ def read(found: dict[str, Any]) -> Survey:
 
 
 def direction(burst: dict[str, Any] | None) -> Direction | None:
-    """The bottleneck that a burst found; None without a burst."""
+    """The bottleneck that a burst found; None without a burst.
+
+    A burst that comes to the bottleneck faster than it leaves arrives at the rate of the bottleneck, s. A packet that finds the memory M full
+    waits M / s, so M is the longest wait times s (after Antony, Blom, de Laat, Lee and Sjouw, FGCS 19(6), 2003, section 2). Waits need no
+    synchronised clocks: they are differences from the least delay of the burst.
+    """
     if burst is None:
         return None
-    numbers, times, size, gap = burst["numbers"], [time / 1e9 for time in burst["came_ns"]], burst["size"], burst["gap_ns"] / 1e9
-    try:
-        found: Probe | None = probe(numbers, times, size=size, sent=burst["sent"])
-    except ValueError:
-        found = None
-    if found is None:
-        lost = burst["sent"] - len(numbers)
-        return Direction(burst["sent"], len(numbers), size, None, False, None, math.nan, 0, 0, lost)
-    rate = found.rate_bps
-    if found.memory_bytes is not None and found.lost_at("receiver") == 0:
-        # The full bottleneck never rests, so that what arrives says its rate, however short the stretches without loss are.
-        rate = _arrived(np.sort(np.asarray(times)), 8 * size) or rate
-    is_bottleneck = gap == 0 or rate.value < (1 - SAME) * 8 * size / gap
-    # A packet waited for as long as it came later than it would have come without a queue.
-    late = np.asarray(times) - gap * np.asarray(numbers)
-    waited = float(late.max() - late.min()) if gap and is_bottleneck and found.memory_bytes is None else math.nan
-    return Direction(
-        sent=burst["sent"],
-        arrived=found.received,
-        packet_bytes=size,
-        rate_bps=rate,
-        is_bottleneck=is_bottleneck,
-        memory_bytes=found.memory_bytes,
-        memory_least_bytes=waited * rate.value / 8,
-        lost_in_network=found.lost_at("network"),
-        lost_at_receiver=found.lost_at("receiver"),
-        lost_unknown=found.lost_at("unknown"),
-    )
-
-
-def _arrived(times: Any, bits: float) -> Estimate | None:
-    """Rate of packets of `bits`, with the interval of the mean of its pieces (Cochran 1977); None of too few."""
-    edges = np.unique(np.linspace(0, len(times) - 1, PIECES + 1).round().astype(int))
-    if len(edges) < 3 or times[-1] <= times[0]:
-        return None
-    spacing = np.diff(times[edges]) / np.diff(edges)
-    mean = float(times[-1] - times[0]) / (len(times) - 1)
-    half = student_t((1 + LEVEL) / 2, len(spacing) - 1) * float(spacing.std(ddof=1)) / math.sqrt(len(spacing))
-    return Estimate(bits / mean, bits / (mean + half), bits / max(mean - half, mean / 100))
+    sent, size = burst["sent"], burst["size"]
+    number, left, came = (np.asarray(burst[name], dtype=np.float64) for name in ("numbers", "left_ns", "came_ns"))
+    arrived = len(number)
+    if arrived <= PIECES or came[-1] <= came[0]:
+        return Direction(sent, arrived, size, None, False, None, math.nan, 0, sent - arrived)
+    edges = np.linspace(0, arrived - 1, PIECES + 1).round().astype(int)
+    low, value, high = (float(rate) for rate in np.quantile(8e9 * size * np.diff(edges) / np.maximum(np.diff(came[edges]), 1), INTERVAL))
+    wait = (came - left) - float((came - left).min())
+    fed = 8e9 * size * (float(number.max()) - float(number.min())) / max(float(left.max()) - float(left.min()), 1)
+    is_bottleneck = value < (1 - SAME) * fed
+    held = [float(held) * value / 8e9 for held in np.quantile(wait, (0.9, 0.95, 1))]
+    order = np.argsort(number)
+    number, wait = number[order], wait[order]
+    lost = np.diff(number) - 1
+    is_full = np.maximum(wait[:-1], wait[1:]) > FULL * held[1] * 8e9 / value
+    at_full = int(lost[is_full].sum()) if is_bottleneck else 0
+    memory = Estimate(held[1], held[0] - size, held[2] + size) if at_full else None
+    least = math.nan if at_full or not is_bottleneck else held[2]
+    return Direction(sent, arrived, size, Estimate(value, low, high), is_bottleneck, memory, least, at_full, sent - arrived - at_full)

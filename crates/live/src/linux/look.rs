@@ -440,13 +440,14 @@ impl Look<'_> {
             .filter(|(_, number)| *number < sent)
             .collect();
         order.sort_unstable();
-        let (came_ns, numbers) = order.into_iter().unzip();
-        Burst { size: payload + self.headers(), gap_ns: gap, sent, numbers, came_ns }
+        let (came_ns, numbers): (Vec<Nanos>, Vec<u32>) = order.into_iter().unzip();
+        let left_ns = numbers.iter().map(|number| self.sent.get(&(base + number)).copied().unwrap_or(0)).collect();
+        Burst { size: payload + self.headers(), gap_ns: gap, sent, numbers, left_ns, came_ns }
     }
 
     /// Asks for a burst from the server, and takes it.
     fn train(&mut self, payload: u32, gap: u32, count: u32, until: Nanos) -> Burst {
-        let mut order: Vec<(Nanos, u32)> = Vec::new();
+        let mut order: Vec<(Nanos, u32, Nanos)> = Vec::new();
         let question = Question { kind: Kind::Train, tos: 0, answer: payload as u16, number: self.number, a: count, b: gap };
         self.number += 1;
         let mut seen = BTreeSet::new();
@@ -456,12 +457,12 @@ impl Look<'_> {
             while seen.len() < count as usize
                 && let Some(news) = self.next(until.min(last + 2 * self.patience()))
             {
-                if let News::Answer(Heard { answer: Answer { kind: Kind::Train, number, came, .. }, at, .. }) = news
+                if let News::Answer(Heard { answer: Answer { kind: Kind::Train, number, came, left, .. }, at, .. }) = news
                     && came == u64::from(question.number)
                     && number < count
                     && seen.insert(number)
                 {
-                    order.push((at, number));
+                    order.push((at, number, left));
                     last = now();
                 }
             }
@@ -470,8 +471,10 @@ impl Look<'_> {
             }
         }
         order.sort_unstable();
-        let (came_ns, numbers) = order.into_iter().unzip();
-        Burst { size: payload + self.headers(), gap_ns: gap, sent: count, numbers, came_ns }
+        let numbers = order.iter().map(|(_, number, _)| *number).collect();
+        let left_ns = order.iter().map(|(_, _, left)| *left).collect();
+        let came_ns = order.iter().map(|(at, _, _)| *at).collect();
+        Burst { size: payload + self.headers(), gap_ns: gap, sent: count, numbers, left_ns, came_ns }
     }
 }
 
