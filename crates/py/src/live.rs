@@ -102,7 +102,11 @@ pub(crate) fn live_survey(py: Python<'_>, at: &str, key: Option<&str>) -> PyResu
     let mut failure = None;
     let found = py.detach(|| {
         survey(at, key, &mut || {
-            failure = failure.take().or(Python::attach(Python::check_signals).err());
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                PyResult::Ok(())
+            });
+            failure = failure.take().or(told.err());
             failure.is_none()
         })
     });
