@@ -172,8 +172,8 @@ def direction(burst: dict[str, Any] | None) -> Direction | None:
     """The bottleneck that a burst found; None without a burst.
 
     A burst that comes to the bottleneck faster than it leaves arrives at the rate s of the bottleneck. A packet that finds the memory M
-    full waits M / s, so M is the longest wait times s (after Antony, Blom, de Laat, Lee and Sjouw, FGCS 19(6), 2003, section 2). Waits need no
-    synchronised clocks: they are differences from the least delay of the burst.
+    full waits M / s, so M is the longest wait times s (after Antony, Blom, de Laat, Lee and Sjouw, FGCS 19(6), 2003, section 2).
+    Waits need no synchronised clocks: they are differences from the least delay of the burst.
     """
     if burst is None:
         return None
