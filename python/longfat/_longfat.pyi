@@ -1026,6 +1026,13 @@ def live_serve(
     Calls `say` with the port once it listens, and with 0 and a line for each session. ExperimentError where it cannot.
     """
 
+def live_survey(at: str, key: str | None) -> str:
+    """Surveys the path to a server: round trips, routers, MTU, codepoints, a burst each way.
+
+    The results are a JSON object, `Survey` of crates/live/src/survey.rs. ExperimentError where the server is not there, says no or is lost,
+    and where no datagram comes through. Ctrl-C ends the survey.
+    """
+
 def testbed_findings() -> list[tuple[str, str, bool]]:
     """Lists what the testbed needs of this machine: name, what there is, and whether it will do."""
 

@@ -1,5 +1,5 @@
 //! The Linux host: kernel sockets with the simulator's applications on them ([`flow`], [`stream`], [`datagrams`]), `TCP_INFO` ([`info`]), clocks
-//! ([`clock`]), and counters of what a host lost ([`facts`]).
+//! ([`clock`]), the path itself ([`path`]), and counters of what a host lost ([`facts`]).
 //!
 //! It knows no path: sockets are made in the network namespace of the calling thread. Elsewhere than on Linux it is empty.
 #![cfg(target_os = "linux")]
@@ -11,6 +11,7 @@ pub mod facts;
 pub mod flow;
 pub mod info;
 pub mod options;
+pub mod path;
 pub mod stamps;
 pub mod stream;
 pub mod sys;

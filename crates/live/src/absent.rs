@@ -3,6 +3,7 @@
 use longfat_model::Experiment;
 use longfat_record::trace::Trace;
 
+use crate::survey::Survey;
 use crate::{Error, Progress, Said, ServeOptions};
 
 fn absent() -> Error {
@@ -24,6 +25,12 @@ pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> b
 /// # Errors
 /// Always.
 pub fn serve(_options: ServeOptions, _go_on: &mut dyn FnMut(Said) -> bool) -> Result<(), Error> {
+    Err(absent())
+}
+
+/// # Errors
+/// Always.
+pub fn survey(_at: &str, _key: Option<&str>, _go_on: &mut dyn FnMut() -> bool) -> Result<Survey, Error> {
     Err(absent())
 }
 

@@ -11,10 +11,11 @@ mod error;
 mod linux;
 pub mod options;
 pub mod protocol;
+pub mod survey;
 
 #[cfg(not(target_os = "linux"))]
-pub use absent::{keys, ready, run_with, serve};
+pub use absent::{keys, ready, run_with, serve, survey};
 pub use error::Error;
 #[cfg(target_os = "linux")]
-pub use linux::{keys, ready, run_with, serve};
+pub use linux::{keys, ready, run_with, serve, survey};
 pub use options::{PORT, Progress, Said, ServeOptions};

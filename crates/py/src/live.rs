@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::error::ExperimentError;
 use longfat_live::protocol::Limits;
-use longfat_live::{Error, PORT, Said, ServeOptions, keys, serve};
+use longfat_live::{Error, PORT, Said, ServeOptions, keys, serve, survey};
 use pyo3::prelude::*;
 
 fn failed(error: Error) -> PyErr {
@@ -92,5 +92,26 @@ pub(crate) fn live_serve(
     match failure {
         Some(error) => Err(error),
         None => served.map_err(failed),
+    }
+}
+
+/// Surveys the path to the server at `at`, with the key of this name; the results as JSON. Ctrl-C ends it.
+#[pyfunction]
+#[pyo3(signature = (at, key))]
+pub(crate) fn live_survey(py: Python<'_>, at: &str, key: Option<&str>) -> PyResult<String> {
+    let mut failure = None;
+    let found = py.detach(|| {
+        survey(at, key, &mut || {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                PyResult::Ok(())
+            });
+            failure = failure.take().or(told.err());
+            failure.is_none()
+        })
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(serde_json::to_string(&found.map_err(failed)?).expect("it is numbers and names")),
     }
 }

@@ -49,6 +49,7 @@ VERBS: dict[str, dict[str, str]] = {
         "gather": "Make the tables of a sweep that ran as shards, or say which runs are missing.",
     },
     "Between two hosts": {
+        "probe": "Look at the path to a host that runs `longfat serve`, in 20 s: RTT, routers, MTU, codepoints, rate and memory each way.",
         "measure": "Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change.",
         "tune": "Say what to change on this Linux host for a path; predict the gain, write scripts, apply and revert them.",
         "key": "Make the key by which two hosts know each other, or keep the other host's.",
@@ -78,6 +79,7 @@ EXAMPLES = {
     "capture": "longfat capture small.toml --at left1 --out left1.pcapng",
     "submit": "longfat submit small.toml --slurm --minutes 30",
     "gather": "longfat gather small.toml",
+    "probe": "longfat probe dtn.example.org --key dtn",
     "measure": "longfat measure dtn.example.org --key dtn",
     "tune": "longfat tune --rate 10Gbit/s --rtt 80ms --simulate",
     "key": "longfat key new dtn",

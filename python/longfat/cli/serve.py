@@ -21,6 +21,7 @@ UNITS = {
     "bytes": ("bytes", "1 GB"),
     "rate": ("bps", "1 Gbit/s"),
     "udp_rate": ("bps", "1 Mbit/s"),
+    "survey_bytes": ("bytes", "20 MB"),
     "key_bytes_per_hour": ("bytes", "10 GB"),
     "network_bytes_per_hour": ("bytes", "10 GB"),
     "bytes_per_hour": ("bytes", "10 GB"),

@@ -1,8 +1,10 @@
 //! The client of one session: it asks, connects, runs its ends of the flows, and takes the results of the other ends.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use longfat_core::time::{Duration as Span, Time};
@@ -12,6 +14,7 @@ use socket2::Socket;
 
 use crate::Error;
 use crate::linux::data::{self, Wish};
+use crate::linux::look::{self, look};
 use crate::linux::plane::{Flow, Left, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
@@ -20,6 +23,7 @@ use crate::options::PORT;
 use crate::protocol::message::{Granted, Offer, Setting};
 use crate::protocol::state::{Action, Client, Event};
 use crate::protocol::{Key, Message, Nanos, Token};
+use crate::survey::Survey;
 
 /// Time between two looks at the caller and the clock.
 const TICK: Duration = Duration::from_millis(10);
@@ -64,6 +68,8 @@ pub(crate) struct Outcome {
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
     pub rate_limit: Option<u64>,
+    /// Results of a survey.
+    pub found: Option<Survey>,
 }
 
 /// Connections of a session: of its flows, and of its probes with their nonce.
@@ -122,6 +128,12 @@ fn data_connections(to: SocketAddr, granted: &Granted, wishes: &[Wish]) -> Resul
     Ok(sockets)
 }
 
+/// A survey under way.
+struct Looking {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Survey, Error>>,
+}
+
 /// A session under way.
 struct Session<'a> {
     asked: &'a Asked<'a>,
@@ -137,6 +149,8 @@ struct Session<'a> {
     is_ready: bool,
     plane: Option<Plane>,
     probes: Option<Probes>,
+    survey: Option<Looking>,
+    found: Option<Survey>,
     stamps: [Stamps; 2],
     /// Clock of the process when the run began.
     begun: Option<Nanos>,
@@ -178,6 +192,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         is_ready: false,
         plane: None,
         probes: None,
+        survey: None,
+        found: None,
         stamps: [Stamps::default(), Stamps::default()],
         begun: None,
         ours: None,
@@ -193,8 +209,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
     session.ended.take().unwrap_or(Ok(()))?;
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
     let after = base_rtt(to);
-    let Session { theirs, stamps, end, rate_limit, .. } = session;
-    Ok(Outcome { ours, theirs, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit })
+    let Session { theirs, stamps, end, rate_limit, found, .. } = session;
+    Ok(Outcome { ours, theirs, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit, found })
 }
 
 impl Session<'_> {
@@ -223,9 +239,9 @@ impl Session<'_> {
             }
             let now = nanos(self.zero);
             let since = self.begun.map_or(0, |begun| now.saturating_sub(begun));
-            if let Some(plane) = &self.plane
-                && (since >= self.asked.offer.ms * 1_000_000 || plane.is_over() || plane.has_failed())
-            {
+            let is_late = since >= self.asked.offer.ms * 1_000_000;
+            let is_over = self.plane.as_ref().map(|plane| plane.is_over() || plane.has_failed());
+            if is_over.or(self.survey.as_ref().map(|survey| survey.thread.is_finished())).is_some_and(|is_over| is_over || is_late) {
                 self.give(Event::Stop);
             }
             if !is_cut && self.ours.is_none() && !go_on(since) {
@@ -297,7 +313,7 @@ impl Session<'_> {
             return self.end_with(error);
         }
         self.rate_limit = granted.rate;
-        let share = granted.rate.map(|rate| rate / offer.flows.len() as u64);
+        let share = granted.rate.map(|rate| rate / offer.flows.len().max(1) as u64);
         let wishes: Vec<Wish> = self.asked.wishes.iter().map(|wish| Wish { rate: share, ..wish.clone() }).collect();
         let (to, own, rtt) = (self.to, self.own.clone(), Duration::from_nanos(self.machine.rtt()));
         thread::spawn(move || {
@@ -317,10 +333,21 @@ impl Session<'_> {
             self.ours = Some(Left { waited: left.waited.max(waited), ..left });
             self.stamps[0] = stamps;
         }
+        if let Some(survey) = self.survey.take() {
+            survey.stop.store(true, Relaxed);
+            self.ours = Some(Left { rows: Vec::new(), waited: Time::ZERO });
+            match survey.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(found) => self.found = Some(found),
+                Err(error) => self.end_with(error),
+            }
+        }
     }
 
     fn begin(&mut self) {
         let Some((sockets, probe)) = self.sockets.take() else { return self.fail("it began before the data connections were made") };
+        if self.asked.offer.survey.is_some() {
+            return self.survey(probe);
+        }
         let flows = sockets.into_iter().enumerate().map(|(number, socket)| (self.asked.end)(number, socket)).collect();
         self.begun = Some(nanos(self.zero));
         let (clock, offer) = (Clock::starting_in(Duration::ZERO), &self.asked.offer);
@@ -334,4 +361,33 @@ impl Session<'_> {
             Err(error) => self.end_with(error),
         }
     }
+
+    /// Begins a survey by the socket that the server has reached.
+    fn survey(&mut self, reached: Option<(Socket, Token)>) {
+        let Some((socket, nonce)) = reached else {
+            return self
+                .fail(format!("no datagram comes through: open the UDP port {} there, and look for a firewall between", self.to.port()));
+        };
+        self.begun = Some(nanos(self.zero));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (ends, rtt, rate) = (Arc::clone(&stop), self.machine.rtt(), self.rate_limit);
+        let run = move || look(socket, nonce, rtt, rate, Clock::starting_in(Duration::ZERO), &ends);
+        match thread::Builder::new().name("survey".to_owned()).spawn(run) {
+            Ok(thread) => self.survey = Some(Looking { stop, thread }),
+            Err(e) => self.end_with(Error::system("the survey has no thread", e)),
+        }
+    }
+}
+
+/// Surveys the path to the server at `at`; calls `go_on` several times a second, and ends early where it says `false`.
+///
+/// # Errors
+/// A server that is not there, says no or is lost, and a path without UDP.
+pub(crate) fn survey(at: &str, key: Option<&Key>, go_on: &mut dyn FnMut(Nanos) -> bool) -> Result<Survey, Error> {
+    let offer = Offer { ms: look::MILLISECONDS, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(look::BYTES) };
+    let end = |_, _| unreachable!("a survey has no flows");
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, check: &|_| Ok(()) };
+    let outcome = session(&asked, go_on)?;
+    let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
+    Ok(Survey { base_rtt_ns: outcome.base_rtt, ..found })
 }

@@ -2,7 +2,9 @@
 
 mod client;
 mod data;
+mod echo;
 pub mod keys;
+mod look;
 mod plane;
 mod probe;
 mod replay;
@@ -14,5 +16,5 @@ mod settings;
 mod tests;
 mod wire;
 
-pub use run::{ready, run_with};
+pub use run::{ready, run_with, survey};
 pub use serve::serve;

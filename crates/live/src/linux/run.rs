@@ -17,6 +17,7 @@ use crate::linux::serve::program;
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, Setting};
+use crate::survey::Survey;
 
 /// Time between samples of a run, unless it is long.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -88,7 +89,8 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
     };
     let probe = ProbeOffer { interval_us: micros(PROBES) };
     let probe = ProbeOffer { interval_us: probe.count(ms).div_ceil(ENOUGH) * probe.interval_us };
-    let wanted = Offer { ms, interval_us: micros(INTERVAL), flows: experiment.flows.iter().map(flow).collect(), probe: Some(probe) };
+    let wanted =
+        Offer { ms, interval_us: micros(INTERVAL), flows: experiment.flows.iter().map(flow).collect(), probe: Some(probe), survey: None };
     let stretch = wanted.samples().div_ceil(ENOUGH);
     Ok(Offer { interval_us: stretch * wanted.interval_us, ..wanted })
 }
@@ -148,7 +150,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
     })?;
-    let Outcome { ours, theirs, probes, end, is_cut, base_rtt, rate_limit } = outcome;
+    let Outcome { ours, theirs, probes, end, is_cut, base_rtt, rate_limit, .. } = outcome;
     let spoilt = before.since(Losses::default());
     let real_time = RealTime {
         endpoints_waited: ours.waited,
@@ -174,6 +176,16 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let real_time =
         RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };
     Ok(Trace { real_time: Some(real_time), probes: samples, ..trace })
+}
+
+/// Surveys the path to the server at `at`, with the key of this name: routers, MTU, codepoints, bursts. Calls `go_on` several times a second; when
+/// that says `false`, the survey ends with what it has.
+///
+/// # Errors
+/// A key that is missing, a server that is not there, says no or is lost, and a path without UDP.
+pub fn survey(at: &str, key: Option<&str>, go_on: &mut dyn FnMut() -> bool) -> Result<Survey, Error> {
+    let key = key.map(keys::load).transpose()?;
+    client::survey(at, key.as_ref(), &mut |_| go_on())
 }
 
 /// Gain and loss of a clock with this skew.

@@ -16,6 +16,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::linux::data::{self, OPENING, Wish};
+use crate::linux::echo::Echo;
 use crate::linux::plane::{Flow, Plane};
 use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, fill, nanos, read_frames};
@@ -100,8 +101,9 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
         threads: AtomicU64::new(0),
         stop: AtomicBool::new(false),
     });
-    // Where nobody may have probes, no UDP port is open.
-    let has_probes = !shared.keys.is_empty() && options.limits.udp_rate > 0 || shared.open && options.open_limits.udp_rate > 0;
+    // Where nobody may have probes or a survey, no UDP port is open.
+    let lets = |limits: &protocol::Limits| limits.udp_rate > 0 || limits.survey_bytes > 0;
+    let has_probes = !shared.keys.is_empty() && lets(&options.limits) || shared.open && lets(&options.open_limits);
     if has_probes {
         let (socket, of) = (probe::listen(options.bind, port)?, Arc::clone(&shared));
         let answer = move || {
@@ -242,6 +244,7 @@ struct Session<'a> {
     /// True while the client's answer about probes is to come.
     awaits: bool,
     probes: Option<Probes>,
+    echo: Option<Echo>,
     bytes: u64,
     queued: Option<u32>,
     ended: Option<String>,
@@ -274,6 +277,7 @@ impl<'a> Session<'a> {
             reached: None,
             awaits: false,
             probes: None,
+            echo: None,
             bytes: 0,
             queued: None,
             ended: None,
@@ -346,7 +350,7 @@ impl<'a> Session<'a> {
         if self.ended.is_some() {
             return;
         }
-        if self.plane.is_some() {
+        if self.plane.is_some() || self.echo.is_some() {
             let probes = self.count();
             self.give(Event::Bytes(self.bytes));
             self.give(Event::Probes(probes));
@@ -362,6 +366,9 @@ impl<'a> Session<'a> {
         let probes = self.probes.as_ref().map_or(0, Probes::bytes);
         if let Some(plane) = &self.plane {
             self.bytes = plane.bytes() + probes;
+        }
+        if let Some(echo) = &self.echo {
+            self.bytes = echo.bytes();
         }
         probes
     }
@@ -399,6 +406,9 @@ impl<'a> Session<'a> {
             Action::Halt => {
                 self.count();
                 let probes = self.probes.take().map(|probes| rows::probes_to_pieces(&probes.halt().0)).unwrap_or_default();
+                if let Some(echo) = self.echo.take() {
+                    echo.halt();
+                }
                 let pieces = self.plane.take().map_or_else(Vec::new, |plane| rows::to_pieces(&plane.halt().rows));
                 self.give(Event::Halted([pieces, probes].concat()));
             }
@@ -466,6 +476,16 @@ impl<'a> Session<'a> {
     /// Lets the data flow.
     fn begin(&mut self, grant: Grant) {
         let Some(offer) = &self.offer else { return };
+        if offer.survey.is_some() {
+            let clock = Clock::starting_in(Duration::ZERO);
+            // A client that no datagram reaches ends it.
+            let echo = self.reached.take().map(|(socket, nonce)| Echo::begin(socket, nonce, grant.bytes, clock)).transpose();
+            match echo {
+                Ok(echo) => self.echo = echo,
+                Err(error) => self.ended = Some(error.to_string()),
+            }
+            return;
+        }
         // The client ends the run, by its own clock; this one has begun before it.
         let patience = Span::from_secs(1) + Span::from_micros(4 * self.machine.rtt() / 1000);
         let end = Time::ZERO + Span::from_millis(grant.ms) + patience;
@@ -496,6 +516,9 @@ impl<'a> Session<'a> {
         self.count();
         drop(self.probes.take().map(Probes::halt));
         drop(self.plane.take().map(Plane::halt));
+        if let Some(echo) = self.echo.take() {
+            echo.halt();
+        }
         self.control.close();
         let mut books = self.shared.books();
         books.sessions.remove(&self.number);
@@ -504,8 +527,12 @@ impl<'a> Session<'a> {
         books.ledger.leave(self.number);
         books.ledger.spend(self.shared.now(), self.who, self.bytes);
         drop(books);
-        let flows = self.offer.map_or(0, |offer| offer.flows.len());
-        (format!("{flows} flow{}, {:.1} MB, ", if flows == 1 { "" } else { "s" }, self.bytes as f64 / 1e6), self.ended.unwrap_or_default())
+        let done = match &self.offer {
+            Some(Offer { survey: Some(_), .. }) => "survey".to_owned(),
+            Some(offer) if offer.flows.len() == 1 => "1 flow".to_owned(),
+            offer => format!("{} flows", offer.as_ref().map_or(0, |offer| offer.flows.len())),
+        };
+        (format!("{done}, {:.1} MB, ", self.bytes as f64 / 1e6), self.ended.unwrap_or_default())
     }
 }
 

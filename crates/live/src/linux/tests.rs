@@ -89,7 +89,7 @@ fn flow(direction: Direction, volume: Option<u64>) -> FlowOffer {
 }
 
 fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
-    run_with(port, key, Offer { ms, interval_us: 10_000, flows, probe: None }, go_on)
+    run_with(port, key, Offer { ms, interval_us: 10_000, flows, probe: None, survey: None }, go_on)
 }
 
 fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
@@ -223,7 +223,13 @@ fn a_token_opens_one_connection_once() {
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut control = Control::client(server.connect(), Some(&key()), deadline).unwrap();
     control
-        .send(&Message::Offer(Offer { ms: 1000, interval_us: 10_000, flows: vec![flow(Direction::Down, None); 2], probe: None }))
+        .send(&Message::Offer(Offer {
+            ms: 1000,
+            interval_us: 10_000,
+            flows: vec![flow(Direction::Down, None); 2],
+            probe: None,
+            survey: None,
+        }))
         .unwrap();
     let (to, frames) = channel();
     let reader = control.reader().unwrap();
@@ -251,7 +257,7 @@ fn a_token_opens_one_connection_once() {
 }
 
 fn probing(ms: u64, interval_us: u64) -> Offer {
-    Offer { ms, interval_us: 10_000, flows: vec![flow(Direction::Up, None)], probe: Some(ProbeOffer { interval_us }) }
+    Offer { ms, interval_us: 10_000, flows: vec![flow(Direction::Up, None)], probe: Some(ProbeOffer { interval_us }), survey: None }
 }
 
 #[test]

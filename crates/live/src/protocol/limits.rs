@@ -28,6 +28,8 @@ pub struct Limits {
     pub rate: u64,
     /// Bound of the rate of a session's probes in each direction, in bit/s of UDP payload; 0: none are sent.
     pub udp_rate: u64,
+    /// Bytes of UDP payload, both ways together, of a session that surveys the path; 0: none may.
+    pub survey_bytes: u64,
     /// Flows of a session.
     pub flows: u64,
     /// Bytes per hour of one key.
@@ -52,6 +54,7 @@ impl Default for Limits {
             bytes: 1 << 42,
             rate: 0,
             udp_rate: 1_000_000,
+            survey_bytes: 20_000_000,
             flows: 64,
             key_bytes_per_hour: 1 << 43,
             network_bytes_per_hour: 1 << 43,
@@ -71,6 +74,7 @@ impl Limits {
             bytes: 1 << 30,
             rate: 1_000_000_000,
             udp_rate: 0,
+            survey_bytes: 0,
             flows: 4,
             key_bytes_per_hour: 1 << 33,
             network_bytes_per_hour: 1 << 32,
@@ -201,6 +205,15 @@ impl Ledger {
         }
         if offer.flows.len() as u64 > limits.flows {
             return Err(format!("{} flows were asked for, and a session may have {}", offer.flows.len(), limits.flows));
+        }
+        if let Some(asked) = offer.survey {
+            if limits.survey_bytes == 0 {
+                return Err("nobody may survey the path: the limit `survey_bytes` is 0 there".to_owned());
+            }
+            // Its datagrams are bounded by their bytes, and its bursts by the rate of flows.
+            let bytes = bytes.min(limits.survey_bytes).min(asked);
+            let rate = Some(limits.rate).filter(|rate| *rate > 0);
+            return Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate, udp_rate: Some(0) });
         }
         let udp_rate = offer.probe.filter(|probe| probe.rate() <= limits.udp_rate).map(|_| limits.udp_rate);
         Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate: Some(limits.rate).filter(|rate| *rate > 0), udp_rate })

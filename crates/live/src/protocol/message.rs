@@ -8,7 +8,7 @@ use super::token::Token;
 use super::{Fault, Nanos, fault};
 
 /// Version of the protocol.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// Most bytes of a message.
 pub const LONGEST: usize = MOST - TAG;
 /// Most columns of results.
@@ -19,6 +19,8 @@ pub const LONGEST_RUN_MS: u64 = 24 * 3600 * 1000;
 pub const FLOWS: usize = 64;
 /// Most samples of a session at each side: they take some 70 MB.
 pub const SAMPLES: u64 = 100_000;
+/// Most bytes of UDP payload of a survey.
+pub const SURVEY: u64 = 1 << 30;
 /// Most settings of a kernel.
 const SETTINGS: u64 = 64;
 /// Most bytes of a sentence.
@@ -66,7 +68,7 @@ pub enum Direction {
     Down,
 }
 
-/// Measurement that a client wants: TCP flows that run at the same time.
+/// Measurement that a client wants: TCP flows that run at the same time, or a survey of the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
@@ -78,6 +80,8 @@ pub struct Offer {
     pub flows: Vec<FlowOffer>,
     /// Probes both ways beside them; `None`: none.
     pub probe: Option<ProbeOffer>,
+    /// Bytes of UDP payload, both ways together, of a survey ([`super::survey`]), which has neither flows nor probes; `None`: it is none.
+    pub survey: Option<u64>,
 }
 
 /// Probes: numbered datagrams in each direction at equal intervals, for the whole run.
@@ -216,6 +220,11 @@ impl Message {
             Message::Offer(offer) => {
                 bounded("ms", offer.ms, 1..=LONGEST_RUN_MS)?;
                 bounded("interval_us", offer.interval_us, 1000..=60_000_000)?;
+                if let Some(bytes) = offer.survey {
+                    bounded("bytes of a survey", bytes, 1..=SURVEY)?;
+                    let is_alone = offer.flows.is_empty() && offer.probe.is_none();
+                    return if is_alone { Ok(()) } else { fault("a survey has neither flows nor probes") };
+                }
                 bounded("flows", offer.flows.len() as u64, 1..=FLOWS as u64)?;
                 bounded("samples", offer.samples(), 1..=SAMPLES)?;
                 if let Some(probe) = offer.probe {
@@ -227,7 +236,7 @@ impl Message {
             Message::Queued(queued) => bounded("ms", queued.ms, 0..=1000 * LONGEST_RUN_MS),
             Message::Granted(granted) => {
                 bounded("ms", granted.ms, 1..=LONGEST_RUN_MS)?;
-                bounded("tokens", granted.tokens.len() as u64, 1..=FLOWS as u64)?;
+                bounded("tokens", granted.tokens.len() as u64, 0..=FLOWS as u64)?;
                 bounded("settings", granted.settings.len() as u64, 0..=SETTINGS)?;
                 granted.settings.iter().try_for_each(Setting::check)
             }

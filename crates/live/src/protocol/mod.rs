@@ -6,6 +6,8 @@
 //!
 //! Probes are datagrams: a server sends any only to an address that has shown that it wants them ([`reach`]).
 //!
+//! A survey of the path is datagrams alone, too: questions and bursts ([`survey`]).
+//!
 //! Data connections are told apart by their own magic ([`DATA_MAGIC`]) and carry a [`Token`] that the control channel has given out.
 
 pub mod frame;
@@ -14,6 +16,7 @@ pub mod message;
 pub mod noise;
 pub mod reach;
 pub mod state;
+pub mod survey;
 pub mod token;
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ fn offer_of(ms: u64, direction: Direction) -> Offer {
         dscp: 46,
     };
     // A long run is sampled less often.
-    Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2], probe: Some(ProbeOffer { interval_us: 10_000 }) }
+    Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2], probe: Some(ProbeOffer { interval_us: 10_000 }), survey: None }
 }
 
 /// Token of probes, and its nonce.

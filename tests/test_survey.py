@@ -1,0 +1,263 @@
+"""`longfat probe` over loopback, over routers and an MTU that this test makes, and over an emulated path of known rate and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import longfat
+import pytest
+from longfat import _longfat
+from longfat.cli.probe import Transfer, lines
+from longfat.cli.testbed import permitted
+from longfat.live.survey import Codepoint, direction, read
+
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")]
+
+LONGFAT = [sys.executable, "-m", "longfat"]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home for keys, with the key `test`."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    subprocess.run([*LONGFAT, "key", "new", "test"], check=True, capture_output=True)
+    return tmp_path
+
+
+@contextlib.contextmanager
+def serving(*before: str, bind: str, options: tuple[str, ...] = ("--key", "test")) -> Generator[str]:
+    """A server of this test, run by the command `before`: its address."""
+    words = [*before, *LONGFAT, "serve", "--port", "0", "--bind", bind, *options]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            assert server.stdout is not None
+            first = server.stdout.readline()
+            found = re.match(r"listening at port (\d+), for ", first)
+            assert found, first + server.stdout.read()
+            yield f"{bind}:{found[1]}"
+        finally:
+            server.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.wait(10)
+            server.kill()
+
+
+def probed(at: str, *before: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [*before, *LONGFAT, "probe", at, "--key", "test", "--json"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def test_loopback_has_no_router_and_keeps_all(home: Path) -> None:
+    with serving(bind="127.0.0.1") as at:
+        seen = probed(at)
+        shown = subprocess.run([*LONGFAT, "probe", at, "--key", "test"], capture_output=True, text=True, timeout=120, check=False)
+    assert (seen["address"], seen["routers_up"], seen["routers_down"], seen["hops"]) == ("127.0.0.1", 0, 0, [])
+    assert len(seen["rtt_s"]) == seen["asked"] == 20
+    assert 0 < min(seen["rtt_s"]) < 0.1
+    assert 0 < seen["base_rtt_before_s"] < 0.1
+    assert seen["mtu_up_bytes"] == seen["mtu_down_bytes"] == seen["mtu_tried_bytes"] == 9216
+    assert all(one["sent"] == one["up"] == one["down"] for one in seen["codepoints"])
+    assert len(seen["codepoints"]) == 18
+    assert seen["bytes"] < 20e6
+    for way in ("up", "down"):
+        assert seen[way]["arrived"] > 0
+        assert 0.5 < seen["tcp"][way]["tcp_efficiency"] <= 1
+    assert "codepoints: all 18 tried arrive as they were sent" in shown.stdout, shown.stdout + shown.stderr
+    assert "MTU 9216 bytes or more up" in shown.stdout
+
+
+def test_an_open_server_refuses_with_the_limit(home: Path) -> None:
+    with serving(bind="127.0.0.1", options=("--open",)) as at:
+        done = subprocess.run([*LONGFAT, "probe", at], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "survey_bytes" in done.stderr, done.stderr
+
+
+@pytest.fixture
+def chain() -> Generator[list[str]]:
+    """Names of four namespaces in a row: a host, two routers, a host. The middle has an MTU of 1400."""
+    if os.geteuid() or not shutil.which("ip"):
+        pytest.skip("making network namespaces needs root and iproute2")
+    names = [f"longfat-survey-{os.getpid()}-{number}" for number in range(4)]
+
+    def ip(*words: str, within: int | None = None) -> None:
+        inside = [] if within is None else ["-n", names[within]]
+        done = subprocess.run(["ip", *inside, *words], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"ip {' '.join(words)}: {done.stderr.strip()}")
+
+    made: list[str] = []
+    try:
+        for name in names:
+            ip("netns", "add", name)
+            made.append(name)
+        for left in range(3):
+            ip("link", "add", "right", "netns", names[left], "type", "veth", "peer", "name", "left", "netns", names[left + 1])
+            ip("address", "add", f"10.231.{left}.1/24", "dev", "right", within=left)
+            ip("address", "add", f"10.231.{left}.2/24", "dev", "left", within=left + 1)
+            ip("link", "set", "right", "up", within=left)
+            ip("link", "set", "left", "up", within=left + 1)
+        for place, device in ((1, "right"), (2, "left")):
+            ip("link", "set", device, "mtu", "1400", within=place)
+            subprocess.run(["ip", "netns", "exec", names[place], "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"], check=True)
+        ip("route", "add", "default", "via", "10.231.0.2", within=0)
+        ip("route", "add", "10.231.2.0/24", "via", "10.231.1.2", within=1)
+        ip("route", "add", "10.231.0.0/24", "via", "10.231.1.1", within=2)
+        ip("route", "add", "default", "via", "10.231.2.1", within=3)
+        yield names
+    finally:
+        for name in made:
+            subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+def test_routers_and_an_mtu_that_one_of_them_names(home: Path, chain: list[str]) -> None:
+    with serving("ip", "netns", "exec", chain[3], bind="10.231.2.2") as at:
+        seen = probed(at, "ip", "netns", "exec", chain[0])
+    assert (seen["routers_up"], seen["routers_down"]) == (2, 2)
+    assert [(hop["ttl"], hop["address"]) for hop in seen["hops"]] == [(1, "10.231.0.2"), (2, "10.231.1.2")]
+    assert all(0 < hop["rtt_s"] < 1 for hop in seen["hops"])
+    assert (seen["mtu_up_bytes"], seen["mtu_down_bytes"]) == (1400, 1400)
+    assert ["10.231.0.2", 1400] in seen["too_big"]
+
+
+def test_a_black_hole_is_found_to_the_byte(home: Path, chain: list[str]) -> None:
+    # The first router may send 1500 bytes; the second drops all above 1377 in silence.
+    for place, device, mtu in ((1, "right", 1500), (2, "left", 1377 - 4)):
+        subprocess.run(["ip", "-n", chain[place], "link", "set", device, "mtu", str(mtu)], check=True)
+    with serving("ip", "netns", "exec", chain[3], bind="10.231.2.2") as at:
+        seen = probed(at, "ip", "netns", "exec", chain[0])
+    # A virtual link lets a tag of a VLAN pass beside its MTU.
+    assert seen["mtu_up_bytes"] == 1377
+    assert [from_ for from_, _ in seen["too_big"]] in ([], [None])
+
+
+PATH = """
+backend = "testbed"
+[path]
+preset = "dumbbell"
+rtt = "20 ms"
+bottleneck = { rate = "20 Mbit/s", queue = { kind = "droptail", limit = "100 kB" } }
+edge = { rate = "1 Gbit/s", delay = "1 ms" }
+[[flow]]
+stack = "linux"
+[measure]
+duration = "1 s"
+"""
+PROBE = """
+import os, subprocess, sys
+far = os.environ["LONGFAT_NETNS_right1"]
+longfat = [sys.executable, "-m", "longfat"]
+server = subprocess.Popen(["nsenter", f"--net={far}", *longfat, "serve", "--key", "test"], stdout=subprocess.PIPE, text=True)
+try:
+    server.stdout.readline()
+    with open("seen.json", "w") as seen, open("said.txt", "w") as said:
+        subprocess.run([*longfat, "probe", os.environ["LONGFAT_ADDRESS_right1"], "--key", "test", "--json"], stdout=seen, stderr=said)
+finally:
+    server.terminate()
+"""
+
+
+@pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
+def test_the_rate_and_the_memory_of_a_known_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        code, _ = _longfat.testbed_shell(longfat.Experiment(PATH).resolve(0), None, [sys.executable, "-c", PROBE])
+    except longfat.ExperimentError as error:
+        if "another testbed is running" in str(error):
+            pytest.skip("another testbed is running")
+        raise
+    assert code == 0, (tmp_path / "said.txt").read_text()
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert 0.0195 < min(seen["rtt_s"]) < 0.03
+    for way in ("up", "down"):
+        found = seen[way]
+        # A machine that is busy sends unevenly, and the memory shows it.
+        assert abs(found["rate_bps"]["value"] / 20e6 - 1) < 0.05, found
+        assert found["is_bottleneck"]
+        assert abs(found["memory_bytes"]["value"] / 100e3 - 1) < 0.15, found
+        assert found["lost_at_full_queue"] > 100 > found["lost_otherwise"], found
+        assert seen["tcp"][way]["transfer_time_ratio"] > 0.9, seen["tcp"]
+
+
+def burst(numbers: list[int], came_ms: list[float], gap_ns: int, sent: int) -> dict[str, Any]:
+    left = [gap_ns * number for number in numbers]
+    return {
+        "numbers": numbers,
+        "left_ns": left,
+        "came_ns": [round(1e6 * time) for time in came_ms],
+        "size": 1500,
+        "gap_ns": gap_ns,
+        "sent": sent,
+    }
+
+
+def test_a_burst_that_finds_no_bottleneck_bounds_the_rate() -> None:
+    numbers = list(range(200))
+    found = direction(burst(numbers, [0.1 * number for number in numbers], 100_000, 200))
+    assert found
+    assert not found.is_bottleneck
+    assert found.memory_bytes is None
+    # Twice as slow as it was sent, and all of it arrives: 100 packets waited at the end, less one under way.
+    found = direction(burst(numbers, [0.2 * number for number in numbers], 100_000, 200))
+    assert found
+    assert found.is_bottleneck
+    assert found.memory_least_bytes == pytest.approx(199 / 2 * 1500, rel=0.01)
+    # The same into a memory of 20 packets: every other one is lost then.
+    kept = [number for number in numbers if number < 40 or number % 2 == 0]
+    found = direction(burst(kept, [min(0.2 * place, 0.1 * number + 4.0) for place, number in enumerate(kept)], 100_000, 200))
+    assert found
+    assert found.memory_bytes
+    assert found.memory_bytes.value == pytest.approx(20 * 1500, rel=0.05)
+    assert (found.lost_at_full_queue, found.lost_otherwise) == (79, 1)
+    few = direction(burst([0, 5], [0, 1], 100_000, 200))
+    assert few
+    assert (few.rate_bps, few.lost_otherwise) == (None, 198)
+
+
+def test_each_sentence_says_what_changed() -> None:
+    found = read(
+        {
+            "address": "192.0.2.1",
+            "base_rtt_ns": [10_000_000, None],
+            "asked": 20,
+            "rtt_ns": [],
+            "hops": [{"ttl": 1, "address": None, "rtt_ns": None}],
+            "routers_up": 1,
+            "routers_down": 2,
+            "mtu_up": 1400,
+            "mtu_down": 1400,
+            "mtu_most": 9216,
+            "too_big": [],
+            "codepoints": [{"sent": 184, "up": 0, "down": 184}, {"sent": 2, "up": 2, "down": 0}, {"sent": 3, "up": None, "down": None}],
+            "up": None,
+            "down": None,
+            "rate_limit": None,
+            "bytes": 1,
+            "cut": ["burst up"],
+        }
+    )
+    moved = {way: Transfer(1e6, 1.0, 0.0, float("nan")) for way in ("up", "down")}
+    said = "\n".join(lines("dtn", found, moved))
+    for part in (
+        "none of 20 questions was answered",
+        "routers: 1 up, 2 down: 1 silent",
+        "MTU 1400 bytes up, 1400 bytes down; no router says so",
+        "EF becomes default up; ECT(0) becomes default down; CE is lost up",
+        "rate unknown",
+        "No time was left for: burst up.",
+    ):
+        assert part in said, said
+    assert Codepoint.name(46 << 2 | 1) == "EF with ECT(1)"
