@@ -81,7 +81,8 @@ web: ## Build the lab's page, target/web/lab.html, which opens without a server 
 	mkdir -p target/web
 	cp target/wasm32-unknown-unknown/web/longfat_web.wasm target/web/longfat.wasm
 	npm ci --prefix crates/web/page --silent --no-audit --no-fund
-	node crates/web/page/build.mjs target/web/longfat.wasm target/web/lab.html
+	crates/web/page/node_modules/.bin/tsc -p crates/web/page
+	node crates/web/page/build.mjs target/web/longfat.wasm target/web
 
 torture: build ## Attack longfat for TIME seconds (60), with SEED; ONLY one attack or case (ONLY=damage:7)
 	$(BIN)/python tests/torture --time $(or $(TIME),60) $(if $(SEED),--seed $(SEED)) --only "$(ONLY)"
@@ -113,6 +114,7 @@ bench: build ## Measure the simulator, `longfat trace`, the store, and what a ru
 	$(BIN)/python bench/overhead.py 2000
 	$(BIN)/python bench/overhead.py 400 60
 	$(BIN)/python bench/gym.py
+	$(BIN)/python bench/web.py
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json

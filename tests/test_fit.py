@@ -19,10 +19,12 @@ from longfat.fit import judge
 from longfat.fit.data import FLOOR, Measurement, gathered, log_of, value_of
 from longfat.fit.emulator import Emulators
 from longfat.fit.general import general, placed
+from longfat.fit.losses import Losses, losses
 from longfat.fit.page import html
 from longfat.fit.path import summary
 from longfat.fit.readers import READERS, read
 from longfat.fit.readers.names import Names
+from longfat.fit.runs import Runs
 from longfat.fit.unknowns import Unknown, models, split
 from typer.testing import CliRunner
 
@@ -464,6 +466,40 @@ def test_numbers_of_no_such_path_are_refused(numbers: Path, tmp_path: Path) -> N
     )
     assert found.exit_code == 0, found.output
     assert "No path of this kind explains your numbers: goodput_total_bps with window 64 KiB is" in found.output
+
+
+def test_random_losses_are_counted_where_their_rate_is_unknown() -> None:
+    loss = 'loss = { kind = "bernoulli", probability = { name = "loss", unknown = [0.0001, 0.01] } }'
+    text = of(rate='"8 Mbit/s"', queue='"droptail"').replace('queue = "droptail" }', f'queue = "droptail", {loss} }}')
+    (model,) = models(text, "file")
+    settings = [Measurement({"flow.window": f'"{size} KiB"'}, {}) for size in (8, 16)]
+    few, many = (losses(Runs(model, None, "file", jobs=1), [place], settings) for place in (0.0, 1.0))
+    assert few
+    assert many
+    assert few.unknown == "loss"
+    # Windows of 8 and 16 KiB fill no buffer: what is retransmitted was lost at random.
+    assert few.random < 10
+    assert not few.tells
+    assert "measure longer" in str(few)
+    assert many.random >= 10
+    assert many.retransmitted == pytest.approx(many.random, rel=0.3)
+    (plain,) = models(of(), "file")
+    assert losses(Runs(plain, None, "file", jobs=1), [0.5, 0.5], settings) is None
+
+
+@pytest.mark.parametrize(
+    ("random", "retransmitted", "tells", "says"),
+    [
+        (39, 39, False, "40 tell the rate within 30 %; measure longer."),
+        (40, 80, True, "40 packets at random and retransmits 80."),
+        (40, 81, False, "other losses hide them"),
+        (0, 0, False, "measure longer"),
+    ],
+)
+def test_random_losses_tell_their_rate_if_they_are_many_and_not_hidden(random: int, retransmitted: int, tells: bool, says: str) -> None:
+    made = Losses("loss", random, retransmitted)
+    assert made.tells is tells
+    assert says in str(made)
 
 
 @pytest.mark.slow

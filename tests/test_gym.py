@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import psutil
 import pytest
 from longfat import Experiment, LongfatError, Simulation
 from longfat.gym import Env, ParallelEnv, Policy, VectorEnv, actions, control, measures, observations, rewards
+from longfat.gym.examples import task
 
 TOML = """\
 title = "A small path"
@@ -272,6 +274,18 @@ def test_a_policy_becomes_a_control_by_name(paths: Experiment, tmp_path: Path) -
             control("wrong_in_gym", wrong)
     with pytest.raises(LongfatError, match="no policy of longfat"):
         Policy.load(tmp_path / "none.json")
+
+
+def test_the_example_judges_on_paths_that_chose_nothing() -> None:
+    """A sample of three sets of paths has no path in common, and the kept policy is the best on validation paths."""
+    folder = Path(task.__file__).parent
+    drawn = range(0, 1024, 32)
+    sets = [{str(task.paths(which).resolve(run).labels) for run in drawn} for which in ("train", "validation", "test")]
+    assert len(set().union(*sets)) == 3 * len(drawn)
+    judged, kept = json.loads((folder / "judged.json").read_text()), Policy.load(folder / "learned.json")
+    best = max(judged["curves"], key=lambda seed: judged["curves"][seed][-1][1])
+    assert kept.notes["seed"] == judged["chosen"] == int(best)
+    assert kept.notes["validation"] == judged["curves"][best]
 
 
 def test_every_entry_is_described() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import subprocess
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from longfat.explain import explain
 from selenium import webdriver
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select
 from test_report import browser as browser
 from test_report import opened
 
@@ -34,7 +37,7 @@ def under_node(runs: dict[str, str], columns: list[str] | None = None) -> dict[s
     """Answers of the module for experiments by name, run in slices under Node.js."""
     asked = json.dumps({"runs": runs, "columns": columns})
     done = subprocess.run(
-        ["node", str(ROOT / "crates/web/page/run.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=False, timeout=500
+        ["node", str(MODULE.parent / "run.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["found"]
@@ -81,10 +84,53 @@ def test_sentences_are_those_of_explain(tmp_path: Path) -> None:
         assert found[name]["told"][0] == said[0]
 
 
+LESSONS = json.loads((ROOT / "crates/web/page/lessons.json").read_text())
+UTILIZATION, DELAY, AGAIN = "bottleneck_utilization", "bottleneck_queue_delay_mean_s", "retransmission_rate"
+GOODPUT, JAIN = "goodput_total_bps", "jain_index"
+Metrics = dict[str, float]
+CLAIMS: list[tuple[str, str, Callable[[Metrics, Metrics, list[Metrics], list[Metrics]], bool]]] = [
+    ('"0.5 bdp"', '"1 bdp"', lambda a, b, _f, _g: a[UTILIZATION] < 0.95 < b[UTILIZATION]),
+    ('"1 bdp"', '"0.1 bdp"', lambda a, b, _f, _g: a[UTILIZATION] > 0.99 and b[UTILIZATION] < 0.8 and a[DELAY] > 10 * b[DELAY]),
+    ('kind = "droptail", limit = "1000 packets"', 'kind = "fq_codel"', lambda a, b, _f, _g: a[DELAY] > 0.3 and b[DELAY] < 0.01),
+    ('"256 KiB"', '"2 MiB"', lambda a, b, _f, _g: abs(a[GOODPUT] / 26.2e6 - 1) < 0.05 and a[AGAIN] == 0 and b[GOODPUT] > 3 * a[GOODPUT]),
+    ("[[flow]]", '[[flow]]\ncongestion_control = "cubic"', lambda a, b, _f, _g: a[UTILIZATION] < 0.5 and b[GOODPUT] > 1.5 * a[GOODPUT]),
+    ('"reno"', '"hybla"', lambda a, b, _f, _g: a[UTILIZATION] < 0.5 and b[UTILIZATION] > 0.95 and b[AGAIN] > 10 * a[AGAIN]),
+    ('"80 ms"', '"5 ms"', lambda a, b, f, _: f[1]["goodput_bps"] > 2 * f[0]["goodput_bps"] and b[JAIN] > 0.95 > a[JAIN]),
+    (
+        '"0.5 bdp"',
+        '"8 bdp"',
+        lambda a, b, f, g: f[0]["goodput_bps"] > 2 * f[1]["goodput_bps"] and g[1]["goodput_bps"] > g[0]["goodput_bps"],
+    ),
+    ('ecn = "classic"', 'ecn = "off"', lambda a, b, _f, _g: a[AGAIN] < b[AGAIN] / 2),
+    ('"40 ms"', '"200 ms"', lambda a, b, _f, _g: a[JAIN] > b[JAIN]),
+    ("count = 8", "count = 1", lambda a, b, _f, _g: a[UTILIZATION] > 2 * b[UTILIZATION]),
+    ('"100 Mbit/s"', '"1 Gbit/s"', lambda a, b, _f, _g: abs(b[GOODPUT] / a[GOODPUT] - 1) < 0.05),
+]
+"""The change that each lesson proposes, and what it says of the run before and after, with the metrics of their flows."""
+
+
+@under_node_only
+def test_lessons_say_what_their_runs_show() -> None:
+    files = {"before": [lesson["file"] for lesson in LESSONS]}
+    for (old, _, _), lesson in zip(CLAIMS, LESSONS, strict=True):
+        assert lesson["file"].count(old) == 1, lesson["title"]
+    files["after"] = [text.replace(old, new) for text, (old, new, _) in zip(files["before"], CLAIMS, strict=True)]
+    runs = {f"{when} {i}": text for when, texts in files.items() for i, text in enumerate(texts)}
+    found = under_node(runs)
+    metrics = {name: {one["name"]: one["value"] for one in answer["metrics"]} for name, answer in found.items()}
+    for name, text in runs.items():
+        native = longfat.Experiment(text).run().metrics
+        assert {metric: native[metric] for metric in metrics[name]} == metrics[name], name
+    for i, (_, _, holds) in enumerate(CLAIMS):
+        before, after = f"before {i}", f"after {i}"
+        flows = found[before]["flow_metrics"], found[after]["flow_metrics"]
+        assert holds(metrics[before], metrics[after], *flows), f"{LESSONS[i]['title']}: {metrics[before]} {metrics[after]} {flows}"
+
+
 PAGE = ROOT / "target/web/lab.html"
 built = pytest.mark.skipif(not WHERE_MADE and not PAGE.exists(), reason="needs `make web`")
-RIGHT = "\ue014"
-"""The key "arrow right", for WebDriver."""
+LEFT, RIGHT, END, CONTROL, NULL = "\ue012", "\ue014", "\ue010", "\ue009", "\ue000"
+"""Keys, as WebDriver has them."""
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -103,12 +149,24 @@ def shown(browser: webdriver.Chrome, width: int = 1280, fragment: str = "", *, d
     return browser
 
 
+def script(browser: Any, text: str) -> Any:
+    """Result of a script in the page."""
+    return browser.execute_script(text)
+
+
+def file(browser: webdriver.Chrome) -> str:
+    """Text of the editor, which is in a shadow root."""
+    lines = "return [...document.getElementById('file').shadowRoot.querySelectorAll('.cm-line')].map(line => line.textContent)"
+    return "\n".join(script(browser, lines))
+
+
 def slider(browser: webdriver.Chrome, name: str) -> WebElement:
     return browser.find_element("css selector", f"input[aria-label={name}]")
 
 
 def errors(browser: webdriver.Chrome) -> list[str]:
-    log: Any = browser.get_log("browser")
+    driver: Any = browser
+    log: list[dict[str, str]] = driver.get_log("browser")
     return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
 
 
@@ -120,12 +178,12 @@ def test_the_page_runs_a_lesson_and_says_no_error(browser: webdriver.Chrome, wid
     shown(browser, width, "x=<script>alert(1)</script>", dark=dark)
     assert "delivered" in browser.find_element("id", "told").text
     assert not errors(browser)
-    assert browser.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert script(browser, "return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     overlap = """const box = id => document.getElementById(id).getBoundingClientRect(), [a, b] = [box('metrics'), box('file')];
         return a.right > b.left && b.right > a.left && a.bottom > b.top && b.bottom > a.top;"""
-    assert not browser.execute_script(overlap)
-    back = browser.find_element("css selector", ".cm-gutters").value_of_css_property("background-color")
-    assert back == browser.find_element("tag name", "body").value_of_css_property("background-color")
+    assert not script(browser, overlap)
+    gutter = "return getComputedStyle(document.getElementById('file').shadowRoot.querySelector('.cm-gutters')).backgroundColor"
+    assert script(browser, gutter) == script(browser, "return getComputedStyle(document.body).backgroundColor")
 
 
 @built
@@ -135,10 +193,10 @@ def test_each_input_has_a_name_and_the_keyboard_moves_a_slider(browser: webdrive
     inputs = [one for one in found if one.is_displayed()]
     assert len(inputs) > 10
     assert not [one.get_attribute("outerHTML") for one in inputs if not one.accessible_name]
-    before = browser.find_element("id", "file").text
+    before = file(browser)
     slider(browser, "Rate").send_keys(RIGHT)
     until(lambda: slider(browser, "Rate").get_attribute("aria-valuetext") != "100 Mbit/s")
-    assert browser.find_element("id", "file").text != before
+    assert file(browser) != before
     assert not errors(browser)
 
 
@@ -152,8 +210,81 @@ def test_a_link_holds_the_experiment_and_the_run_beside_it(browser: webdriver.Ch
     slider(browser, "Buffer").send_keys(RIGHT)
     until(lambda: browser.current_url != one)
     browser.find_element("id", "link").click()
-    link, file = browser.current_url, browser.find_element("id", "file").text
+    link, text = browser.current_url, file(browser)
     shown(browser, fragment=link.split("#")[1])
-    until(lambda: browser.find_element("id", "drop").is_displayed() and browser.find_element("id", "file").text == file)
+    until(lambda: browser.find_element("id", "drop").is_displayed() and file(browser) == text)
     until(lambda: browser.find_element("id", "metrics").text.startswith("Metric B A"))
     assert not errors(browser)
+
+
+def link(text: str, **more: Any) -> str:
+    """Fragment that holds an experiment."""
+    packed = zlib.compressobj(wbits=-15)
+    return base64.urlsafe_b64encode(packed.compress(json.dumps({"b": text, **more}).encode()) + packed.flush()).decode().rstrip("=")
+
+
+PATH = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\n'
+OFFERED = """return [...document.getElementById('file').shadowRoot.querySelectorAll('.cm-tooltip-autocomplete li .cm-completionLabel')]
+    .map(one => one.textContent)"""
+
+
+def offered(browser: webdriver.Chrome, text: str) -> list[str]:
+    """Completions at the `|` of a text."""
+    before, after = text.split("|")
+    browser.get("about:blank")
+    opened(browser, PAGE, 1280, fragment=link(before + after))
+    until(lambda: file(browser) == before + after)
+    content = browser.find_element("id", "file").shadow_root.find_element("css selector", ".cm-content")
+    content.send_keys(CONTROL + END + NULL, LEFT * len(after), CONTROL + " " + NULL)
+    until(lambda: bool(script(browser, OFFERED)))
+    return script(browser, OFFERED)
+
+
+@built
+@pytest.mark.parametrize(
+    ("text", "wanted", "unwanted"),
+    [
+        (PATH + "bottleneck = { | }\n", {"rate", "queue", "loss"}, {"window", "rtt"}),
+        (PATH + 'bottleneck = { queue = { kind = "red", | } }\n', {"target_delay", "limit"}, {"kind", "interval"}),
+        (PATH + 'bottleneck = { queue = "|" }\n', {"droptail", "fq_codel"}, {"reno"}),
+        (PATH + "[[flow]]\ncongestion_control = |\n", {"reno", "cubic", "bbr"}, {"droptail"}),
+        (PATH + 'bottleneck = { rate = "100 |" }\n', {"100 Mbit/s", "100 Gbit/s"}, {"100 ms"}),
+        ("[[flow]]\n[measure]\nwarm|\n", {"warmup"}, {"window"}),
+        ("[path]\n|\n[[flow]]\n", {"preset"}, {"window"}),
+        (PATH + '[[flow]]\ncongestion_control = { sweep = ["reno", "|"] }\n', {"cubic"}, {"droptail"}),
+        (PATH + "[[flow]]\nsack = |\n", {"true", "false"}, {"reno"}),
+    ],
+)
+def test_the_editor_offers_what_the_schema_allows(browser: webdriver.Chrome, text: str, wanted: set[str], unwanted: set[str]) -> None:
+    found = set(offered(browser, text))
+    assert wanted <= found
+    assert not unwanted & found
+    assert not errors(browser)
+
+
+@built
+def test_a_sweep_is_drawn_over_each_other_or_run_by_run(browser: webdriver.Chrome) -> None:
+    text = PATH + 'bottleneck = { rate = "10 Mbit/s" }\n[[flow]]\ncongestion_control = { sweep = ["reno", "cubic", "bbr"] }\n'
+    shown(browser, fragment=link(text + '[measure]\nduration = "2 s"\n', run=-1))
+    head = browser.find_element("css selector", "#metrics tr").text
+    assert all(control in head for control in ("reno", "cubic", "bbr"))
+    choice = Select(browser.find_element("id", "run"))
+    assert [option.get_attribute("value") for option in choice.options] == ["-1", "0", "1", "2"]
+    choice.select_by_value("2")
+    until(lambda: "(bbr)" in browser.find_element("id", "told").text)
+    assert not errors(browser)
+
+
+@built
+def test_the_policy_lets_no_foreign_script_or_style_in(browser: webdriver.Chrome) -> None:
+    policy = PAGE.read_text().split('content="default-src')[1].split('"')[0]
+    assert "unsafe-inline" not in policy
+    assert "nonce" not in policy
+    assert "unsafe-eval" not in policy.replace("wasm-unsafe-eval", "")
+    shown(browser)
+    intrude = """const one = document.createElement('script'); one.textContent = 'window.intruded = true'; document.body.append(one);
+        const sheet = document.createElement('style'); sheet.textContent = 'body { color: rgb(1, 2, 3) }'; document.head.append(sheet);
+        return [window.intruded === true, getComputedStyle(document.body).color]"""
+    ran, colour = script(browser, intrude)
+    assert not ran
+    assert colour != "rgb(1, 2, 3)"

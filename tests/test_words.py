@@ -86,10 +86,31 @@ def by_hand(text: str) -> int:
     return len(re.findall(r"\S*\w\S*", GENERATED.sub("", FENCE.sub("", text))))
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("docs/**/*.md")), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", [*sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("papers/*/README.md"))], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_a_page_is_short(path: Path) -> None:
     words = by_hand(path.read_text(encoding="utf-8"))
     assert words <= PAGE, f"{words} words: a page has one reader; give another reader a page, a record the notebook"
+
+
+WRITTEN = [path for pattern in (*PAGES, "notebook/*.md") for path in sorted(ROOT.glob(pattern))]
+
+
+def by_chance(text: str) -> Iterator[str]:
+    """Items of lists without the one before: a line of prose that a number with a full stop begins."""
+    numbers = [int(match[1]) for match in re.finditer(r"^ *(\d+)[.)] ", FENCE.sub("", text), re.MULTILINE)]
+    yield from (f"{number}." for number in numbers if number > 1 and number - 1 not in numbers)
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_line_is_an_item_by_chance(path: Path) -> None:
+    assert not list(by_chance(path.read_text(encoding="utf-8")))
+
+
+def test_an_item_by_chance_is_seen() -> None:
+    assert list(by_chance("The buffers carry\n15. It costs more.")) == ["15."]
+    assert not list(by_chance("Two:\n1. One.\n\n2. Two."))
 
 
 def test_words_by_hand_leave_out_code_and_what_is_generated() -> None:

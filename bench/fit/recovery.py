@@ -20,7 +20,7 @@ import longfat
 import numpy as np
 from longfat.fit.data import Measurement, is_share
 from longfat.fit.runs import Runs, column
-from longfat.fit.unknowns import models
+from longfat.fit.unknowns import Model, models
 from longfat.results.repeats import share_interval
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -38,12 +38,22 @@ NOISE, NOISE_OF_SHARES = 0.03, 0.2
 SEED = 1994
 
 
-def measure(number: int, file: Path) -> dict[str, object]:
-    """Draws path `number`, measures it and writes the table of its numbers; the truth."""
+def drawn(number: int) -> tuple[Model, list[float], np.random.Generator]:
+    """Kind and point of path `number`, and the generator of its noise."""
     rng = np.random.default_rng([SEED, number])
     every = models(FILE.read_text(encoding="utf-8"), str(FILE))
     model = every[rng.integers(len(every))]
-    place = rng.random(len(model.unknowns)).tolist()
+    return model, rng.random(len(model.unknowns)).tolist(), rng
+
+
+def truth_of(model: Model, place: list[float]) -> dict[str, object]:
+    """Kind and values of a path."""
+    return {"kind": model.name} | {one.name: one.value(at) for one, at in zip(model.unknowns, place, strict=True)}
+
+
+def measure(number: int, file: Path) -> dict[str, object]:
+    """Draws path `number`, measures it and writes the table of its numbers; the truth."""
+    model, place, rng = drawn(number)
     runs = Runs(model, None, str(FILE), jobs=1)
     # The seed of a run is the number of its point: the last of many points has one that no fit uses.
     settings = [
@@ -68,7 +78,7 @@ def measure(number: int, file: Path) -> dict[str, object]:
             cells += [f"{shown if is_share(name) else true * math.exp(NOISE * rng.normal()):.9g}", f"{deviation:.9g}"]
         lines.append(",".join(cells))
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return {"kind": model.name} | {one.name: one.value(at) for one, at in zip(model.unknowns, place, strict=True)}
+    return truth_of(model, place)
 
 
 def recover(number: int) -> dict[str, object]:

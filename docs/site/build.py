@@ -31,6 +31,7 @@ from dialect import for_zensical, targets
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 PAGES = ("*.md", "docs/**/*.md", "papers/*/README.md", "notebook/*.md")
+LAB = ROOT / "target/web/lab.html"
 AS_IT_IS = (".png", ".svg")
 LANGUAGES = {".py": "python", ".json": "json", ".toml": "toml"}
 
@@ -76,6 +77,10 @@ def stage(folder: Path) -> None:
             listed.add(f"{name}.md")
     if missing := finding.ALIASES.keys() - found.keys():
         raise ValueError(f"ALIASES in finding.py names pages that are not there: {', '.join(sorted(missing))}")
+    if LAB.exists():
+        shutil.copy(LAB, folder / "docs")
+        head, found_it, rest = found["docs/browser.md"].partition("\n\n")
+        found["docs/browser.md"] = f"{head}{found_it}[Open the lab](../lab.html).{found_it}{rest}"
     for name, text in found.items():
         page = finding.told(for_zensical(text, name, found), name, listing=name in listed) + edit(name)
         _file(folder / "docs" / name).write_text(page, encoding="utf-8")
@@ -98,6 +103,8 @@ def build(site: Path, results: Path | None = None) -> None:
         shutil.rmtree(site, ignore_errors=True)
         (folder / "site" / "404.html").unlink()  # it is for a server whose root is the site
         shutil.copytree(folder / "site", site)
+        if not LAB.exists():
+            print("The site has no lab in a browser: `make web` builds it (needs rustup and Node.js). Run it, then `make docs` again.")
 
 
 def _file(file: Path) -> Path:

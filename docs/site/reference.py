@@ -18,7 +18,7 @@ GROUPS = {
 }
 PLACES = {"advise": "longfat.advice.advise.advise"}
 """Names whose module is called as they are: mkdocstrings would take `longfat.advise` for it."""
-MODULES = ("plot", "theory", "theory.probe", "capture", "explain", "fit", "paper")
+MODULES = ("plot", "theory", "theory.probe", "capture", "explain", "fit", "gym", "paper")
 WHOLE = "    options: { show_root_heading: false, heading_level: 2 }\n"
 HEAD = "# longfat\n\nWhat `import longfat` gives. [Python](../python.md) has an example of each."
 

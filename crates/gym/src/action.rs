@@ -134,6 +134,15 @@ pub const REGISTRY: &[Action] = &[
         needs_own: false,
         of: |params, a, moment| pace(between(params[0], params[1], a), moment),
     },
+    Action {
+        name: "own",
+        summary: "leaves the window and the pacing rate to the flow's own control: a baseline with the agent's observations and rewards",
+        source: "none: longfat's own",
+        space: Space::Choices(1),
+        params: &[],
+        needs_own: true,
+        of: |_, _, _| Command::default(),
+    },
 ];
 
 /// Returns the action of this name.

@@ -80,6 +80,8 @@ named! {
         Timer = "timer",
         /// At the next tick of a free-running clock (BSD's fast timer).
         Heartbeat = "heartbeat",
+        /// From `delayed_ack_time` up to 200 ms, by the gaps between segments and the round trip (measured on Linux).
+        Adaptive = "adaptive",
     }
 }
 

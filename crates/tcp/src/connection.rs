@@ -229,6 +229,11 @@ impl Connection {
                 self.say_first(ack);
             }
             let had_ended = self.receiver.end_of_stream();
+            if segment.len > 0
+                && let Some(sender) = self.sending.sender()
+            {
+                self.receiver.follow(sender.trips.srtt(), sender.trips.rto());
+            }
             if self.receiver.handle(now, segment, ecn) == Verdict::AckNow {
                 self.ack_now = true;
             }

@@ -141,6 +141,8 @@ parameters! {
             "`cubic` alone: its Reno-friendly window grows a segment a round trip once it is back at cwnd before the last reduction (RFC 9438 §4.3); off: by alpha on, as in Linux";
         whole_segments: bool, Kind::Bool, Value::Bool(false),
             "a reduction counts whole segments of cwnd, and leaves whole ones, the rest cut off, as in Linux";
+        grow_at_recovery_end: bool, Kind::Bool, Value::Bool(false),
+            "the ACK that ends a recovery lets cwnd grow as any other, by what it delivers, as in Linux";
     }
     {
         window_scale: bool, Kind::Bool, Value::Bool(true),
@@ -154,13 +156,13 @@ parameters! {
         ecn: EcnKind, Kind::Choice(EcnKind::NAMES), Value::Auto,
             "explicit congestion notification: `off`, `classic` (RFC 3168), `dctcp` (RFC 8257), `accecn` (RFC 9768); by default what the sender's congestion control needs, for most of them `off`";
         delayed_ack: DelayedAck, Kind::Choice(DelayedAck::NAMES), Value::Choice("timer"),
-            "`timer`: so long after the segment arrived; `heartbeat`: at the next tick of a free-running clock, as BSD does; `off`: every segment at once";
+            "`timer`: so long after the segment arrived; `heartbeat`: at the next tick of a free-running clock, as BSD does; `adaptive`: by the gaps between segments, up to a round trip and 200 ms, as in Linux; `off`: every segment at once";
         delayed_ack_time: Option<Duration>, SOME_TIME, millis(40),
-            "the delay, or the tick of the heartbeat";
+            "the delay, the tick of the heartbeat, or the least of an adaptive delay";
         ack_every: u32, Kind::Count { unit: "segments", min: 1, max: 64 }, Value::Count(2),
             "acknowledge at the latest after so many full segments (RFC 9293: 2)";
         quick_acks: u32, Kind::Count { unit: "segments", min: 0, max: 1000 }, Value::Count(0),
-            "segments at the start that are acknowledged at once";
+            "segments at the start that are acknowledged at once, with `delayed_ack = \"adaptive\"` also after silence of more than an rto";
     }
     timers: TimerRules, "round trips, timeouts and when a connection is given up" {
         slow_timer: Duration, ANY_TIME, Value::Duration(Duration::ZERO),

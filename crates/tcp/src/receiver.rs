@@ -1,15 +1,16 @@
 //! The receiving half: what has arrived, what to tell the other side, and when.
 
+mod acks;
 mod answer;
 mod beyond;
 mod plain;
 mod sizing;
 
-use crate::clock::Clock;
+use crate::TcpConfig;
 use crate::ecn::Echo;
 use crate::seq::{TIMESTAMP_LIFE, timestamp_before, unwrap};
 use crate::window_sizing::{self, ReceiveSizing};
-use crate::{DelayedAck, TcpConfig};
+use acks::Acks;
 use beyond::Beyond;
 use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::{Duration, Time};
@@ -24,24 +25,6 @@ pub(super) enum Verdict {
     AckNow,
 }
 
-/// Deadline of a delayed ACK, with the clock of a heartbeat.
-#[derive(Clone, Copy, Debug)]
-enum Delay {
-    None,
-    Timer(Duration),
-    Heartbeat(Clock),
-}
-
-impl Delay {
-    fn new(config: &TcpConfig, phase: Duration) -> Self {
-        match (config.delayed_ack, config.delayed_ack_time) {
-            (DelayedAck::Timer, Some(delay)) => Delay::Timer(delay),
-            (DelayedAck::Heartbeat, Some(tick)) => Delay::Heartbeat(Clock::new(tick, phase)),
-            _ => Delay::None,
-        }
-    }
-}
-
 /// The receive buffer: unread data and window together.
 #[derive(Debug)]
 struct Buffer {
@@ -52,19 +35,6 @@ struct Buffer {
     most: u64,
     /// Memory there is for it.
     memory: u64,
-}
-
-/// Delayed ACKs: when data is acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Acks {
-    /// Octets taken in since the last ACK.
-    unacked: u64,
-    /// Full segments that are acknowledged at once.
-    every: u32,
-    /// Segments still to come that are acknowledged at once.
-    pub quick: u32,
-    delay: Delay,
-    deadline: Time,
 }
 
 /// Reassembly, the advertised window, delayed and selective acknowledgments.
@@ -125,13 +95,7 @@ impl Receiver {
             promised: 0,
             shift: 0,
             largest_segment: 0,
-            acks: Acks {
-                unacked: 0,
-                every: config.ack_every,
-                quick: config.quick_acks,
-                delay: Delay::new(config, phase),
-                deadline: Time::MAX,
-            },
+            acks: Acks::new(config, phase),
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
@@ -255,26 +219,8 @@ impl Receiver {
         }
         let fresh = end - self.nxt;
         self.advance(end);
-        self.acks.unacked += fresh;
-        if self.fin_is_below(end) || self.duplicate.is_some() || matches!(self.acks.delay, Delay::None) {
-            return Verdict::AckNow;
-        }
-        if self.acks.quick > 0 {
-            self.acks.quick -= 1;
-            return Verdict::AckNow;
-        }
-        // RFC 9293 §3.8.6.3: at least every second full-sized segment.
-        if self.acks.unacked >= u64::from(self.acks.every) * u64::from(self.largest_segment) {
-            return Verdict::AckNow;
-        }
-        if self.acks.deadline == Time::MAX {
-            self.acks.deadline = match self.acks.delay {
-                Delay::Timer(delay) => now.saturating_add(delay),
-                Delay::Heartbeat(clock) => clock.deadline(now, clock.span(1)),
-                Delay::None => unreachable!("answered above"),
-            };
-        }
-        Verdict::Quiet
+        let urgent = self.fin_is_below(end) || self.duplicate.is_some();
+        if self.acks.arrived(now, fresh, self.largest_segment, urgent) { Verdict::AckNow } else { Verdict::Quiet }
     }
 
     /// There is a gap before this segment, or there was one (RFC 5681 §4.2: acknowledge at once in both cases).
@@ -314,7 +260,7 @@ impl Receiver {
 
     /// Returns true if data waits for a delayed ACK.
     pub(crate) fn owes_ack(&self) -> bool {
-        self.acks.deadline != Time::MAX
+        self.acks.deadline() != Time::MAX
     }
 
     pub(crate) fn largest_segment(&self) -> u32 {
@@ -342,7 +288,7 @@ impl Receiver {
 
     /// No ACK is owed any more.
     pub(crate) fn stop(&mut self) {
-        self.acks.deadline = Time::MAX;
+        self.acks.stop();
     }
 
     #[inline]
@@ -352,16 +298,12 @@ impl Receiver {
 
     #[inline]
     pub(crate) fn ack_deadline(&self) -> Time {
-        self.acks.deadline
+        self.acks.deadline()
     }
 
     /// The delayed ACK is due: whether there is anything to acknowledge.
     pub(crate) fn ack_due(&mut self, now: Time) -> bool {
-        let due = now >= self.acks.deadline;
-        if due {
-            self.acks.deadline = Time::MAX;
-        }
-        due && self.acks.unacked > 0
+        self.acks.due(now)
     }
 
     /// In-order payload bytes so far.

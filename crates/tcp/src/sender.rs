@@ -73,6 +73,8 @@ pub(super) struct Sender {
     empty_window_probe: bool,
     /// True if the control asks for forward delays.
     wants_forward_delay: bool,
+    /// The ACK that ends a recovery lets cwnd grow.
+    grows_at_recovery_end: bool,
 }
 
 impl Sender {
@@ -100,6 +102,7 @@ impl Sender {
             pacer: Pacer::new(config),
             host: Host { room: Room::Yes, bursts: None },
             empty_window_probe: config.sending.window_probe == WindowProbe::Empty,
+            grows_at_recovery_end: config.growth.grow_at_recovery_end,
         }
     }
 

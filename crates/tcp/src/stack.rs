@@ -202,6 +202,8 @@ pub const REGISTRY: &[Stack] = &[
             ("syn_retries", Value::Count(6)),
             ("syn_ack_retries", Value::Count(5)),
             ("quick_acks", Value::Count(16)),
+            ("delayed_ack", Value::Choice("adaptive")),
+            ("grow_at_recovery_end", Value::Bool(true)),
             ("abc_limit", Value::Count(1_000_000)),
             ("window_probe", Value::Choice("empty")),
         ],

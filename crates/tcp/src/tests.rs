@@ -83,7 +83,7 @@ fn at_ms(n: u64) -> Time {
     Time::ZERO + ms(n)
 }
 
-fn config(stack: &str) -> TcpConfig {
+pub(crate) fn config(stack: &str) -> TcpConfig {
     TcpConfig::new(&stack::find(stack).unwrap().params(), 1500)
 }
 

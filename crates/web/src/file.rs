@@ -23,24 +23,27 @@ pub(crate) fn document(request: &Value) -> Result<Document, Fault> {
     Ok(Document::parse(text, "experiment.toml")?)
 }
 
-/// `{text, reads: [path]}`: checks, and says what the file holds at each path.
+/// `{text, reads: [path], run}`: checks, and says what the file holds at each path; where it holds nothing, what run number `run` has there.
 pub(crate) fn check(request: &Value) -> Result<Value, Fault> {
     let document = document(request)?;
-    let run = document.run(0)?;
+    let run = document.run(request["run"].as_u64().filter(|run| *run < document.run_count()).unwrap_or(0))?;
     let labels = |index: u64| {
         let labels = document.labels(index / document.repeats()).into_iter().map(|(name, label)| format!("{name} = {label}"));
         labels.collect::<Vec<_>>().join(", ")
     };
     let tree: DocumentMut = text(request, "text")?.parse().map_err(|e: toml_edit::TomlError| e.to_string())?;
     let reads = request["reads"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str);
-    let values = reads.map(|path| (path.to_owned(), steps(path).map_or(Value::Null, |steps| read(tree.as_item(), &steps))));
+    let value = |path: &str| match steps(path).map_or(Value::Null, |steps| read(tree.as_item(), &steps)) {
+        Value::Null => meant(&run.resolved, path),
+        given => given,
+    };
+    let values = reads.map(|path| (path.to_owned(), value(path)));
     Ok(json!({
         "title": document.title(),
         "description": document.description(),
         "runs": document.run_count(),
         "labels": (0..document.run_count().min(LISTED)).map(labels).collect::<Vec<_>>(),
         "backend": run.backend.name,
-        "resolved": run.resolved,
         "values": values.collect::<serde_json::Map<_, _>>(),
     }))
 }
@@ -126,6 +129,31 @@ fn value_of(item: &Item) -> Value {
         Item::Value(Toml::Boolean(said)) => json!({ "text": said.value().to_string() }),
         other => json!({ "other": other.to_string().trim() }),
     }
+}
+
+/// Value that a run has at a path of which the file says nothing, with `implied` true; null where it has none.
+fn meant(resolved: &Value, path: &str) -> Value {
+    // A run has its links in a list, whatever preset they are from.
+    let found = match path.strip_prefix("path.bottleneck.") {
+        Some(rest) => resolved["path"]["link"]
+            .as_array()
+            .and_then(|links| links.iter().find(|link| link["bottleneck"] == true))
+            .and_then(|link| link.pointer(&pointer(rest))),
+        None => resolved.pointer(&pointer(path)),
+    };
+    match found {
+        Some(Value::String(said)) => {
+            let (number, unit) = quantity(said);
+            json!({ "text": said, "number": number, "unit": unit, "implied": true })
+        }
+        Some(Value::Number(number)) => json!({ "text": number.to_string(), "number": number, "unit": "", "implied": true }),
+        _ => Value::Null,
+    }
+}
+
+/// A path as a JSON pointer.
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace(['.', '['], "/").replace(']', ""))
 }
 
 /// A quantity in its base unit, and that unit.
@@ -244,6 +272,19 @@ mod tests {
             edited(text, "path.bottleneck.queue.limit", Some("1")).unwrap_err(),
             "`path.bottleneck.queue.limit` is in a sweep: change it in the file"
         );
+    }
+
+    #[test]
+    fn a_path_without_a_value_has_what_the_run_has() {
+        let text = "[path]\npreset = \"dumbbell\"\nrtt = \"80 ms\"\nbottleneck = { rate = \"100 Mbit/s\" }\n[[flow]]\n[measure]\nduration = \"9 s\"\n";
+        let reads = ["path.rtt", "flow[0].count", "path.bottleneck.queue.limit", "flow[0].congestion_control.kind", "flow[0].window"];
+        let Ok(checked) = check(&json!({ "text": text, "reads": reads })) else { panic!("the file is right") };
+        let values = &checked["values"];
+        assert_eq!(values["path.rtt"], json!({ "text": "80 ms", "number": 0.08, "unit": "s" }));
+        assert_eq!(values["flow[0].count"], json!({ "text": "1", "number": 1, "unit": "", "implied": true }));
+        assert_eq!(values["path.bottleneck.queue.limit"]["number"], 1e6);
+        assert_eq!(values["flow[0].congestion_control.kind"]["text"], "reno");
+        assert_eq!(values["flow[0].window"], Value::Null);
     }
 
     #[test]

@@ -19,6 +19,7 @@ from longfat.fit.data import Data, Measurement, gathered
 from longfat.fit.further import Further, further
 from longfat.fit.general import general, placed
 from longfat.fit.judge import HeldOut, Interval
+from longfat.fit.losses import Losses, losses
 from longfat.fit.readers import read
 from longfat.fit.readers.names import Names
 from longfat.fit.runs import Runs
@@ -56,6 +57,14 @@ class Fitted:
         """False where the numbers refuse it."""
         return self.chance >= judge.REFUSED
 
+    @property
+    def place(self) -> list[float]:
+        """The draw that explains the numbers best; from 0 to 1 per unknown."""
+        if not self.searched.dimensions:
+            return []
+        scores = self.searched.emulators.log_likelihoods(self.searched.draws).sum(axis=1)
+        return [float(value) for value in self.searched.draws[int(scores.argmax())]]
+
     def error(self, data: Data, what: str = "_bps") -> float:
         """Median relative error of held-out numbers whose names end with `what`."""
         return judge.error(data, [(one.number, one.predicted) for one in self.held_out], what)
@@ -73,6 +82,8 @@ class Fit:
     file: str
     """The file with unknowns, or `general model`."""
     notes: list[str] = field(default_factory=list[str])
+    losses: Losses | None = None
+    """Random losses at the likeliest point; None where no rate of loss is unknown, or no model explains the numbers."""
 
     @property
     def best(self) -> Fitted:
@@ -128,11 +139,7 @@ class Fit:
     @property
     def place(self) -> list[float]:
         """The point of the best model that explains the numbers best, among the draws; from 0 to 1 per unknown."""
-        searched = self.best.searched
-        if not searched.dimensions:
-            return []
-        scores = searched.emulators.log_likelihoods(searched.draws).sum(axis=1)
-        return [float(value) for value in searched.draws[int(scores.argmax())]]
+        return self.best.place
 
     @property
     def experiment(self) -> Experiment:
@@ -217,9 +224,11 @@ def fit_path(
     if not fitted[0].held_out:
         notes.append("Too few settings to hold any out: models are ranked by how well they explain what they know.")
     tick(0.95)
-    more = further(fitted[0].searched, _next(table, shown)) if fitted[0].explains else []
+    best = fitted[0]
+    more = further(best.searched, _next(table, shown)) if best.explains else []
+    counted = losses(best.searched.runs, best.place, data.measurements) if best.explains else None
     tick(1.0)
-    return Fit(data, fitted, more, shown, notes)
+    return Fit(data, fitted, more, shown, notes, counted)
 
 
 def _fitted(one: Searched, hold_out: float) -> Fitted:

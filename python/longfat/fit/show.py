@@ -101,6 +101,8 @@ def notes(fit: Fit) -> list[str]:
     for first, second, shared in fit.trades:
         way = "together" if shared > 0 else "against each other"
         made.append(f"{first} and {second} trade off: they move {way} (rank correlation {shared:.2f}).")
+    if fit.losses:
+        made.append(str(fit.losses))
     if best.searched.sure > 1:
         made.append(f"The emulator adds {best.searched.sure:.1f} times the spread of the worst number: --waves adds runs.")
     if any(is_share(one.observable) for one in data.observed):
@@ -204,6 +206,7 @@ def as_json(fit: Fit) -> dict[str, Any]:
         "errors": {name: finite(value) for name, value in fit.errors.items()},
         "trades": [list(pair) for pair in fit.trades],
         "next": [{"changes": one.changes, "narrows": one.narrows, "to": one.to, "gain_nats": one.gain} for one in fit.next],
+        "random_losses": fit.losses and {"random": fit.losses.random, "retransmitted": fit.losses.retransmitted, "tells": fit.losses.tells},
         "notes": notes(fit),
         "experiment": fit.experiment.text,
     }

@@ -192,6 +192,8 @@ impl CongestionControl for LedbatPlusPlus {
             let change = (gain - self.constant * segments * (over - 1.0)).max(-segments / 2.0);
             if change < 0.0 || ack.cwnd_limited {
                 w.grow(change * rounds * w.mss as f64);
+                // A window below ssthresh would be in slow start, and back above the target within a round trip.
+                w.ssthresh = w.ssthresh.min(w.cwnd).max(2 * w.mss);
             }
         }
     }

@@ -250,6 +250,8 @@ impl Connection {
         // At most 2^30 (RFC 7323 §2.3).
         let first_window = sender.peer.max() as u32;
         sender.heed_first_window(&config, first_window);
+        let (srtt, rto) = (sender.trips.srtt(), sender.trips.rto());
+        self.receiver.follow(srtt, rto);
         self.handshake.first_window = first_window;
         self.state = State::Established;
         self.rest();

@@ -17,8 +17,7 @@ impl Receiver {
         }
         let blocks = segment.sack_count() as u64;
         self.echo.stamp(segment, room.saturating_sub(if blocks > 0 { 4 + 8 * blocks } else { 0 }));
-        self.acks.unacked = 0;
-        self.acks.deadline = Time::MAX;
+        self.acks.sent();
         self.last_ack_sent = self.nxt;
         if self.buffer.sizing.is_some() {
             self.note_answer(now, segment);

@@ -43,7 +43,7 @@ impl Receiver {
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(false);
-        (self.acks.unacked, self.acks.deadline) = (0, Time::MAX);
+        self.acks.sent();
         self.last_ack_sent = self.nxt;
     }
 }

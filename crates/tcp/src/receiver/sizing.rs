@@ -75,6 +75,12 @@ impl Receiver {
         self.promised.saturating_sub(self.nxt) < u64::from(self.largest_segment.max(1)) && self.wants_update()
     }
 
+    /// This end measures a round trip of `srtt`, and would wait `rto` for an ACK of its own data.
+    #[inline]
+    pub(crate) fn follow(&mut self, srtt: Duration, rto: Duration) {
+        self.acks.follow(srtt, rto);
+    }
+
     /// The SYN and its answer took `rtt`.
     pub(crate) fn established(&mut self, rtt: Duration) {
         if let Some(sizing) = &mut self.buffer.sizing {

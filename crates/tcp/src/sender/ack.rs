@@ -214,7 +214,13 @@ impl Sender {
                 self.control.on_ack(&sample);
                 self.repair.progress_in_loss(ack);
             }
-            Phase::Recovery => restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before),
+            Phase::Recovery => {
+                restart_timer = self.ack_in_recovery(now, ack, acked, delivered_before);
+                // Linux 6.18 lets this ACK count, by what it delivers and if the window was used (measured, docs/linux-rules.md).
+                if self.grows_at_recovery_end && self.repair.is_open() {
+                    self.control.on_ack(&AckSample { acked: news.delivered, in_recovery: false, ..sample });
+                }
+            }
         }
         let resent = self.repair.watches_retransmissions();
         if self.repair.phase() != Phase::Recovery {

@@ -22,7 +22,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let control = prop::sample::select(congestion::NAMES);
     let validation =
         prop::sample::select(vec![CwndValidation::Off, CwndValidation::Rfc5681, CwndValidation::Rfc2861, CwndValidation::Rfc7661]);
-    let delayed_ack = prop::sample::select(vec![DelayedAck::Off, DelayedAck::Timer, DelayedAck::Heartbeat]);
+    let delayed_ack = prop::sample::select(vec![DelayedAck::Off, DelayedAck::Timer, DelayedAck::Heartbeat, DelayedAck::Adaptive]);
     let pacing = prop_oneof![4 => Just(Pacing::Auto), 1 => Just(Pacing::Off), 1 => Just(Pacing::On)];
     let buffer = || prop_oneof![3 => Just(1u64 << 24), 1 => 10_000u64..100_000];
     let ecn = prop_oneof![7 => Just(crate::ecn::EcnKind::Off), 1 => Just(crate::ecn::EcnKind::Classic)];
