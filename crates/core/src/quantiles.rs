@@ -11,8 +11,9 @@ const SHIFT: u32 = 6;
 /// least to the greatest value are kept: between 100 and 200 ms that takes 256 bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quantiles {
-    /// Bin of the last values, and how many of them are not yet in `counts`: most values lie where the one before did.
-    last: u32,
+    /// Bin of the last values, as [`bin_of`] has it, and how many of them are not yet in `counts`. Most values lie where the one before did.
+    halved: u8,
+    head: u8,
     pending: u32,
     /// Bin that `counts` begins with.
     first: u32,
@@ -21,13 +22,16 @@ pub struct Quantiles {
     max: Duration,
 }
 
-/// Returns the bin of a value: the values below [`BINS`] have one each, and each factor of two from there on has as many.
-#[inline]
-fn bin(ps: u64) -> u32 {
-    let shift = (63 - (ps | (BINS - 1)).leading_zeros()).saturating_sub(SHIFT - 1);
+/// Returns the bin of a value: how often it is halved until less than `2 * BINS` is left, and what is left.
+fn bin_of(ps: u64) -> (u8, u8) {
     // The leading bit of the mantissa counts as one factor of two.
-    let halved = shift.saturating_sub(1);
-    halved * BINS as u32 + (ps >> halved) as u32
+    let halved = (63 - (ps | (BINS - 1)).leading_zeros()).saturating_sub(SHIFT);
+    (halved as u8, (ps >> halved) as u8)
+}
+
+/// Returns the number of a bin: the values below [`BINS`] have one each, and each factor of two from there on has as many.
+fn number((halved, head): (u8, u8)) -> u32 {
+    u32::from(halved) * BINS as u32 + u32::from(head)
 }
 
 /// Returns the middle of a bin.
@@ -41,10 +45,8 @@ impl Quantiles {
     /// Records one value.
     #[inline]
     pub fn record(&mut self, value: Duration) {
-        let bin = bin(value.as_ps());
-        if bin != self.last {
-            self.settle();
-            self.last = bin;
+        if value.as_ps() >> self.halved != u64::from(self.head) {
+            self.begin(value.as_ps());
         }
         self.pending += 1;
         self.sum_ps += u128::from(value.as_ps());
@@ -62,22 +64,28 @@ impl Quantiles {
         self.sum_ps as f64 / 1e12 / count as f64
     }
 
-    /// Puts pending values into their bin.
+    /// The next values are in the bin of `ps`.
     #[cold]
+    fn begin(&mut self, ps: u64) {
+        self.settle();
+        (self.halved, self.head) = bin_of(ps);
+    }
+
+    /// Puts pending values into their bin.
     fn settle(&mut self) {
-        let pending = std::mem::take(&mut self.pending);
+        let (pending, last) = (std::mem::take(&mut self.pending), number((self.halved, self.head)));
         if pending == 0 {
             return;
         }
         if self.counts.is_empty() {
-            self.first = self.last;
+            self.first = last;
         }
-        if self.last < self.first {
-            let missing = (self.first - self.last) as usize;
+        if last < self.first {
+            let missing = (self.first - last) as usize;
             self.counts.splice(..0, std::iter::repeat_n(0, missing));
-            self.first = self.last;
+            self.first = last;
         }
-        let place = (self.last - self.first) as usize;
+        let place = (last - self.first) as usize;
         if place >= self.counts.len() {
             self.counts.resize(place + 1, 0);
         }
@@ -124,6 +132,10 @@ mod tests {
     use proptest::prelude::*;
 
     const OF: [f64; 5] = [0.0, 0.5, 0.95, 0.99, 1.0];
+
+    fn bin(ps: u64) -> u32 {
+        number(bin_of(ps))
+    }
 
     #[test]
     fn bins_follow_each_other_and_are_narrow() {

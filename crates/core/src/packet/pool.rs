@@ -12,6 +12,12 @@ pub struct PacketId(u32);
 impl PacketId {
     /// Successor of a packet in no line, and of the last packet of a line.
     pub(super) const NONE: PacketId = PacketId(u32::MAX);
+
+    /// Returns the number of the slot.
+    #[inline]
+    pub(crate) const fn slot(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl Default for PacketId {
@@ -36,11 +42,18 @@ pub struct Packets {
     slots: Vec<Packet>,
     /// Segment of the packet in each slot.
     segments: Vec<Segment>,
-    /// Free slots: a bit for each, 64 to a page.
-    free: Vec<u64>,
-    /// Round of each page, and the next page of that round.
-    places: Vec<(Direction, u32)>,
+    pages: Vec<Page>,
     rounds: [Round; 2],
+}
+
+/// A page of slots.
+#[derive(Debug)]
+struct Page {
+    /// Free slots: a bit for each.
+    free: u64,
+    /// Its round, and the next page of that round.
+    way: Direction,
+    next: u32,
 }
 
 /// Direction of a packet: from the first end of a flow, or from the one that answers.
@@ -57,9 +70,11 @@ pub enum Direction {
 struct Round {
     /// Current page.
     page: usize,
-    /// Slots in all of them, and those taken.
+    /// Slots in all of them, those taken, and how many may be: enough stay free that a packet's share of a round through all pages, each of
+    /// one step, is two steps.
     slots: usize,
     len: usize,
+    most: usize,
 }
 
 /// Slots that there is room for from the start, in bytes more than the 128 KiB from which common allocators give a block pages of its own.
@@ -76,41 +91,54 @@ impl Packets {
     /// Keeps `packet`, which carries `segment`.
     #[inline]
     pub fn insert(&mut self, way: Direction, packet: Packet, segment: Segment) -> PacketId {
-        let id = self.vacant(way);
-        (self[id], *self.segment_mut(id)) = (packet, segment);
-        self.free[id.0 as usize / PAGE] &= self.free[id.0 as usize / PAGE] - 1;
+        let (page, free) = self.page(way);
+        let id = slot(page, *free);
+        *free &= *free - 1;
         self.rounds[way as usize].len += 1;
+        (self[id], *self.segment_mut(id)) = (packet, segment);
         id
     }
 
     /// Keeps a second packet like `id`.
     pub fn copy(&mut self, id: PacketId) -> PacketId {
-        let way = self.places[id.0 as usize / PAGE].0;
+        let way = self.pages[id.0 as usize / PAGE].way;
         self.insert(way, self[id], *self.segment(id))
     }
 
     /// Returns the slot of the next packet, which may be written there before it is kept. Its content until then means nothing.
     #[inline]
     pub fn vacant(&mut self, way: Direction) -> PacketId {
+        let (page, free) = self.page(way);
+        slot(page, *free)
+    }
+
+    /// Returns the page of the next packet, and its free slots.
+    #[inline]
+    fn page(&mut self, way: Direction) -> (usize, &mut u64) {
         let round = &self.rounds[way as usize];
-        // Enough slots stay free that a packet's share of a round through all pages, each of one step, is two steps.
-        if round.len + round.len / 128 >= round.slots {
+        if round.len >= round.most {
             self.grow(way);
         }
         let round = &mut self.rounds[way as usize];
-        while self.free[round.page] == 0 {
-            round.page = self.places[round.page].1 as usize;
+        if self.pages[round.page].free == 0 {
+            round.turn(&self.pages);
         }
-        PacketId((round.page * PAGE) as u32 + self.free[round.page].trailing_zeros())
+        (round.page, &mut self.pages[round.page].free)
     }
 
     /// Keeps the packet written to the slot `id`, which is vacant.
     #[inline]
     pub fn keep(&mut self, id: PacketId) {
-        let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
-        assert!(self.free[page] & bit != 0, "a slot was taken twice");
-        self.free[page] ^= bit;
-        self.rounds[self.places[page].0 as usize].len += 1;
+        let (page, bit) = (&mut self.pages[id.0 as usize / PAGE], 1 << (id.0 as usize % PAGE));
+        assert!(page.free & bit != 0, "a slot was taken twice");
+        page.free ^= bit;
+        self.rounds[page.way as usize].len += 1;
+    }
+
+    /// Returns the packets by the numbers of their slots ([`PacketId::slot`]), for a loop over many.
+    #[inline]
+    pub(crate) fn slots(&mut self) -> &mut [Packet] {
+        &mut self.slots
     }
 
     /// Returns the segment of the packet `id`.
@@ -139,24 +167,24 @@ impl Packets {
         }
         self.slots.resize(slots, Packet::default());
         self.segments.resize(slots, Segment::default());
-        let (page, round) = (self.free.len(), &mut self.rounds[way as usize]);
-        self.free.push(u64::MAX);
+        let (page, round) = (self.pages.len(), &mut self.rounds[way as usize]);
         // The new page comes behind the current one, so that the round stays in the order of age.
         let before = if round.slots > 0 { round.page } else { page };
-        self.places.push((way, page as u32));
-        let next = std::mem::replace(&mut self.places[before].1, page as u32);
-        self.places[page].1 = next;
+        self.pages.push(Page { free: u64::MAX, way, next: page as u32 });
+        self.pages[page].next = std::mem::replace(&mut self.pages[before].next, page as u32);
         round.slots += PAGE;
+        // The first number that is not less than the slots when 1/128 of it is added.
+        round.most = round.slots - round.slots / 129;
         round.page = page;
     }
 
     /// Frees the slot of the packet `id`, which is in no line any more.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
-        let (page, bit) = (id.0 as usize / PAGE, 1 << (id.0 as usize % PAGE));
-        assert!(self.free[page] & bit == 0, "a packet was let go of twice");
-        self.free[page] |= bit;
-        self.rounds[self.places[page].0 as usize].len -= 1;
+        let (page, bit) = (&mut self.pages[id.0 as usize / PAGE], 1 << (id.0 as usize % PAGE));
+        assert!(page.free & bit == 0, "a packet was let go of twice");
+        page.free |= bit;
+        self.rounds[page.way as usize].len -= 1;
     }
 
     /// Returns how many packets are kept.
@@ -167,6 +195,22 @@ impl Packets {
     /// Returns true if no packet is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// Returns the first free slot of a page.
+#[inline]
+const fn slot(page: usize, free: u64) -> PacketId {
+    PacketId((page * PAGE) as u32 + free.trailing_zeros())
+}
+
+impl Round {
+    /// Goes on to the next page with a free slot.
+    #[inline(never)]
+    fn turn(&mut self, pages: &[Page]) {
+        while pages[self.page].free == 0 {
+            self.page = pages[self.page].next as usize;
+        }
     }
 }
 
@@ -277,7 +321,13 @@ impl Line {
     /// Returns the packet behind `id`, which is in this line.
     #[inline]
     pub fn after(&self, id: PacketId, packets: &Packets) -> Option<PacketId> {
-        if id == self.last { None } else { Some(packets[id].behind) }
+        self.behind(id, &packets[id])
+    }
+
+    /// Returns the packet behind `packet`, which is in this line as `id`.
+    #[inline]
+    pub(crate) fn behind(&self, id: PacketId, packet: &Packet) -> Option<PacketId> {
+        if id == self.last { None } else { Some(packet.behind) }
     }
 
     /// Returns the packets, first to last.

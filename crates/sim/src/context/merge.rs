@@ -62,7 +62,8 @@ impl Batch {
         for count in &mut self.buckets {
             start += std::mem::replace(count, start);
         }
-        self.room.clone_from(&self.arrivals);
+        // Every place is written below.
+        self.room.resize(self.arrivals.len(), self.arrivals[0]);
         for arrival in &self.arrivals {
             let place = &mut self.buckets[bucket(arrival.time.as_ps())];
             self.room[*place as usize] = *arrival;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::Link;
 use super::transmit::Framed;
 use crate::link::count::{Carried, Count, Counted};
-use crate::packet::{Front, Line, PacketId, Packets};
+use crate::packet::{Front, Line, Packet, PacketId, Packets};
 use crate::queue::fifo::Limit;
 use crate::queue::{DropReason, QueueLog, discard};
 use crate::time::{Duration, Time};
@@ -141,20 +141,56 @@ impl<'a> Batch<'a> {
     #[inline(always)]
     fn begin_by(&mut self, until: Time) {
         while (self.backlog > 0) & (self.timetable.starts <= until) {
-            let timetable = &mut *self.timetable;
-            let run = timetable.before.front_mut().unwrap_or(&mut timetable.last);
-            run.packets -= 1;
-            self.backlog -= 1;
-            self.backlog_bytes -= u64::from(run.frame.ip_len);
-            let began = timetable.starts;
-            timetable.starts = began + run.frame.time;
-            if run.packets == 0 {
-                timetable.before.pop_front();
+            let Timetable { starts, last, before, came, .. } = &mut *self.timetable;
+            let run = before.front_mut().unwrap_or(last);
+            let mut began = 0;
+            while (began < run.packets) & (*starts <= until) {
+                if let Some(waits) = &mut self.link.waits {
+                    waits.record(starts.since(came.pop_front().expect("each packet came")));
+                }
+                *starts += run.frame.time;
+                began += 1;
             }
-            if let Some(waits) = &mut self.link.waits {
-                waits.record(began.since(timetable.came.pop_front().expect("each packet came")));
+            run.packets -= began;
+            self.backlog -= began;
+            self.backlog_bytes -= began * u64::from(run.frame.ip_len);
+            if run.packets == 0 {
+                before.pop_front();
             }
         }
+    }
+
+    /// Returns the line as [`Busy`] for a packet that comes at `now`, if that waits, and so do only packets of its length: none of another
+    /// length has begun since.
+    #[inline(always)]
+    fn busy(&self, now: Time, free: &Free) -> Option<Busy> {
+        let Batch { timetable, len, time, .. } = self;
+        let Limit { measure, max } = timetable.limit;
+        let is_alike = (self.backlog > 0) & timetable.before.is_empty() & (timetable.starts <= now + *time);
+        (is_alike & (self.busy_until > now) & !self.link.config.departs_last & (*len <= self.link.config.mtu)).then(|| {
+            let most = Duration::from_ps((max / measure.cost(*len)).saturating_mul(time.as_ps()));
+            Busy { free: *free, most, records: self.link.waits.is_some() }
+        })
+    }
+
+    /// The packets of `line` from `first` on that find the line busy are taken. Returns the last of them.
+    #[inline(always)]
+    fn wait(&mut self, busy: &Busy, line: &Line, first: PacketId, slots: &mut [Packet]) -> Option<PacketId> {
+        let Waiting { front, waited, longest } = busy.wait(line, first, self.busy_until, slots, &mut self.timetable.came);
+        let (packets, len) = (u64::from(front.len), u64::from(self.len));
+        self.busy_until += self.time * packets;
+        self.taken += packets;
+        self.waited += waited;
+        self.timetable.last.packets += packets;
+        self.backlog += packets;
+        self.backlog_bytes += packets * len;
+        if front.last.is_some() {
+            // Packets ahead of one that waits the longest have yet to begin: each takes the same time.
+            let most = (longest.as_ps() - 1) / self.time.as_ps() + 1;
+            self.backlog_max = self.backlog_max.max(most);
+            self.backlog_bytes_max = self.backlog_bytes_max.max(most * len);
+        }
+        front.last
     }
 
     /// Counts the packets taken, and writes everything back.
@@ -171,6 +207,7 @@ impl<'a> Batch<'a> {
 }
 
 /// A line that is free and before which none waits.
+#[derive(Clone, Copy)]
 struct Free {
     /// Length of the packets, and their time on the line.
     len: u32,
@@ -184,12 +221,12 @@ struct Free {
 impl Free {
     /// Sends the packets of `line` from `first` on, as long as each finds the line free. Returns them, and when the line is free again.
     #[inline(never)]
-    fn cross(&self, line: &Line, first: PacketId, mut busy_until: Time, packets: &mut Packets) -> (Front, Time) {
+    fn cross(&self, line: &Line, first: PacketId, mut busy_until: Time, slots: &mut [Packet]) -> (Front, Time) {
         let Free { len, time, lag, port, until } = *self;
         let mut front = Front { last: None, len: 0 };
         let mut at = Some(first);
         while let Some(id) = at {
-            let packet = &mut packets[id];
+            let packet = &mut slots[id.slot()];
             let now = packet.stamp;
             if (now > until) | (now < busy_until) | (packet.ip_len() != len) {
                 break;
@@ -197,9 +234,55 @@ impl Free {
             busy_until = now + time;
             packet.goes_on(now + lag, port);
             front = Front { last: at, len: front.len + 1 };
-            at = line.after(id, packets);
+            at = line.behind(id, packet);
         }
         (front, busy_until)
+    }
+}
+
+/// A line that is busy, and before which packets of one length wait that begin one directly after the other.
+struct Busy {
+    /// The line, and the packets.
+    free: Free,
+    /// Longest wait of a packet that fits into the queue.
+    most: Duration,
+    /// True if waits are recorded.
+    records: bool,
+}
+
+/// Packets that wait.
+struct Waiting {
+    front: Front,
+    /// Sum of their waits in ps, and the longest.
+    waited: u128,
+    longest: Duration,
+}
+
+impl Busy {
+    /// Sends the packets of `line` from `first` on behind those that wait, as long as each finds the line busy and fits into the queue.
+    #[inline(never)]
+    fn wait(&self, line: &Line, first: PacketId, mut busy_until: Time, slots: &mut [Packet], came: &mut VecDeque<Time>) -> Waiting {
+        let Busy { free: Free { len, time, lag, port, until }, most, records } = *self;
+        let mut waiting = Waiting { front: Front { last: None, len: 0 }, waited: 0, longest: Duration::ZERO };
+        let mut at = Some(first);
+        while let Some(id) = at {
+            let packet = &mut slots[id.slot()];
+            let now = packet.stamp;
+            let wait = busy_until.since(now);
+            if (now > until) | wait.is_zero() | (wait > most) | (packet.ip_len() != len) {
+                break;
+            }
+            if records {
+                came.push_back(now);
+            }
+            waiting.waited += u128::from(wait.as_ps());
+            waiting.longest = waiting.longest.max(wait);
+            packet.goes_on(busy_until + lag, port);
+            busy_until += time;
+            waiting.front = Front { last: at, len: waiting.front.len + 1 };
+            at = line.behind(id, packet);
+        }
+        waiting
     }
 }
 
@@ -237,8 +320,9 @@ impl Link {
         let (mut at, mut last, mut refused) = (Some(first), None, None);
         let is_small = batch.len <= batch.link.passes;
         let free = Free { len: batch.len, time: batch.time, lag, port, until };
+        let slots = packets.slots();
         while let Some(id) = at {
-            let packet = &mut packets[id];
+            let packet = &mut slots[id.slot()];
             if (packet.stamp > until) | (packet.ip_len() != batch.len) {
                 break;
             }
@@ -248,16 +332,17 @@ impl Link {
             };
             packet.goes_on(start + lag, port);
             last = at;
-            at = line.after(id, packets);
-            if let Some(id) = at
-                && (batch.backlog == 0) & (packets[id].stamp >= batch.busy_until) & is_small
-            {
-                let (front, busy_until) = free.cross(line, id, batch.busy_until, packets);
-                if let Some(id) = front.last {
-                    (batch.busy_until, batch.taken) = (busy_until, batch.taken + u64::from(front.len));
-                    (last, at) = (front.last, line.after(id, packets));
-                }
+            at = line.behind(id, packet);
+            let Some(id) = at else { break };
+            let now = slots[id.slot()].stamp;
+            if (batch.backlog == 0) & (now >= batch.busy_until) & is_small {
+                let (front, busy_until) = free.cross(line, id, batch.busy_until, slots);
+                (batch.busy_until, batch.taken) = (busy_until, batch.taken + u64::from(front.len));
+                last = front.last.or(last);
+            } else if let Some(busy) = batch.busy(now, &free) {
+                last = batch.wait(&busy, line, id, slots).or(last);
             }
+            at = last.and_then(|id| line.behind(id, &slots[id.slot()]));
         }
         let taken = batch.taken;
         batch.end();
