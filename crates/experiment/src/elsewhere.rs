@@ -2,7 +2,6 @@
 
 /// Names, in lower case, each with its equivalent here.
 const NAMES: &[(&[&str], &str)] = &[
-    (&["sfb"], "longfat does not have it: of queues that keep the wait short it has `codel`, `pie`, `fq_codel`, `fq_pie` and `dualpi2`"),
     (&["wfq", "pfifo_fast", "mq"], "longfat does not have it: of queues that keep flows apart it has `fq_codel`, `fq` and `drr`"),
     (
         &["pfifo", "bfifo", "fifo", "taildrop", "drop_tail", "tail_drop"],

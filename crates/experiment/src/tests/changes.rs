@@ -115,7 +115,6 @@ fn of_one_flow_no_number_is_needed() {
 #[test]
 fn names_of_other_tools_are_known() {
     for (path, value, says) in [
-        ("path.bottleneck.queue", "sfb", "longfat does not have it"),
         ("path.bottleneck.queue", "pfifo", "it is called `droptail` here"),
         ("flow.traffic", "iperf3", "for a volume `ttcp`"),
         ("flow.congestion_control", "bbrv3", "it is called `bbr3` here"),

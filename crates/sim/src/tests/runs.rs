@@ -204,7 +204,7 @@ fn every_queue_keeps_its_books() {
             };
             params.set(required.name, value);
         }
-        if ["fq", "sfq"].contains(&kind.name) {
+        if ["fq", "hhf", "sfq"].contains(&kind.name) {
             // Their own limits are more than three flows fill in the time.
             params.set("limit", Value::Capacity(Capacity::Packets(20)));
         }
