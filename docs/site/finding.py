@@ -7,6 +7,9 @@ from fnmatch import fnmatch
 EVIDENCE = (
     "docs/agreement.md",
     "docs/benchmarks.md",
+    "docs/evaluate-cards.md",
+    "docs/linux-rules.md",
+    "docs/pantheon.md",
     "docs/promises.md",
     "docs/queues-published.md",
     "docs/validation*.md",
