@@ -53,12 +53,18 @@ def segments(rate: str) -> float:
 
 
 def child(rate: str, decide: str, count: int, steps: int) -> None:
-    """Steps of `count` environments; prints the virtual time of all together."""
+    """Steps of one environment, or of a vector of `count`; prints the virtual time of all together."""
     window = {"name": "cwnd", "least": segments(rate), "most": segments(rate)}
-    env = VectorEnv(longfat.Experiment(TEXT.format(rate=rate, seconds=100_000)), count, action=window, decide=decide, threads=1)
-    env.reset(seed=1)
-    infos = [env.step(np.zeros((count, 1)))[4] for _ in range(steps // count)]
-    print(infos[-1]["measures"]["time"].sum())
+    experiment = longfat.Experiment(TEXT.format(rate=rate, seconds=100_000))
+    env = (
+        Env(experiment, action=window, decide=decide)
+        if count == 1
+        else VectorEnv(experiment, count, action=window, decide=decide, threads=1)
+    )
+    action, infos = np.zeros((count, 1)), env.reset(seed=1)[1]
+    for _ in range(steps // count):
+        infos = env.step(action)[4]
+    print(np.sum(infos["measures"]["time"]))
 
 
 def counted(rate: str, decide: str, count: int, steps: int) -> tuple[float, float]:

@@ -77,10 +77,10 @@ class Policy:
 def control(name: str, policy: Policy | Path | str) -> type:
     """Makes `policy`, or the one in a file, the congestion control `name`, which experiments know from then on.
 
-    It decides as an agent of `Env` does, bit for bit, where `decide` is "rtt" or "ack": same observations, windows and times. Each decision
-    holds from the next ACK or timeout on, in recovery and after timeouts, too. Until the first one it is in slow start (RFC 5681), as the
-    environment's flow is if its control slow-starts. A control knows what its hooks tell: observations from `tcp_info` and actions that
-    need a control beside it raise LongfatError. A run's identity holds the hash of the weights.
+    It decides as an agent of `Env` does whose flow has `reno`, bit for bit, where `decide` is "rtt" or "ack" and the stack does not pace.
+    Each decision holds from the next ACK or timeout on, in recovery and after timeouts, too. Until the first one it is in slow start, and
+    ssthresh stays Reno's (RFC 5681). A control knows what its hooks tell: observations from `tcp_info`, actions that need a control beside
+    it, and choices raise LongfatError. A run's identity holds the hash of the weights.
     """
     learned = policy if isinstance(policy, Policy) else Policy.load(policy)
     action, when = sets(learned.action), clock(learned.decide)
@@ -111,8 +111,14 @@ def control(name: str, policy: Policy | Path | str) -> type:
 
         def on_congestion(self, event: Congestion) -> None:
             self._decide(self._decider.on_congestion(event, int(self.window.cwnd), self.pacing_rate))
-            if not self._has_decided:
-                self.window.reduce(event, 0.5)
+            cwnd = self.window.cwnd
+            self.window.reduce(event, 0.5)
+            self._hold(cwnd)
+
+        def _hold(self, cwnd: float) -> None:
+            """Takes cwnd back to what the policy set; ssthresh stays Reno's (RFC 5681)."""
+            if self._has_decided:
+                self.window.cwnd = cwnd
 
         def _decide(self, seen: NDArray[Any] | None) -> None:
             if seen is not None:
@@ -122,8 +128,9 @@ def control(name: str, policy: Policy | Path | str) -> type:
                     self.window.cwnd = cwnd
 
         def on_spurious(self) -> None:
-            if not self._has_decided:
-                self.window.undo()
+            cwnd = self.window.cwnd
+            self.window.undo()
+            self._hold(cwnd)
 
         def on_restart(self, idle: float) -> None:
             if not self._has_decided:
