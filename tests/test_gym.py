@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -263,17 +264,73 @@ def test_a_policy_becomes_a_control_by_name(paths: Experiment, tmp_path: Path) -
         simulation.advance("1 s")
         windows.append(simulation.observe().flows[0]["cwnd"])
     assert len(hashes) == 2
-    assert windows[0] == 14_480
+    assert windows[0] == 14_480 + 2 * 1448, "a control starts in slow start, up to its first decision"
     # Three decisions of 1.7 times, then the queue of 30 packets overflows: a recovery that sends no new data ends no round trip.
     assert windows[1] > 2 * windows[0]
     for wrong, message in (
         (Policy(stays.layers, ["loss"]), "`loss` cannot be observed by a control by name"),
         (Policy(stays.layers, fields, "own_cwnd_factor"), "`own_cwnd_factor` cannot be a control by name"),
+        (Policy(stays.layers, fields, "cwnd_choice"), "`cwnd_choice` cannot be a control by name: a policy gives a number"),
     ):
         with pytest.raises(LongfatError, match=message):
             control("wrong_in_gym", wrong)
     with pytest.raises(LongfatError, match="no policy of longfat"):
         Policy.load(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("decide", ["rtt", "ack"])
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"name": "cwnd_factor"},
+        {"name": "cwnd", "least": 4, "most": 40},
+        {"name": "rate_factor", "scale": 0.2},
+        {"name": "pacing_rate", "least": 1e6, "most": 4e6},
+    ],
+    ids=lambda action: action["name"],
+)
+@pytest.mark.parametrize("stack", ["rfc", "linux"])
+def test_a_policy_by_name_does_what_it_does_through_actions(action: dict[str, Any], decide: str, stack: str) -> None:
+    """Bit for bit: decisions, their times, what is observed at each, and rewards."""
+    one_flow = TOML.replace("count = 2\n", "").replace('"2 s"', '"5 s"').replace('"cubic"', f'"reno"\nstack = "{stack}"')
+    paths = Experiment(one_flow.replace("[measure]", '[[flow]]\nwindow = "256 KiB"\ntraffic = { kind = "bulk" }\n[measure]'))
+    # These are of the control under the agent, or, where half a window in use lets it grow, follow from its ssthresh.
+    of_own = {"own_cwnd", "ssthresh"} | ({"cwnd_limited"} if stack == "linux" else set[str]())
+    fields = [entry["name"] for entry in observations() if entry["source"] == "hooks" and entry["name"] not in of_own]
+    env, draw = Env(paths, observe=fields, action=action, decide=decide), np.random.default_rng(4)
+    layers = [(draw.normal(0, 0.5, (len(env.names), 6)), draw.normal(0, 0.5, 6)), (draw.normal(0, 0.3, (6, 1)), np.zeros(1))]
+    policy = Policy(layers, fields, action, decide)
+    decided: list[np.ndarray] = []
+
+    class Logged(Policy):
+        def __call__(self, observations: np.ndarray) -> np.ndarray:
+            decided.append(np.append(observations, super().__call__(observations)))
+            return super().__call__(observations)
+
+    name = f"by_name_{action['name']}_{decide}_{stack}"
+    control(name, Logged(layers, fields, action, decide))
+    paths.set("flow[0].congestion_control", f'"{name}"')
+    by_name = Env(paths, observe=fields, action="own", decide=decide)
+    compared = {entry["name"] for entry in measures()} - of_own
+    total, reductions = 0, 0
+    for run in range(2):
+        decided.clear()
+        (seen, info), (same, told) = (one.reset(seed=1, options={"run": run}) for one in (env, by_name))
+        acted, cut = [], False
+        while not cut:
+            assert np.array_equal(seen, same)
+            assert {key: info["measures"].get(key) for key in compared} == {key: told["measures"].get(key) for key in compared}
+            acted.append(np.append(seen, policy(seen)))
+            seen, reward, _, cut, info = env.step(acted[-1][-1])
+            same, given, _, over, told = by_name.step(0)
+            assert (reward, cut) == (given, over)
+            reductions += info["measures"]["reductions"]
+        # A decision that the end of the run comes before is taken through actions alone.
+        assert len(acted) - len(decided) in (0, 1)
+        assert np.array_equal(acted[: len(decided)], decided)
+        total += len(decided)
+    assert total > 10
+    assert reductions > 0
 
 
 def test_the_example_judges_on_paths_that_chose_nothing() -> None:

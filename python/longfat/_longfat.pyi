@@ -325,8 +325,9 @@ class Decider:
     def __new__(cls, mss: int, fields: list[str], action: tuple[str, list[tuple[str, float]]], clock: float) -> Decider:
         """Raises longfat.LongfatError for what a control by name cannot observe or set."""
     def on_ack(self, ack: Ack, cwnd: int, pacing_rate: float | None) -> NDArray[np.float32] | None:
-        """An observation, if a decision is due."""
-    def on_congestion(self, event: Congestion) -> None: ...
+        """The observation of a decision that was due before this ACK."""
+    def on_congestion(self, event: Congestion, cwnd: int, pacing_rate: float | None) -> NDArray[np.float32] | None:
+        """The observation of a decision that was due before this reduction."""
     def act(self, action: float) -> tuple[int | None, float | None]:
         """Window in bytes and pacing rate in bit/s that an action sets."""
 

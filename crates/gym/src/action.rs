@@ -1,6 +1,7 @@
 //! Actions: what an agent may set, one row each.
 
 use longfat_core::units::Rate;
+use longfat_tcp::congestion::held::Hold;
 
 use crate::Param;
 use crate::moment::Moment;
@@ -21,6 +22,14 @@ pub struct Command {
     pub cwnd: Option<u64>,
     /// Pacing rate.
     pub pacing_rate: Option<Rate>,
+}
+
+impl Command {
+    /// Carries it out on `hold`.
+    pub(crate) fn hold(self, hold: &Hold) {
+        hold.set_cwnd(self.cwnd);
+        hold.set_pacing_rate(self.pacing_rate);
+    }
 }
 
 /// Action in the registry.

@@ -11,7 +11,7 @@ use longfat_sim::Simulation;
 use longfat_tcp::Stats;
 use longfat_tcp::congestion::held::Hold;
 
-use crate::action::{Action, Command};
+use crate::action::Action;
 use crate::meter::{Clock, Meter, known};
 use crate::moment::{MEASURES, Moment};
 use crate::observation::{self, Field};
@@ -209,7 +209,7 @@ impl Env {
     pub fn step(&mut self, actions: &[f64], go_on: &mut dyn FnMut() -> bool, told: &mut Told<'_>) -> Result<Ended, Error> {
         let mut episode = self.episode.take().ok_or(Error::NoEpisode)?;
         for (agent, action) in episode.agents.iter_mut().zip(actions) {
-            agent.act(&self.setup.sets, *action);
+            agent.act(&self.setup, *action);
         }
         episode.run_on(&self.setup, go_on)?;
         episode.steps += 1;
@@ -251,7 +251,7 @@ impl Episode {
             let capacity = path.into_iter().map(|link| network.links[link].rate.as_bps()).min().map_or(f64::NAN, |bps| bps as f64);
             let hold = Arc::new(Hold::default());
             let meter = Meter::new(u64::from(described.sender.mss));
-            let shared = Arc::new(Mutex::new(Shared { meter, wanted: None, refused: None, own: (0, u64::MAX) }));
+            let shared = Arc::new(Mutex::new(Shared { meter, command: None, wanted: None, refused: None, own: (0, u64::MAX) }));
             let (held, watched, asked) = (Arc::clone(&hold), Arc::clone(&shared), simulation.asked());
             if !simulation.wrap_control(flow, |control| Box::new(Steered::new(control, held, setup.clock, watched, asked))) {
                 return Err(Error::NoFlow { flow, flows });
@@ -320,12 +320,15 @@ impl Episode {
 }
 
 impl Agent {
-    fn act(&self, sets: &Sets, action: f64) {
-        match sets {
+    fn act(&self, setup: &Setup, action: f64) {
+        match &setup.sets {
             Sets::Listed(listed, params) => {
-                let Command { cwnd, pacing_rate } = (listed.of)(params, action, &self.moment);
-                self.hold.set_cwnd(cwnd);
-                self.hold.set_pacing_rate(pacing_rate);
+                let command = (listed.of)(params, action, &self.moment);
+                // Decisions at equal distances in time wait for no ACK.
+                match setup.clock {
+                    Clock::Time(_) => command.hold(&self.hold),
+                    Clock::Ack | Clock::Round => lock(&self.shared).command = Some(command),
+                }
             }
             Sets::Variable { name, least, most } => {
                 let value = least + (most - least) * (action + 1.0) / 2.0;

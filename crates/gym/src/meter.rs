@@ -63,6 +63,11 @@ impl Meter {
         self.has_begun
     }
 
+    /// Time of the last ACK.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
     /// Bytes delivered and marked since the last decision.
     pub(crate) fn marked(&self) -> (u64, u64) {
         (self.sums.delivered, self.sums.marked)

@@ -9,12 +9,15 @@ use longfat_tcp::congestion::held::{Held, Hold};
 use longfat_tcp::congestion::state::{self, Refusal};
 use longfat_tcp::congestion::{AckSample, CongestionControl, CongestionEvent, PathModel, Traits, Unused, Variable, Window};
 
+use crate::action::Command;
 use crate::meter::{Clock, Meter};
 
 /// State that the agent and the control share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub meter: Meter,
+    /// Window and pacing rate that the agent sets, until the next hook: a control by name can set its own no sooner.
+    pub command: Option<Command>,
     /// Variable of the control's state that the agent sets, and its new value, until the next ACK.
     pub wanted: Option<(String, f64)>,
     /// Why the last one could not be set.
@@ -32,6 +35,7 @@ pub(crate) fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 #[derive(Debug)]
 pub(crate) struct Steered {
     held: Held,
+    hold: Arc<Hold>,
     clock: Clock,
     shared: Arc<Mutex<Shared>>,
     /// Flag of the simulation: it comes back once this instant is over.
@@ -47,7 +51,14 @@ impl Steered {
         shared: Arc<Mutex<Shared>>,
         asked: Arc<AtomicBool>,
     ) -> Self {
-        Steered { held: Held::new(control, hold), clock, shared, asked }
+        Steered { held: Held::new(control, Arc::clone(&hold)), hold, clock, shared, asked }
+    }
+
+    /// Carries out the agent's last command, if that is still to be done.
+    fn obey(&self, shared: &mut Shared) {
+        if let Some(command) = shared.command.take() {
+            command.hold(&self.hold);
+        }
     }
 
     fn set(&mut self, name: &str, value: f64) -> Option<String> {
@@ -87,9 +98,10 @@ impl CongestionControl for Steered {
         self.held.pacing_rate()
     }
     fn on_sample(&mut self, ack: &AckSample) {
-        self.held.on_sample(ack);
         let shared = Arc::clone(&self.shared);
         let mut shared = lock(&shared);
+        self.obey(&mut shared);
+        self.held.on_sample(ack);
         if let Some((name, value)) = shared.wanted.take() {
             shared.refused = self.set(&name, value);
         }
@@ -104,7 +116,10 @@ impl CongestionControl for Steered {
         self.held.on_ack(ack);
     }
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        lock(&self.shared).meter.on_congestion(event);
+        let mut shared = lock(&self.shared);
+        self.obey(&mut shared);
+        shared.meter.on_congestion(event);
+        drop(shared);
         self.held.on_congestion(event);
     }
     fn on_recovered(&mut self, now: Time) {

@@ -7,7 +7,7 @@ use crate::document::Document;
 use crate::error::ExperimentError;
 use crate::hooks;
 use crate::samples::{PyAck, PyCongestion};
-use longfat_core::time::Duration;
+use longfat_core::time::{Duration, Time};
 use longfat_gym::action::{self, Space};
 use longfat_gym::moment::{From, MEASURES, Moment};
 use longfat_gym::observation::{self, Field};
@@ -304,6 +304,8 @@ pub struct Decider {
     sets: Sets,
     clock: Clock,
     moment: Moment,
+    /// A decision is due once the instant of the last ACK is over.
+    is_due: bool,
 }
 
 #[pymethods]
@@ -320,26 +322,32 @@ impl Decider {
         }
         let sets = sets_of(&action.0, &action.1)?;
         if let Sets::Listed(listed, _) = &sets
-            && listed.needs_own
+            && (listed.needs_own || listed.space != Space::Unit)
         {
-            return Err(LongfatError::new_err(format!("`{}` cannot be a control by name: it needs one beside it", listed.name)));
+            let why = if listed.needs_own { "it needs one beside it" } else { "a policy gives a number from -1 to 1, and not a choice" };
+            return Err(LongfatError::new_err(format!("`{}` cannot be a control by name: {why}", listed.name)));
         }
-        Ok(Decider { meter: Meter::new(mss), fields, sets, clock: clock_of(clock), moment: Moment::default() })
+        Ok(Decider { meter: Meter::new(mss), fields, sets, clock: clock_of(clock), moment: Moment::default(), is_due: false })
     }
 
-    /// Takes an ACK; returns an observation if a decision is due.
+    /// Takes an ACK; returns the observation of a decision that was due before it.
     fn on_ack<'py>(&mut self, py: Python<'py>, ack: &PyAck, cwnd: u64, pacing_rate: Option<f64>) -> Option<Bound<'py, PyArray1<f32>>> {
-        if !self.meter.on_ack(&ack.0, self.clock) {
-            return None;
-        }
-        self.moment = Moment { cwnd: cwnd as f64, pacing_rate: pacing_rate.unwrap_or(f64::NAN), ..self.meter.decide(None) };
-        let mut numbers = vec![0.0; observation::width(&self.fields)];
-        observation::write(&self.fields, &self.moment, &mut numbers);
-        Some(PyArray1::from_vec(py, numbers))
+        let seen = self.observe(py, ack.0.now, cwnd, pacing_rate);
+        self.is_due |= self.meter.on_ack(&ack.0, self.clock);
+        seen
     }
 
-    fn on_congestion(&mut self, event: &PyCongestion) {
+    /// Takes a reduction; returns the observation of a decision that was due before it.
+    fn on_congestion<'py>(
+        &mut self,
+        py: Python<'py>,
+        event: &PyCongestion,
+        cwnd: u64,
+        pacing_rate: Option<f64>,
+    ) -> Option<Bound<'py, PyArray1<f32>>> {
+        let seen = self.observe(py, event.0.now, cwnd, pacing_rate);
         self.meter.on_congestion(&event.0);
+        seen
     }
 
     /// Returns cwnd in bytes and pacing rate in bit/s that an action sets.
@@ -347,6 +355,21 @@ impl Decider {
         let Sets::Listed(listed, params) = &self.sets else { return (None, None) };
         let command = (listed.of)(params, action, &self.moment);
         (command.cwnd, command.pacing_rate.map(|rate| rate.as_bps() as f64))
+    }
+}
+
+impl Decider {
+    /// The observation of a decision that was due before `now`. An agent decides once the instant of an ACK is over, so that all of the
+    /// instant counts; a control is told of that by the next hook.
+    fn observe<'py>(&mut self, py: Python<'py>, now: Time, cwnd: u64, pacing_rate: Option<f64>) -> Option<Bound<'py, PyArray1<f32>>> {
+        if !self.is_due || now == self.meter.now() {
+            return None;
+        }
+        self.is_due = false;
+        self.moment = Moment { cwnd: cwnd as f64, pacing_rate: pacing_rate.unwrap_or(f64::NAN), ..self.meter.decide(None) };
+        let mut numbers = vec![0.0; observation::width(&self.fields)];
+        observation::write(&self.fields, &self.moment, &mut numbers);
+        Some(PyArray1::from_vec(py, numbers))
     }
 }
 

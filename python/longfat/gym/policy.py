@@ -77,8 +77,10 @@ class Policy:
 def control(name: str, policy: Policy | Path | str) -> type:
     """Makes `policy`, or the one in a file, the congestion control `name`, which experiments know from then on.
 
-    A control knows what its hooks tell: observations from `tcp_info` and actions that need a control beside it raise LongfatError. The
-    window is the policy's in recovery and after timeouts, too. A run's identity holds the hash of the weights.
+    It decides as an agent of `Env` does whose flow has `reno`, bit for bit, where `decide` is "rtt" or "ack" and the stack does not pace.
+    Each decision holds from the next ACK or timeout on, in recovery and after timeouts, too. Until the first one it is in slow start, and
+    ssthresh stays Reno's (RFC 5681). A control knows what its hooks tell: observations from `tcp_info`, actions that need a control beside
+    it, and choices raise LongfatError. A run's identity holds the hash of the weights.
     """
     learned = policy if isinstance(policy, Policy) else Policy.load(policy)
     action, when = sets(learned.action), clock(learned.decide)
@@ -98,24 +100,41 @@ def control(name: str, policy: Policy | Path | str) -> type:
             self.pacing_rate: float | None = None
             self._decider = Decider(self.window.mss, fields, action[:2], when)
 
+            self._has_decided = False
+
         def on_sample(self, ack: Ack) -> None:
-            seen = self._decider.on_ack(ack, int(self.window.cwnd), self.pacing_rate)
+            self._decide(self._decider.on_ack(ack, int(self.window.cwnd), self.pacing_rate))
+
+        def on_ack(self, ack: Ack) -> None:
+            if not self._has_decided:
+                self.window.slow_start(ack)
+
+        def on_congestion(self, event: Congestion) -> None:
+            self._decide(self._decider.on_congestion(event, int(self.window.cwnd), self.pacing_rate))
+            cwnd = self.window.cwnd
+            self.window.reduce(event, 0.5)
+            self._hold(cwnd)
+
+        def _hold(self, cwnd: float) -> None:
+            """Takes cwnd back to what the policy set; ssthresh stays Reno's (RFC 5681)."""
+            if self._has_decided:
+                self.window.cwnd = cwnd
+
+        def _decide(self, seen: NDArray[Any] | None) -> None:
             if seen is not None:
+                self._has_decided = True
                 cwnd, self.pacing_rate = self._decider.act(float(np.clip(learned(seen), -1.0, 1.0)))
                 if cwnd is not None:
                     self.window.cwnd = cwnd
 
-        def on_ack(self, ack: Ack) -> None:
-            pass
-
-        def on_congestion(self, event: Congestion) -> None:
-            self._decider.on_congestion(event)
-
         def on_spurious(self) -> None:
-            pass
+            cwnd = self.window.cwnd
+            self.window.undo()
+            self._hold(cwnd)
 
         def on_restart(self, idle: float) -> None:
-            pass
+            if not self._has_decided:
+                self.window.restart()
 
     Learned.__module__ = __name__
     return congestion_control(name=name)(Learned)
