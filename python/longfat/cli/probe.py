@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from longfat.errors import ExperimentError
 from longfat.experiment import Experiment
 from longfat.lazy import np
 from longfat.live.seen import HEADERS, MTU
@@ -41,12 +42,21 @@ def probe_command(
 ) -> None:
     """Look at the path to a host that runs `longfat serve`, in 20 s: RTT, routers, MTU, codepoints, rate and memory each way."""
     seen = survey(host, key)
-    moved = transfers(host, key, seen)
+    moved: dict[str, Transfer] = {}
+    lost = seen.lost
+    if lost is None:
+        try:
+            moved = transfers(host, key, seen)
+        except ExperimentError as error:
+            lost = str(error).removeprefix(f"{host}: ")
     if as_json:
-        print(json.dumps(_plain({"host": host, **asdict(seen), "tcp": {way: asdict(one) for way, one in moved.items()}}), indent=2))
-        return
-    for text in lines(host, seen, moved):
-        out.print(terminal.escape(text), soft_wrap=True, highlight=False)
+        tcp = {way: asdict(one) for way, one in moved.items()}
+        print(json.dumps(_plain({"host": host, **asdict(seen), "lost": lost, "tcp": tcp}), indent=2))
+    else:
+        for text in lines(host, seen, moved):
+            out.print(terminal.escape(text), soft_wrap=True, highlight=False)
+    if lost is not None:
+        raise ExperimentError(f"the probe is not whole, because the far host was lost: {lost}")
 
 
 def transfers(host: str, key: str | None, seen: Survey) -> dict[str, Transfer]:
@@ -103,13 +113,16 @@ def lines(host: str, seen: Survey, moved: dict[str, Transfer]) -> list[str]:
     """Everything that is known of the path, a sentence each."""
     said = [_trips(host, seen), _routers(seen), _mtu(seen), _codepoints(seen.codepoints)]
     for way, found in (("up", seen.up), ("down", seen.down)):
-        one = moved[way]
+        said.append(f"{way:5} {_direction(found)}")
+        one = moved.get(way)
+        if one is None:
+            said.append("      TCP not measured")
+            continue
         ratio = "unknown" if math.isnan(one.transfer_time_ratio) else f"{one.transfer_time_ratio:.2f}"
-        said += [
-            f"{way:5} {_direction(found)}",
+        said.append(
             f"      TCP {one.goodput_bps / 1e6:,.1f} Mbit/s; RFC 6349: efficiency {100 * one.tcp_efficiency:.2f} %, "
-            f"buffer delay {100 * one.buffer_delay:.0f} %, transfer time ratio {ratio}",
-        ]
+            f"buffer delay {100 * one.buffer_delay:.0f} %, transfer time ratio {ratio}"
+        )
     if not math.isnan(seen.rate_limit_bps):
         said.append(f"The server bounds bursts and flows to {seen.rate_limit_bps / 1e6:,.0f} Mbit/s.")
     if seen.cut:
