@@ -18,7 +18,7 @@ from typing import Any
 import longfat
 import pytest
 from longfat import _longfat
-from longfat.cli.probe import Transfer, lines
+from longfat.cli.probe import Transfer, is_fast_enough, lines
 from longfat.cli.testbed import permitted
 from longfat.live.survey import Codepoint, direction, read
 
@@ -244,24 +244,30 @@ finally:
 
 
 @pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
-def test_the_rate_and_the_memory_of_a_known_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mbps", [20, 1])
+def test_the_rate_and_the_memory_of_a_known_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mbps: int) -> None:
     monkeypatch.chdir(tmp_path)
+    path = PATH.replace("20 Mbit/s", f"{mbps} Mbit/s")
+    begun = time.monotonic()
     try:
-        code, _ = _longfat.testbed_shell(longfat.Experiment(PATH).resolve(0), None, [sys.executable, "-c", PROBE])
+        code, _ = _longfat.testbed_shell(longfat.Experiment(path).resolve(0), None, [sys.executable, "-c", PROBE])
     except longfat.ExperimentError as error:
         if "another testbed is running" in str(error):
             pytest.skip("another testbed is running")
         raise
+    took = time.monotonic() - begun
     assert code == 0, (tmp_path / "said.txt").read_text()
+    # A busy machine is slow to start three processes.
+    assert took < GIVEN_UP_S
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert 0.0195 < min(seen["rtt_s"]) < 0.03
     for way in ("up", "down"):
         found = seen[way]
         # A machine that is busy sends unevenly, and the memory shows it.
-        assert abs(found["rate_bps"]["value"] / 20e6 - 1) < 0.05, found
+        assert abs(found["rate_bps"]["value"] / (1e6 * mbps) - 1) < 0.05, found
         assert found["is_bottleneck"]
         assert abs(found["memory_bytes"]["value"] / 100e3 - 1) < 0.15, found
-        assert found["lost_at_full_queue"] > 100 > found["lost_otherwise"], found
+        assert found["lost_at_full_queue"] > 20 > found["lost_otherwise"], found
         assert seen["tcp"][way]["transfer_time_ratio"] > 0.9, seen["tcp"]
 
 
@@ -335,4 +341,5 @@ def test_each_sentence_says_what_changed() -> None:
     ):
         assert part in said, said
     assert Codepoint.name(46 << 2 | 1) == "EF with ECT(1)"
-    assert "\n".join(lines("dtn", found, {})).count("TCP not measured") == 2
+    assert not is_fast_enough(found)
+    assert "\n".join(lines("dtn", found, {})).count("TCP not measured: it needs 800 kbit/s each way") == 2
