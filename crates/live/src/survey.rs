@@ -89,4 +89,6 @@ pub struct Survey {
     pub bytes: u64,
     /// Parts for which no time or no bytes were left.
     pub cut: Vec<&'static str>,
+    /// Reason why the session ended before the survey did.
+    pub lost: Option<String>,
 }

@@ -49,7 +49,7 @@ VERBS: dict[str, dict[str, str]] = {
         "gather": "Make the tables of a sweep that ran as shards, or say which runs are missing.",
     },
     "Between two hosts": {
-        "probe": "Look at the path to a host that runs `longfat serve`, in 20 s: RTT, routers, MTU, codepoints, rate and memory each way.",
+        "probe": "Look at the path to a `longfat serve`, in 20 s and 40 round trips: RTT, routers, MTU, codepoints, rate, memory.",
         "measure": "Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change.",
         "tune": "Say what to change on this Linux host for a path; predict the gain, write scripts, apply and revert them.",
         "key": "Make the key by which two hosts know each other, or keep the other host's.",

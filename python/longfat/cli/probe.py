@@ -1,4 +1,4 @@
-"""The command `longfat probe`: the path to a server in 20 seconds and 20 MB."""
+"""The command `longfat probe`: the path to a server in 20 seconds, 40 round trips and 20 MB."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from longfat.errors import ExperimentError
 from longfat.experiment import Experiment
 from longfat.lazy import np
 from longfat.live.seen import HEADERS, MTU
@@ -19,6 +20,8 @@ out = terminal.console()
 
 TRANSFER_S, MOST, LEAST = 2.0, 4_000_000, 100_000
 """One transfer each way, one so long after the other: half of that at the rate of the burst, and so many bytes."""
+
+TOO_SLOW = f"it needs {8 * LEAST / 1e3:.0f} kbit/s each way"
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,29 @@ def probe_command(
     key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Look at the path to a host that runs `longfat serve`, in 20 s: RTT, routers, MTU, codepoints, rate and memory each way."""
+    """Look at the path to a `longfat serve`, in 20 s and 40 round trips: RTT, routers, MTU, codepoints, rate, memory."""
     seen = survey(host, key)
-    moved = transfers(host, key, seen)
+    moved: dict[str, Transfer] = {}
+    lost = seen.lost
+    if lost is None and is_fast_enough(seen):
+        try:
+            moved = transfers(host, key, seen)
+        except ExperimentError as error:
+            lost = str(error).removeprefix(f"{host}: ")
     if as_json:
-        print(json.dumps(_plain({"host": host, **asdict(seen), "tcp": {way: asdict(one) for way, one in moved.items()}}), indent=2))
-        return
-    for text in lines(host, seen, moved):
-        out.print(terminal.escape(text), soft_wrap=True, highlight=False)
+        tcp = {way: asdict(one) for way, one in moved.items()}
+        print(json.dumps(_plain({"host": host, **asdict(seen), "lost": lost, "tcp": tcp}), indent=2))
+    else:
+        for text in lines(host, seen, moved):
+            out.print(terminal.escape(text), soft_wrap=True, highlight=False)
+    if lost is not None:
+        raise ExperimentError(f"the probe is not whole, because the far host was lost: {lost}")
+
+
+def is_fast_enough(seen: Survey) -> bool:
+    """False where the least transfer does not fit into a second, or no rate is known: the far host's samples would take too long."""
+    rates = [found.rate_bps.value if found and found.rate_bps else 0.0 for found in (seen.up, seen.down)]
+    return min(rates) >= 8 * LEAST
 
 
 def transfers(host: str, key: str | None, seen: Survey) -> dict[str, Transfer]:
@@ -103,13 +121,16 @@ def lines(host: str, seen: Survey, moved: dict[str, Transfer]) -> list[str]:
     """Everything that is known of the path, a sentence each."""
     said = [_trips(host, seen), _routers(seen), _mtu(seen), _codepoints(seen.codepoints)]
     for way, found in (("up", seen.up), ("down", seen.down)):
-        one = moved[way]
+        said.append(f"{way:5} {_direction(found)}")
+        one = moved.get(way)
+        if one is None:
+            said.append("      TCP not measured" + ("" if seen.lost or is_fast_enough(seen) else f": {TOO_SLOW}"))
+            continue
         ratio = "unknown" if math.isnan(one.transfer_time_ratio) else f"{one.transfer_time_ratio:.2f}"
-        said += [
-            f"{way:5} {_direction(found)}",
+        said.append(
             f"      TCP {one.goodput_bps / 1e6:,.1f} Mbit/s; RFC 6349: efficiency {100 * one.tcp_efficiency:.2f} %, "
-            f"buffer delay {100 * one.buffer_delay:.0f} %, transfer time ratio {ratio}",
-        ]
+            f"buffer delay {100 * one.buffer_delay:.0f} %, transfer time ratio {ratio}"
+        )
     if not math.isnan(seen.rate_limit_bps):
         said.append(f"The server bounds bursts and flows to {seen.rate_limit_bps / 1e6:,.0f} Mbit/s.")
     if seen.cut:

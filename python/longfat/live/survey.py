@@ -129,12 +129,14 @@ class Survey:
     """UDP payload that was sent and received here."""
     cut: tuple[str, ...]
     """Parts for which the time did not suffice."""
+    lost: str | None
+    """Reason why the far host was lost before the survey was over; None: it was not."""
 
 
 def survey(host: str, key: str | None) -> Survey:
     """Surveys the path to a `longfat serve` at `host`, with the key of this name, in 12 s and 12 MB at most.
 
-    ExperimentError where the server is not there, says no or is lost, and where no UDP comes through.
+    ExperimentError where the server is not there, says no or never answers, and where no UDP comes through.
     """
     return read(json.loads(live_survey(host, key)))
 
@@ -165,6 +167,7 @@ def read(found: dict[str, Any]) -> Survey:
         rate_limit_bps=math.nan if found["rate_limit"] is None else float(found["rate_limit"]),
         bytes=found["bytes"],
         cut=tuple(found["cut"]),
+        lost=found["lost"],
     )
 
 

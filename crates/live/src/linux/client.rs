@@ -1,5 +1,6 @@
 //! The client of one session: it asks, connects, runs its ends of the flows, and takes the results of the other ends.
 
+use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -27,10 +28,12 @@ use crate::survey::Survey;
 
 /// Time between two looks at the caller and the clock.
 const TICK: Duration = Duration::from_millis(10);
-/// Time for a connection to come about.
+/// Time for the control connection to come about, handshake and all; and for a data connection.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Handshakes of which the least round trip is the base RTT.
 const KNOCKS: usize = 3;
+/// Time after which no further one of them begins.
+const KNOCKING: Duration = Duration::from_secs(1);
 /// Data connections that are made at once: a server lets few be unknown.
 const AT_ONCE: usize = 4;
 /// Frames that have come and wait.
@@ -90,11 +93,17 @@ pub(crate) fn addresses(at: &str) -> Result<Vec<SocketAddr>, Error> {
     if found.is_empty() { Err(Error::session(at, "it has no address")) } else { Ok(found) }
 }
 
-/// Connects to the first address that answers.
-fn connect(at: &str) -> Result<TcpStream, Error> {
+/// Connects to `to` by `deadline`.
+fn connect_by(to: &SocketAddr, deadline: Instant) -> io::Result<TcpStream> {
+    // No time at all is no timeout that the standard library takes.
+    TcpStream::connect_timeout(to, deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1)))
+}
+
+/// Connects by `deadline` to the first address that answers.
+fn connect(at: &str, deadline: Instant) -> Result<TcpStream, Error> {
     let mut why = String::new();
     for address in addresses(at)? {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
+        match connect_by(&address, deadline) {
             Ok(stream) => return Ok(stream),
             Err(e) => why = format!("no connection to {address}: {e}. Is `longfat serve` running there, and its port open?"),
         }
@@ -102,14 +111,24 @@ fn connect(at: &str) -> Result<TcpStream, Error> {
     Err(Error::session(at, why))
 }
 
-/// The least round trip of the handshakes of some connections to `to`, as the kernel saw them.
-fn base_rtt(to: SocketAddr) -> Option<Nanos> {
-    let knock = |_| {
-        let stream = TcpStream::connect_timeout(&to, PATIENCE).ok()?;
+/// The least round trip of the handshakes of some connections to `to`, as the kernel saw them, by `deadline`. None begins after [`KNOCKING`], or after
+/// one that failed.
+fn base_rtt(to: SocketAddr, deadline: Instant) -> Option<Nanos> {
+    let knock = || {
+        let stream = connect_by(&to, deadline).ok()?;
         let info = info::of(&stream).ok()?;
         Some(Nanos::from(info.rtt()) * 1000).filter(|rtt| *rtt > 0)
     };
-    (0..KNOCKS).filter_map(knock).min()
+    let last = Instant::now() + KNOCKING;
+    let mut least: Option<Nanos> = None;
+    for _ in 0..KNOCKS {
+        let Some(rtt) = knock() else { break };
+        least = Some(least.map_or(rtt, |least| least.min(rtt)));
+        if Instant::now() > last {
+            break;
+        }
+    }
+    least
 }
 
 /// Makes the data connections, some at a time.
@@ -166,11 +185,12 @@ struct Session<'a> {
 /// # Errors
 /// A server that is not there, says no or is lost, and hosts that are not as the flows ask.
 pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -> Result<Outcome, Error> {
-    let stream = connect(asked.at)?;
+    let deadline = Instant::now() + PATIENCE;
+    let stream = connect(asked.at, deadline)?;
     let to = stream.peer_addr().map_err(|e| Error::session(asked.at, e))?;
-    let before = base_rtt(to);
+    let before = base_rtt(to, deadline);
     let zero = Instant::now();
-    let control = Control::client(stream, asked.key, Instant::now() + PATIENCE).map_err(|e| Error::session(asked.at, why_not(&e)))?;
+    let control = Control::client(stream, asked.key, deadline).map_err(|e| Error::session(asked.at, why_not(&e)))?;
     let rtt = nanos(zero);
     let (own, inputs) = sync_channel(WAITING);
     let reader = control.reader().map_err(|e| Error::session(asked.at, e))?;
@@ -206,9 +226,17 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
     let is_cut = session.run(go_on);
     session.halt();
     session.control.close();
-    session.ended.take().unwrap_or(Ok(()))?;
+    let ended = session.ended.take().unwrap_or(Ok(()));
+    let mut after = None;
+    match (ended, &mut session.found) {
+        // A survey that was answered keeps what it has.
+        (Err(Error::Session { why, .. }), Some(found)) if !found.rtt_ns.is_empty() => found.lost = Some(why),
+        (ended, _) => {
+            ended?;
+            after = base_rtt(to, Instant::now() + KNOCKING + Duration::from_nanos(4 * session.machine.rtt()));
+        }
+    }
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let after = base_rtt(to);
     let Session { theirs, stamps, end, rate_limit, found, .. } = session;
     Ok(Outcome { ours, theirs, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit, found })
 }

@@ -20,6 +20,8 @@ use crate::protocol::{Nanos, Token};
 
 /// Longest sleep of the thread: it then looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(20);
+/// Times that a socket is tried whose link takes nothing, each so long.
+const WAITS: usize = 25;
 /// Bytes of a datagram at most (RFC 768).
 pub(crate) const LARGEST: usize = 1 << 16;
 /// TTL of questions and answers: what is left of it says how many routers there are.
@@ -79,18 +81,21 @@ pub(crate) fn prepared(socket: &Socket) -> Result<bool, Error> {
     Ok(is_v6)
 }
 
-/// Sends; an error about an earlier packet is not one of this.
+/// Sends; an error about an earlier packet is not one of this. `WouldBlock`: the link takes nothing.
 pub(crate) fn send(socket: &Socket, bytes: &[u8]) -> std::io::Result<usize> {
-    loop {
-        let sent = socket.send(bytes).or_else(|_| socket.send(bytes));
-        match sent {
+    let mut sent = socket.send(bytes);
+    for _ in 0..WAITS {
+        match &sent {
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
                 // The egress queue is full: the link paces.
                 let _ = ppoll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)], Some(TimeSpec::from_duration(LOOK)), None);
             }
-            other => return other,
+            Err(_) => {}
+            Ok(_) => break,
         }
+        sent = socket.send(bytes);
     }
+    sent
 }
 
 /// Waits until the monotonic clock is at `due`: asleep, and at the end awake.

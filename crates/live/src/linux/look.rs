@@ -416,7 +416,11 @@ impl Look<'_> {
         };
         let (begun, mut sent, base) = (now(), 0, self.number);
         while sent < count && !self.is_over(until) {
-            echo::wait_until(self.clock, begun + u64::from(sent) * u64::from(gap));
+            let due = begun + u64::from(sent) * u64::from(gap);
+            if due >= until {
+                break;
+            }
+            echo::wait_until(self.clock, due);
             self.ask(Kind::Burst, 0, payload as usize, REPORT, [id, 0]);
             sent += 1;
             // Answers that wait do not keep the next packet.
