@@ -127,8 +127,8 @@ class PacedAnEighth(LongCopa):
 
 
 def faults(control: type) -> list[str]:
-    longfat.congestion_control(name="copa")(control)
-    return [promise.why for promise in longfat.conformance("copa") if not promise.kept]
+    longfat.congestion_control(name="my_copa")(control)
+    return [promise.why for promise in longfat.conformance("my_copa") if not promise.kept]
 
 
 @pytest.mark.slow
@@ -141,11 +141,11 @@ def test_copa_keeps_what_it_promises(control: type) -> None:
 @pytest.mark.parametrize(
     ("mutant", "fault"),
     [
-        (SignFlipped, "copa used 2.9 % of an empty path, at least 90 % expected"),
-        (DeltaInverted, "copa alone kept a mean queue of "),
-        (NeverReset, "copa used "),
-        (MaximumForMinimum, "copa alone kept a mean queue of "),
-        (PacedAnEighth, "copa used "),
+        (SignFlipped, "my_copa used 2.9 % of an empty path, at least 90 % expected"),
+        (DeltaInverted, "my_copa alone kept a mean queue of "),
+        (NeverReset, "my_copa used "),
+        (MaximumForMinimum, "my_copa alone kept a mean queue of "),
+        (PacedAnEighth, "my_copa used "),
     ],
 )
 def test_each_mutant_of_copa_breaks_a_promise(mutant: type, fault: str) -> None:
@@ -157,7 +157,7 @@ def test_a_control_that_promises_nothing_uses_half_of_an_empty_path_all_the_same
     class Modest(SignFlipped):
         promises = Promises()
 
-    assert "copa used 2.9 % of an empty path, at least 50 % expected" in faults(Modest)
+    assert "my_copa used 2.9 % of an empty path, at least 50 % expected" in faults(Modest)
 
 
 @pytest.mark.slow
@@ -191,4 +191,4 @@ def test_promises_of_another_type_are_refused() -> None:
         promises = "all"
 
     with pytest.raises(LongfatError, match=r"Wrong.promises = 'all': expected longfat.Promises\(...\)"):
-        longfat.congestion_control(name="copa")(Wrong)
+        longfat.congestion_control(name="my_copa")(Wrong)
