@@ -7,6 +7,7 @@ import json
 import math
 import time
 import tomllib
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import EXPERIMENTS, Suite
 from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
-from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
+from longfat.evaluate.rules import FAILS, JUDGE, NOT_SHOWN, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
 from longfat.evaluate.startups import STARTUPS
 from longfat.evaluate.stuck import watched
 from longfat.evaluate.tcpeval import TCPEVAL
@@ -344,6 +345,8 @@ def test_a_table_fits_80_columns(reno: Card) -> None:
         ({"control": "cubic", "against": ["rino"]}, "did you mean 'reno'?"),
         ({"control": "cubic", "against": ["cubic"]}, "expected something other than cubic itself"),
         ({"control": "cubic", "suite": "rfc9744"}, "there is no suite 'rfc9744': choose one of rfc9743, tcpeval"),
+        ({"control": "cubic", "backend": "live"}, "on the backend 'live': choose one of sim, testbed"),
+        ({"control": Right, "backend": "testbed"}, "the backend testbed runs no control in Python"),
         ({"control": "cubic", "criteria": ["fairness"]}, "there is no criterion 'fairness': choose among heavy-loss, "),
     ],
 )
@@ -351,6 +354,47 @@ def test_names_that_there_are_not(given: dict[str, object], expected: str) -> No
     with pytest.raises(longfat.LongfatError) as caught:
         evaluate_control(**given)  # type: ignore[arg-type]
     assert expected in str(caught.value)
+
+
+def test_a_criterion_that_the_testbed_cannot_run_is_not_shown() -> None:
+    card = evaluate_control("cubic", backend="testbed", criteria=["ecn-use", "ecn-delay"], quick=True)
+    assert card.against == ["reno", "bbr"]
+    assert [answer.verdict for answer in card.answers] == [NOT_SHOWN, NOT_SHOWN]
+    assert card.failed == []
+    assert "cannot do this kind of ECN" in show.cell(card.answers[0])
+    for made in (page.html, page.markdown):
+        assert "not shown: the backend" in made([card], "here")
+
+
+def test_what_the_testbed_runs_has_no_overhead_of_a_file() -> None:
+    for criterion in CONTROLS.criteria:
+        text = CONTROLS.file(criterion).read_text()
+        if 'ecn = "accecn"' not in text:
+            experiment = card_module._Running(True, None, None, None, print, "testbed").experiment("one", text)  # pyright: ignore[reportPrivateUsage]
+            assert "[[host]]" not in experiment.changed_text
+
+
+def test_invalid_runs_of_the_testbed_do_not_count() -> None:
+    of_harm, of_flows = ([one for one in CONTROLS.criteria if one.name == name] for name in ("harm-one", "alike"))
+    for (criterion,) in (of_harm, of_flows):
+        experiment = longfat.Experiment(CONTROLS.file(criterion).read_text())
+        experiment.quicken()
+        for key, value in (("measure.warmup", "1 s"), ("measure.duration", "4 s")):
+            experiment[key] = value
+        card_module.put_controls("cubic", ["reno"], experiment)
+        results = experiment.sweep()
+        answers = [card_module.answer_of(CONTROLS, criterion, "cubic", experiment, results)]
+        runs = results.runs
+        bad = (runs["control"] == "cubic") & (runs["buffer"] == "4 bdp")
+        for invalid in (bad & (runs["repeat"] == 1), bad, runs["control"] == "cubic"):
+            judged = replace(results, runs=runs.assign(verdict=["invalid" if one else "valid" for one in invalid]))
+            answers.append(card_module.answer_of(CONTROLS, criterion, "cubic", experiment, judged))
+        whole, less, some, none = answers
+        assert len(less.paths) == len(whole.paths) > len(some.paths)
+        assert less.paths != whole.paths
+        assert all(path.labels["buffer"] != "4 bdp" for path in some.paths)
+        assert (none.verdict, none.paths) == (NOT_SHOWN, [])
+        assert "invalid" in show.cell(none)
 
 
 @pytest.mark.slow

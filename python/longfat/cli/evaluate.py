@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from longfat.errors import LongfatError, Stopped
-from longfat.evaluate.card import Card, evaluate_control, evaluate_queue, evaluate_startup
+from longfat.evaluate.card import AGAINST, SIM, Card, evaluate_control, evaluate_queue, evaluate_startup
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.page import check, write_page
 from longfat.evaluate.queues import QUEUES
@@ -32,8 +32,19 @@ evaluate_command = typer.Typer(
     no_args_is_help=True, help="Judge a congestion control, a queue or a start-up by RFC 9743 and RFC 7928: a verdict per criterion."
 )
 
-CONTROLS_AGAINST, QUEUES_AGAINST, STARTUPS_AGAINST = (",".join(suite.against) for suite in (CONTROLS, QUEUES, STARTUPS))
+QUEUES_AGAINST, STARTUPS_AGAINST = (",".join(suite.against) for suite in (QUEUES, STARTUPS))
+ControlsOption = Annotated[
+    str,
+    typer.Option(
+        "--against",
+        metavar="NAMES",
+        help="References on the same paths. Default: " + "; ".join(f"{','.join(some)} on {one}" for one, some in AGAINST.items()) + ".",
+    ),
+]
 AgainstOption = Annotated[str, typer.Option("--against", metavar="NAMES", help="References on the same paths.")]
+BackendOption = Annotated[
+    str, typer.Option("--backend", metavar="NAME", help="sim, or testbed: the kernel's control of that name, over an emulated path.")
+]
 CriteriaOption = Annotated[str, typer.Option("--criteria", metavar="NAMES", help="Some of the criteria. Default: all.")]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Shorter runs, three repeats; results go to DIR/quick.")]
 PageOption = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Where the page goes: .html or .md.")]
@@ -64,8 +75,9 @@ def control_command(
     worst: WorstOption = "",
     ranges: RangeOption = None,
     paths: PathsOption = 4 * POPULATION,
-    against: AgainstOption = CONTROLS_AGAINST,
+    against: ControlsOption = "",
     criteria: CriteriaOption = "",
+    backend: BackendOption = SIM,
     quick: QuickOption = False,
     page: PageOption = None,
     as_json: JsonOption = False,
@@ -79,12 +91,15 @@ def control_command(
         raise LongfatError(f"--executor {executor}: {ours[0]} runs in this process only")
     if worst:
         given = dict(_range(text) for text in ranges or [])
+        if backend != SIM:
+            raise LongfatError(f"--backend {backend}: --worst searches in the simulator only")
+        against = against or ",".join(AGAINST[SIM])
         searched = {name: partial(worst_path, name, worst, ranges=given, paths=paths) for name in names}
         _search(searched, against, quick, as_json, results, jobs, executor)
         return
     if ranges:
         raise LongfatError(f"--range {ranges[0]}: a range is for --worst")
-    asked = {name: partial(evaluate_control, name, suite=suite) for name in names}
+    asked = {name: partial(evaluate_control, name, suite=suite, backend=backend) for name in names}
     _evaluate(asked, against, criteria, quick, page, as_json, results, jobs, executor)
 
 

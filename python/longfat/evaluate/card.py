@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -23,7 +24,7 @@ from longfat.evaluate.criteria import Criterion, Suite
 from longfat.evaluate.measures import Seen
 from longfat.evaluate.probe import fault, one_line, probe_of
 from longfat.evaluate.queues import QUEUES
-from longfat.evaluate.rules import FAILS, PASSES, WORDS, Estimate, estimate
+from longfat.evaluate.rules import FAILS, NOT_SHOWN, PASSES, WORDS, Estimate, estimate
 from longfat.evaluate.startups import STARTUPS
 from longfat.evaluate.stuck import Stuck, Watch, watched
 from longfat.evaluate.tcpeval import TCPEVAL
@@ -41,6 +42,9 @@ ALONE = "alone"
 """Value of the axis `control` in which the peers have the path to themselves."""
 SUITES = {"rfc9743": CONTROLS, "tcpeval": TCPEVAL}
 """Suites for a congestion control, by the words of `--suite`."""
+SIM, TESTBED = "sim", "testbed"
+AGAINST = {SIM: CONTROLS.against, TESTBED: ("reno", "cubic", "bbr")}
+"""References on each backend: Linux has no `bbr3`."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,10 @@ class Answer:
     """Error that the control raised; empty where it ran."""
     experiment: str = ""
     """Experiment of the worst path, as TOML."""
+    unshown: str = ""
+    """Sentence that says why the backend cannot show it; empty where it can."""
+    invalid: int = 0
+    """Runs left out because the testbed's verdict on them is `invalid`."""
 
     @property
     def worst(self) -> OnPath | None:
@@ -80,7 +88,9 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """`passes`, `judge yourself` or `fails`."""
+        """`passes`, `judge yourself` or `fails`; `not shown` where the backend cannot show it."""
+        if self.unshown:
+            return NOT_SHOWN
         return FAILS if self.broken or self.worst is None else self.worst.verdict
 
 
@@ -113,8 +123,9 @@ def evaluate_control(
     control: str | type,
     *,
     suite: str = "rfc9743",
-    against: Sequence[str] = CONTROLS.against,
+    against: Sequence[str] = (),
     criteria: Sequence[str] = (),
+    backend: str = SIM,
     quick: bool = False,
     folder: Location | None = None,
     jobs: int | None = None,
@@ -125,14 +136,20 @@ def evaluate_control(
 
     `suite` is "rfc9743", or "tcpeval" for the basic scenarios of the Common TCP Evaluation Suite.
 
-    `against` are the controls it is compared with on the same paths, and to which harm is counted. `criteria` names some of all. `quick`
-    takes shorter runs and three repeats. With `folder`, runs are kept there, a folder for each experiment, and not run twice. `tick` is
-    called ten times a second with the share of all runs that is done. A control that raises, never sends or needs seconds for a call gets
+    `against` are the controls it is compared with on the same paths, and to which harm is counted; by default those of the backend in
+    `AGAINST`. `criteria` names some of all. `backend` is "sim", or "testbed" for the kernel's control of that name: what the testbed cannot
+    run is `not shown`, and a run that its verdict calls `invalid` does not count. `quick` takes shorter runs and three repeats. With
+    `folder`, runs are kept there, a folder for each experiment, and not run twice. `tick` is called ten times a second with the share of
+    all runs that is done. A control that raises, never sends or needs seconds for a call gets
     a card that says so. Raises LongfatError for a name that there is not, and where results cannot be kept.
     """
     if suite not in SUITES:
         raise LongfatError(f"there is no suite {suite!r}: choose one of {', '.join(SUITES)}")
-    chosen = SUITES[suite]
+    if backend not in AGAINST:
+        raise LongfatError(f"no control is judged on the backend {backend!r}: choose one of {', '.join(AGAINST)}")
+    if backend != SIM and not (isinstance(control, str) and is_ours(control)):
+        raise LongfatError(f"the backend {backend} runs no control in Python: leave the backend out")
+    chosen, against = SUITES[suite], against or AGAINST[backend]
     name = control if isinstance(control, str) else str(getattr(control, "congestion_control", control.__name__))
     for one in (name, *against):
         _check("control", one, lambda one=one: probe_of(one))
@@ -141,7 +158,7 @@ def evaluate_control(
         return Card(chosen, name, beside, quick, [], wrong)
     raises = not is_ours(name)
     make = partial(put_controls, name, beside)
-    return _card(chosen, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=raises)
+    return _card(chosen, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick, backend), raises=raises)
 
 
 def evaluate_queue(
@@ -206,6 +223,14 @@ class _Running:
     jobs: int | None
     executor: Executor | None
     tick: Callable[[float], object]
+    backend: str = SIM
+
+    def experiment(self, file: str, text: str) -> Experiment:
+        """The experiment as this backend can run it. Raises ExperimentError where it cannot."""
+        if self.backend != SIM:
+            # The testbed's hosts are as they are.
+            text = f'backend = "{self.backend}"\n' + re.sub(r"^\[\[host\]\]\n(?:\w+ = .*\n)+", "", text, flags=re.MULTILINE)
+        return Experiment(text, name=file)
 
 
 def _card(
@@ -224,16 +249,22 @@ def _card(
     """
     chosen = _chosen(suite, criteria)
     experiments: dict[str, Experiment] = {}
+    answers: dict[str, Answer] = {}
     for criterion in chosen:
         if criterion.experiment not in experiments:
-            experiment = Experiment(suite.file(criterion).read_text(encoding="utf-8"), name=criterion.experiment)
-            if running.quick:
-                experiment.quicken()
-            make(experiment, criterion.varies)
-            experiments[criterion.experiment] = Experiment(experiment.changed_text, name=criterion.experiment)
+            try:
+                experiment = running.experiment(criterion.experiment, suite.file(criterion).read_text(encoding="utf-8"))
+                if running.quick:
+                    experiment.quicken()
+                make(experiment, criterion.varies)
+                experiments[criterion.experiment] = Experiment(experiment.changed_text, name=criterion.experiment)
+            except ExperimentError as error:
+                if running.backend == SIM:
+                    raise
+                answers[criterion.name] = Answer(criterion, unshown=one_line(error))
     costs = {file: max(1.0, experiment.plans.whole().items.cost) for file, experiment in experiments.items()}
     watch: Watch | None = None
-    done, answers, tradeoffs = 0.0, dict[str, Answer](), list[Tradeoff]()
+    done, tradeoffs = 0.0, list[Tradeoff]()
     for file, experiment in experiments.items():
         base = done
 
@@ -243,7 +274,8 @@ def _card(
             running.tick((base + work.current_cost) / sum(costs.values()))
 
         of_file = [criterion for criterion in chosen if criterion.experiment == file]
-        kept = running.folder / suite.folder / file if running.folder is not None else None
+        place = suite.folder if running.backend == SIM else f"{suite.folder}-{running.backend}"
+        kept = running.folder / place / file if running.folder is not None else None
         try:
             with watched(name) if raises else nullcontext() as watch:
                 results = experiment.sweep(kept, jobs=running.jobs, executor=running.executor, tick=inner)
@@ -366,18 +398,25 @@ def answer_of(suite: Suite, criterion: Criterion, name: str, experiment: Experim
     if criterion.varies:
         return _of_variants(suite, criterion, name, experiment, results)
     axes = [axis for axis in experiment.axes if axis != suite.what]
+    runs = results.runs
+    bad = list(runs["run"][runs["verdict"] == "invalid"]) if "verdict" in runs else []
+    results, invalid = results.without(bad), len(bad)
     by_path: dict[tuple[str, ...], dict[str, list[float]]] = {}
     for labels, value in _values(suite, criterion, results):
         by_path.setdefault(tuple(labels[axis] for axis in axes), {}).setdefault(labels[suite.what], []).append(value)
     paths: list[OnPath] = []
     for key, values in by_path.items():
+        if name not in values:
+            continue
         own = estimate(values[name])
         others = {one: estimate(some) for one, some in values.items() if one not in (name, ALONE)}
         paths.append(OnPath(dict(zip(axes, key, strict=True)), own, others, *criterion.rule.judge(own, others)))
+    if not paths and invalid:
+        return Answer(criterion, unshown="the testbed calls all of its runs invalid: the machine had other work", invalid=invalid)
     answer = Answer(criterion, paths)
     worst = answer.worst
     text = alone(experiment, {suite.what: name} | worst.labels) if worst else ""
-    return Answer(criterion, paths, experiment=text)
+    return Answer(criterion, paths, experiment=text, invalid=invalid)
 
 
 def _of_variants(suite: Suite, criterion: Criterion, name: str, experiment: Experiment, results: Results) -> Answer:
@@ -398,12 +437,12 @@ def _of_variants(suite: Suite, criterion: Criterion, name: str, experiment: Expe
 
 def _values(suite: Suite, criterion: Criterion, results: Results) -> Iterator[tuple[dict[str, str], float]]:
     """Labels and number of each run."""
+    keys = [*results.axes, "repeat"]
     if criterion.harms:
         for row in by_repeat(results, PEER, criterion.harms, suite.what, ALONE).to_dict("records"):
             yield {axis: str(row[axis]) for axis in results.axes}, float(row["harm"])
         return
     assert criterion.measure is not None, f"{criterion.name} has a measure or is harm"
-    keys = [*results.axes, "repeat"]
     rows = {
         tuple(row[name] for name in keys): (number, cast("dict[str, Any]", row))
         for number, row in enumerate(results.runs.to_dict("records"))

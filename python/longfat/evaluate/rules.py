@@ -13,6 +13,8 @@ from longfat.results.repeats import half_width
 PASSES, JUDGE, FAILS = "passes", "judge yourself", "fails"
 WORDS = (PASSES, JUDGE, FAILS)
 """The verdicts, the best first."""
+NOT_SHOWN = "not shown"
+"""Stands for a verdict where the backend cannot run the experiment."""
 STANDARD = ("reno", "cubic")
 """Controls that are IETF standards: RFC 5681 and RFC 9438. RFC 9743 section 5.2 compares with such."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from longfat.evaluate.card import Answer, Card, OnPath
 from longfat.evaluate.criteria import Criterion
-from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate
+from longfat.evaluate.rules import FAILS, JUDGE, NOT_SHOWN, PASSES, Estimate
 from longfat.evaluate.tradeoff import Tradeoff
 from longfat.results.ellipse import Ellipse
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from longfat.evaluate.worst import Worst
 
-SHORT = {PASSES: "passes", JUDGE: "judge", FAILS: "FAILS"}
+SHORT = {PASSES: "passes", JUDGE: "judge", FAILS: "FAILS", NOT_SHOWN: "–"}
 """Verdicts in the table of a terminal."""
 UNITS = {
     "share": ("%", 100.0),
@@ -54,7 +54,7 @@ def _number(value: float) -> str:
 def cell(answer: Answer) -> str:
     """A word and a number: the verdict, and the value on the worst path."""
     if answer.worst is None:
-        return f"{FAILS}: {answer.broken}"
+        return f"{answer.verdict}: {answer.unshown or answer.broken}"
     return f"{answer.verdict} ({said(answer.criterion, answer.worst.own, interval=True)} {unit_of(answer.criterion)[0]})"
 
 
@@ -93,6 +93,14 @@ def print_card(console: Console, card: Card) -> None:
                 style = "bold red" if verdict == FAILS else "yellow"
                 line = f"  [{style}]{verdict}[/] {escape(answer.criterion.name)}: {escape(f'{answer.criterion.asks}: {what}')}"
                 console.print(line, soft_wrap=True)
+    for answer in card.answers:
+        if answer.unshown:
+            console.print(f"  [dim]{NOT_SHOWN} {escape(f'{answer.criterion.name}: {answer.unshown}')}[/]", soft_wrap=True)
+        elif answer.invalid:
+            count = (
+                f"{answer.invalid} run{'s' if answer.invalid > 1 else ''} of the testbed {'are' if answer.invalid > 1 else 'is'} invalid"
+            )
+            console.print(f"  [dim]{escape(answer.criterion.name)}: {count}, and does not count[/]", soft_wrap=True)
     sections = ", ".join(section for section, _ in card.suite.not_shown)
     console.print(f"  [dim]not shown: sections {sections}; `longfat evaluate criteria` says why[/]", soft_wrap=True)
 
@@ -150,6 +158,8 @@ def _answer(card: Card, answer: Answer) -> dict[str, Any]:
         "source": criterion.rule.source,
         "verdict": answer.verdict,
         "broken": answer.broken,
+        "unshown": answer.unshown,
+        "invalid": answer.invalid,
         "experiment": answer.experiment,
         "paths": [_path(path) | {"is_worst": path is answer.worst} for path in answer.paths],
     }
