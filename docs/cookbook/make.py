@@ -83,7 +83,9 @@ def index() -> str:
     """The page of questions."""
     parts = [
         "# Cookbook\n",
-        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers.\n",
+        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers.\n"
+        "Commands run in a clone. With a wheel, save the experiment and give its path; `--figures` of\n"
+        "`longfat report` draws figures for a paper.\n",
     ]
     for title, some in GROUPS.items():
         parts.append(f"**{title}**\n")
