@@ -57,7 +57,8 @@ def test_every_sentence_of_an_answer_holds_in_the_short_form(name: str) -> None:
     assert plot.series
     # The page has these sentences, with the numbers of the long form.
     written = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    answer = re.findall(r"^- (.*)$", written.partition("## Answer")[2].partition("## ")[0], flags=re.MULTILINE)
+    unwrapped = written.replace("\n  ", " ")
+    answer = re.findall(r"^- (.*)$", unwrapped.partition("## Answer")[2].partition("## ")[0], flags=re.MULTILINE)
     assert [NUMBER.sub("#", text) for text in answer] == [NUMBER.sub("#", text) for text, _ in said]
     # And the rest as it would be made now; of how many runs, only the long form knows.
     made = make.page(name, results)
@@ -68,7 +69,7 @@ def test_every_sentence_of_an_answer_holds_in_the_short_form(name: str) -> None:
 
 def _without_answer(text: str) -> str:
     head, _, rest = text.partition("## Answer")
-    return re.sub(r"(\d[\d,]* runs|one run)", "# runs", head + rest.partition("## ")[2])
+    return re.sub(r"(\d[\d,]* runs|one run)", "# runs", " ".join((head + rest.partition("## ")[2]).split()))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -116,7 +117,7 @@ def test_pages_that_state_one_path_agree() -> None:
     for pages, sentences in ONE_PATH.items():
         spans: list[tuple[float, float]] = []
         for page, sentence in zip(pages, sentences, strict=True):
-            said = re.search(sentence, (FOLDER / f"{page}.md").read_text(encoding="utf-8"))
+            said = re.search(sentence, (FOLDER / f"{page}.md").read_text(encoding="utf-8").replace("\n  ", " "))
             assert said, page
             mean, half = float(said[1]), float(said[2] or 0) + 0.005 * float(said[1])
             spans.append((mean - half, mean + half))

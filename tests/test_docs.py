@@ -171,7 +171,7 @@ def test_the_index_reaches_every_page() -> None:
 
 
 def test_the_index_counts_what_the_papers_pages_count() -> None:
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").replace("\n  ", " ")
     lines = re.findall(r"^- .*\(\.\./papers/(\w+)/README\.md\): (.*)$", index, flags=re.MULTILINE)
     assert len(lines) == len(list(ROOT.glob("papers/*/README.md")))
     for paper, verdict in lines:

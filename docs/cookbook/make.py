@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -56,6 +57,11 @@ def sentences(module: ModuleType, results: longfat.Results) -> Iterator[tuple[st
         yield text, bool(holds)
 
 
+def wrapped(text: str, indent: str = "") -> str:
+    """Text in lines of a page's columns, the second and later ones indented."""
+    return textwrap.fill(" ".join(text.split()), 120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+
+
 def page(name: str, results: longfat.Results) -> str:
     """The page of an entry. ValueError where a sentence does not hold."""
     module = entry(name)
@@ -65,10 +71,11 @@ def page(name: str, results: longfat.Results) -> str:
         raise ValueError(f"{name}: this does not hold: {wrong[0]}")
     picture: Plot = module.picture(results)
     runs = f"{len(results):,} runs" if len(results) > 1 else "one run"
+    answer = "\n".join(wrapped(f"- {text}", "  ") for text, _ in said)
+    run = wrapped(f"[The experiment]({name}.toml) has {runs}: `longfat run docs/cookbook/{name}.toml`, shorter with `--quick`.")
     return (
-        f"# {asked}\n\n{context}\n\n![{picture.title}]({name}.svg)\n\n## Answer\n\n{chr(10).join(f'- {text}' for text, _ in said)}\n\n"
-        f"## Where this ends\n\n{' '.join(module.LIMITS.split())}\n\n"
-        f"[The experiment]({name}.toml) has {runs}: `longfat run docs/cookbook/{name}.toml`, shorter with `--quick`.\n"
+        f"# {asked}\n\n{wrapped(context)}\n\n![{picture.title}]({name}.svg)\n\n## Answer\n\n{answer}\n\n"
+        f"## Where this ends\n\n{wrapped(module.LIMITS)}\n\n{run}\n"
     )
 
 
@@ -76,7 +83,9 @@ def index() -> str:
     """The page of questions."""
     parts = [
         "# Cookbook\n",
-        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers.\n",
+        "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers.\n"
+        "Commands run in a clone. With a wheel, save the experiment and give its path; `--figures` of\n"
+        "`longfat report` draws figures for a paper.\n",
     ]
     for title, some in GROUPS.items():
         parts.append(f"**{title}**\n")

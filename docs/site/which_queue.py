@@ -1,4 +1,4 @@
-"""The page `docs/which-queue.md` and its picture, from the runs of the family `experiments/which-queue`.
+"""The tables of `docs/which-queue.md` and its picture, from the runs of the family `experiments/which-queue`.
 
 longfat run which-queue                  # ten minutes or so
 python docs/site/which_queue.py          # reads what is in results/which-queue, or in the folder that is named
@@ -18,54 +18,6 @@ ROOT = Path(__file__).parent.parent.parent
 FAMILY = ROOT / "experiments" / "which-queue"
 PATHS = {"20m": "20 Mb/s, 30 ms", "1g": "1 Gb/s, 80 ms", "10g": "10 Gb/s, 100 ms"}
 CONTROLS = ["reno", "cubic", "bbr3", "prague"]
-HEAD = """# Which queue for which path
-
-For operators who choose a queue: every queue that can stand alone in front of a link, on three paths, with four
-congestion controls. Each path has one bulk flow, 50 of them, or one with web pages and a ping beside.
-"""
-NOTES = """
-## What to look at first
-
-- **A limit in packets is for one rate.** `fq` and `sfq` have room for 100 packets per flow and 127 in all by default.
-  On the fast paths slow start overflows it at once, and one flow gets a fraction of the link. Set `limit` there.
-- **A target in milliseconds is short for a long path.** `codel`, `red` and `dualpi2` keep the wait to some
-  milliseconds. A single Reno or CUBIC flow that halves its window then leaves the link idle: less at 30 ms of round
-  trip than at 80 or 100 ms. A single Reno flow keeps 39 % of 1 Gb/s with `codel`, and 29 % with `dualpi2`. `bbr3` does
-  not mind.
-- **`droptail` fills the link and its queue.** With 50 flows the 99th percentile of its wait is its limit in 11 of 12
-  cells.
-- **`cake` without a `rate` shapes nothing.** It is `fq_codel` then: every number of one flow is the same, and with 50
-  flows utilization is within 1 % ([why](../notebook/which-queue-in-step.md)).
-- **Flows with a queue of their own get a share soon.** At 1 Gb/s, from 8 to 20 s, Jain's index is 0.97 or more with a
-  queue per flow, and 0.42 to 0.99 without: the first flow keeps more.
-- **50 flows at 20 Mb/s have a window of one or two packets each.** A queue that keeps the wait short must drop many of
-  their packets.
-
-## How to read the tables
-
-Each cell has
-
-1. the utilization of the bottleneck;
-2. the wait of packets in its queue: median and 99th percentile, in ms;
-3. the share of its packets that were dropped, in per cent, over the whole run;
-4. with 50 flows, J: Jain's index of their goodput. With pages beside, the mean round trip of the ping, in ms.
-
-Runs last {durations}, with one seed, and flows start 7 ms apart. **At 10 Gb/s that is short**: a single Reno or CUBIC
-flow takes minutes to recover from a loss there, so the table shows how slow start ended. No number here is from a
-paper.
-
-Queues have their defaults, with `ecn = true` where that parameter is off by default: `red`, `codel`, `pie`, `fq_pie`.
-`droptail` has one BDP. The stack is `linux`. Its ECN is off except with `prague`, so the other controls see drops, not
-marks.
-
-Left out are [policer](queues/policer.md) and [tbf](queues/tbf.md), which set a rate;
-[buffer_pool](queues/buffer_pool.md) and [red_ansnet](queues/red_ansnet.md), the cards of 1994; and
-[prio](queues/prio.md), [htb](queues/htb.md) and [wred](queues/wred.md), which are `droptail`, `tbf` and `red` for flows
-of one class.
-
-`longfat run which-queue` runs the experiments, and `python docs/site/which_queue.py` writes this page from the results.
-"""
-
 MARK = "<!-- Below this line the page is generated: see docs/site/which_queue.py -->"
 
 
@@ -140,13 +92,13 @@ def picture(runs: pd.DataFrame) -> Plot:
 
 
 def main(results: Path) -> None:
-    """Writes page and picture."""
+    """Writes tables and picture."""
     runs = read(results)
     picture(runs).save(ROOT / "docs" / "images" / "which-queue.svg")
-    durations = ", ".join(f"{runs.loc[runs['path'] == path, 'end_s'].max():.0f} s at {name.split(',')[0]}" for path, name in PATHS.items())
-    shown = "![Utilization against the 99th percentile of the wait, 15 queues, 50 flows of CUBIC at 1 Gb/s](images/which-queue.svg)"
-    page = [HEAD, shown, NOTES.format(durations=durations), MARK, *tables(runs)]
-    (ROOT / "docs" / "which-queue.md").write_text("\n\n".join(part.strip() for part in page) + "\n", encoding="utf-8")
+    path = ROOT / "docs" / "which-queue.md"
+    by_hand = path.read_text(encoding="utf-8").partition(MARK)[0]
+    page = [by_hand, MARK, *tables(runs)]
+    path.write_text("\n\n".join(part.strip() for part in page) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -181,7 +181,7 @@ pub fn reference() -> Vec<(&'static str, String)> {
     ] {
         let mut text = begun(name, doc);
         for case in (variants.cases)() {
-            let doc = format!("{}. Source: {}", case.doc, case.source);
+            let doc = format!("{}.\n\n{}", case.doc, sources(case.source));
             section(&mut text, &format!("{name}: {} = \"{}\"", variants.tag, case.name), &doc, &case.fields);
             for field in &case.fields {
                 if let Shape::Scalar(ParamSpec { name, kind: Kind::Tables(keys), .. }) = field.shape {
@@ -218,10 +218,41 @@ pub fn reference() -> Vec<(&'static str, String)> {
 
 /// Begins a page.
 fn begun(name: &str, doc: &str) -> String {
-    format!(
-        "# Keys: {name}\n\n<!-- Generated: see crates/experiment/src/tests/reference.rs -->\n\n{doc} \
-         For anyone who writes an [experiment file](../experiment-file.md).\n"
-    )
+    let doc = wrapped(&format!("{doc} For anyone who writes an [experiment file](../experiment-file.md)."), "");
+    format!("# Keys: {name}\n\n<!-- Generated: see crates/experiment/src/tests/reference.rs -->\n\n{doc}")
+}
+
+/// Columns of a page's prose.
+const COLUMNS: usize = 120;
+
+/// Breaks prose into lines, the second and later ones indented by `indent`.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > COLUMNS {
+            lines.push('\n');
+            lines.push_str(indent);
+            column = indent.len();
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += width;
+    }
+    lines.push('\n');
+    lines
+}
+
+/// Writes the sources of an entry, as a list where there are several.
+fn sources(source: &str) -> String {
+    if !source.contains("; ") {
+        return wrapped(&format!("Source: {source}."), "");
+    }
+    let items: String = source.split("; ").map(|one| wrapped(&format!("- {one}"), "  ")).collect();
+    format!("Sources:\n\n{items}")
 }
 
 /// Makes a page of tables, each with its title and sentence.
@@ -251,8 +282,9 @@ fn words(name: &'static str, doc: &str, entries: impl Iterator<Item = [&'static 
 fn section(out: &mut String, title: &str, doc: &str, fields: &[Field]) {
     out.push_str(&format!("\n## {title}\n\n"));
     if !doc.is_empty() {
-        let end = if doc.ends_with('.') { "" } else { "." };
-        out.push_str(&format!("{}{}{end}\n\n", doc[..1].to_uppercase(), &doc[1..]));
+        let (first, rest) = doc.split_once("\n\n").unwrap_or((doc, ""));
+        out.push_str(&wrapped(&format!("{}{}", first[..1].to_uppercase(), &first[1..]), ""));
+        out.push_str(&format!("\n{rest}{}", if rest.is_empty() { "" } else { "\n" }));
     }
     if fields.is_empty() {
         out.push_str("No keys.\n");

@@ -177,8 +177,8 @@ class Results(Sequence[Result]):
         """Harm to a flow of `group` by what is beside it: the share of `metric` that it loses against having the path to itself.
 
         `alone` is the value of `axis` in which nothing is beside it (`count = 0`). One row per combination of the axes: `repeats`, mean
-        `harm` (0 is none, 1 is all) and as `harm_ci` half of its interval. Of goodput and rates the share that is lost, of delays,
-        completion times and losses the share that was added (Ware and others, HotNets 2019). Raises LongfatError for a name there is not.
+        `harm` (0 is none, 1 is all) and as `harm_ci` half of its interval. Goodput and rates count by the share that is lost, delays,
+        completion times and losses by the share that is added (Ware and others, HotNets 2019). Raises LongfatError for a name there is not.
         """
         return harm.table(self, group, metric, axis, alone, level)
 
