@@ -13,7 +13,7 @@ impl Piece for Range {
 }
 
 /// Disjoint, non-adjacent half-open ranges of offsets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RangeSet {
     ranges: Blocks<Range>,
 }
