@@ -178,13 +178,13 @@ impl<'a> Batch<'a> {
     #[inline(always)]
     fn carry(&mut self, steady: &Steady, line: &Line, first: PacketId, slots: &mut [Packet]) -> Option<PacketId> {
         let Timetable { starts, last, came, .. } = &mut *self.timetable;
-        let state = Pending { busy_until: self.busy_until, packets: self.backlog, starts: *starts };
+        let pending = Pending { busy_until: self.busy_until, packets: self.backlog };
         let waits = self.link.waits.as_deref_mut().map(|waits| (waits, came));
-        let Crossing { front, pending, waited, longest } = steady.cross(line, first, state, slots, waits);
+        let Crossing { front, pending, waited, longest } = steady.cross(line, first, pending, slots, waits);
         self.busy_until = pending.busy_until;
         self.taken += u64::from(front.len);
         self.waited += waited;
-        (*starts, last.packets, self.backlog) = (pending.starts, pending.packets, pending.packets);
+        (*starts, last.packets, self.backlog) = (pending.starts(steady.time), pending.packets, pending.packets);
         self.backlog_bytes = pending.packets * u64::from(self.len);
         if !longest.is_zero() {
             // Packets ahead of one that waits the longest have yet to begin: each takes the same time.
@@ -221,11 +221,18 @@ struct Steady {
     most: Duration,
 }
 
-/// Packets that had yet to begin when the line was last free, and since. The first of them begins at `starts`.
+/// Packets that have yet to begin, or have begun since the line was last free.
 struct Pending {
+    /// Time at which the last of them has left.
     busy_until: Time,
     packets: u64,
-    starts: Time,
+}
+
+impl Pending {
+    /// Returns the time at which the first begins, each of them taking `time`.
+    fn starts(&self, time: Duration) -> Time {
+        Time::from_ps(self.busy_until.as_ps() - self.packets * time.as_ps())
+    }
 }
 
 /// Packets that have crossed a steady line.
@@ -250,7 +257,7 @@ impl Steady {
         mut waits: Option<(&mut Waits, &mut VecDeque<Time>)>,
     ) -> Crossing {
         let Steady { len, time, lag, port, until, most } = *self;
-        let Pending { mut busy_until, mut packets, mut starts } = pending;
+        let Pending { mut busy_until, mut packets } = pending;
         let (mut front, mut waited, mut longest) = (Front { last: None, len: 0 }, 0, Duration::ZERO);
         let mut at = Some(first);
         while let Some(id) = at {
@@ -260,31 +267,52 @@ impl Steady {
             if (now > until) | (wait > most) | (packet.ip_len() != len) {
                 break;
             }
-            let start = now + wait;
-            if wait.is_zero() {
-                if packets > 0 {
-                    if let Some((waits, came)) = &mut waits {
-                        waits.record_first(came.len(), came, starts, time);
-                    }
-                    packets = 0;
-                }
-            } else {
-                if packets == 0 {
-                    starts = start;
-                }
+            if !wait.is_zero() {
                 packets += 1;
                 waited += u128::from(wait.as_ps());
                 longest = longest.max(wait);
                 if let Some((_, came)) = &mut waits {
                     came.push_back(now);
                 }
+            } else if packets == 0 {
+                // Nothing waited before this packet either.
+                let (free, next) = self.cross_free(line, id, busy_until, slots);
+                front = Front { last: free.last, len: front.len + free.len };
+                busy_until = next;
+                at = free.last.and_then(|last| line.behind(last, &slots[last.slot()]));
+                continue;
+            } else {
+                if let Some((waits, came)) = &mut waits {
+                    waits.record_first(came.len(), came, Pending { busy_until, packets }.starts(time), time);
+                }
+                packets = 0;
             }
+            let start = now + wait;
             packet.goes_on(start + lag, port);
             busy_until = start + time;
             front = Front { last: at, len: front.len + 1 };
             at = line.behind(id, packet);
         }
-        Crossing { front, pending: Pending { busy_until, packets, starts }, waited, longest }
+        Crossing { front, pending: Pending { busy_until, packets }, waited, longest }
+    }
+
+    /// Sends the packets of `line` from `first` on, as long as each finds the line free. Returns them, and when the line is free again.
+    #[inline(never)]
+    fn cross_free(&self, line: &Line, first: PacketId, mut busy_until: Time, slots: &mut [Packet]) -> (Front, Time) {
+        let Steady { len, time, lag, port, until, .. } = *self;
+        let (mut front, mut at) = (Front { last: None, len: 0 }, Some(first));
+        while let Some(id) = at {
+            let packet = &mut slots[id.slot()];
+            let now = packet.stamp;
+            if (now > until) | (now < busy_until) | (packet.ip_len() != len) {
+                break;
+            }
+            busy_until = now + time;
+            packet.goes_on(now + lag, port);
+            front = Front { last: at, len: front.len + 1 };
+            at = line.behind(id, packet);
+        }
+        (front, busy_until)
     }
 }
 
