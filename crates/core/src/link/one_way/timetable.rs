@@ -164,10 +164,13 @@ impl<'a> Batch<'a> {
     #[inline(always)]
     fn steady(&self, now: Time, until: Time) -> Option<Steady> {
         let Batch { link, timetable, len, time, .. } = self;
+        // Where a packet leaves behind one that comes at that instant, packets that wait are counted one by one.
+        if link.config.departs_last && self.busy_until > now {
+            return None;
+        }
         let is_alike = timetable.before.is_empty() & ((self.backlog == 0) | (timetable.starts <= now + *time));
         (is_alike & (*len <= link.passes)).then(|| {
             let Limit { measure, max } = timetable.limit;
-            // Where a packet leaves behind one that comes at that instant, packets that wait are counted one by one.
             let fit = if link.config.departs_last { 0 } else { max / measure.cost(*len) };
             let most = Duration::from_ps(fit.saturating_mul(time.as_ps()));
             Steady { len: *len, time: *time, lag: link.last.lead + link.config.delay, port: link.config.port, until, most }
