@@ -5,7 +5,7 @@
 
 A line is JSON: `version`, `commit` (with `-dirty` where the tree had changes), `date` (UTC), `cpu` (the processor's model),
 `rustc`, and `rows` as `bench.json` has them. CPU times of two processors do not compare, so the plots show the lines that have the
-processor of the last one.
+processor of the last one with CPU times, and lines that have instructions alone.
 """
 
 from __future__ import annotations
@@ -54,9 +54,11 @@ def record(bench: Path, history: Path = HISTORY) -> Entry:
 
 
 def load(history: Path = HISTORY) -> list[Entry]:
-    """The lines that have the processor of the last one, oldest first."""
+    """The lines that have the processor of the last one with CPU times, and those with instructions alone, oldest first."""
     entries = [json.loads(line) for line in history.read_text(encoding="utf-8").splitlines()]
-    return [entry for entry in entries if entry["cpu"] == entries[-1]["cpu"]]
+    counted = [all("instructions_of" in row for row in entry["rows"]) for entry in entries]
+    last = next((entry for entry, alone in zip(reversed(entries), reversed(counted), strict=True) if not alone), entries[-1])
+    return [entry for entry, alone in zip(entries, counted, strict=True) if alone or entry["cpu"] == last["cpu"]]
 
 
 def _name(entry: Entry) -> str:
@@ -78,7 +80,7 @@ def plots(entries: list[Entry]) -> list[Plot]:
     """One plot for each table of the bench."""
     when = Axis("", names=[_name(entry) for entry in entries], start=-0.5, end=len(entries) - 0.5)
     controls = _kind(entries, "control")
-    latest = list(enumerate(entries))[-4:]
+    latest = [(i, entry) for i, entry in enumerate(entries) if any("control" in row for row in entry["rows"])][-4:]
     over_reno = [
         Series(
             _name(entry).replace("\n", " "),

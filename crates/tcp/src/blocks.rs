@@ -4,6 +4,7 @@
 //! Finding one is a binary search over the blocks and one inside a block; putting one in or taking one out moves at most a block. At both
 //! ends, where nearly all of the work is, nothing moves.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 /// The most pieces in a block.
@@ -16,10 +17,12 @@ pub(super) trait Piece: Copy {
 }
 
 /// Disjoint pieces, by offset.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Blocks<T> {
     /// Blocks of pieces; none is empty.
     blocks: VecDeque<VecDeque<T>>,
+    /// Where the last search ended: retransmissions fill one hole after the other. There may be something else by now.
+    found: Cell<(u32, u32)>,
 }
 
 /// A place among them: block, and piece in it.
@@ -27,7 +30,7 @@ pub(super) type Place = (usize, usize);
 
 impl<T> Default for Blocks<T> {
     fn default() -> Self {
-        Blocks { blocks: VecDeque::new() }
+        Blocks { blocks: VecDeque::new(), found: Cell::default() }
     }
 }
 
@@ -54,7 +57,30 @@ impl<T: Piece> Blocks<T> {
     /// The place of the first piece that ends at or after `offset` (behind the last, if none does).
     #[inline]
     pub(crate) fn first_reaching(&self, offset: u64) -> Place {
-        // Most lookups are in the first block or the last.
+        let found = self.found.get();
+        let place = (found.0 as usize, found.1 as usize);
+        if self.reaches_first(place, offset) {
+            return place;
+        }
+        let place = self.search(offset);
+        self.found.set((place.0 as u32, place.1 as u32));
+        place
+    }
+
+    /// Returns true if the piece at a place is there, and the first that ends at or after `offset`. (Not for the first of a block but the
+    /// first.)
+    #[inline]
+    fn reaches_first(&self, (block, within): Place, offset: u64) -> bool {
+        self.blocks.get(block).is_some_and(|pieces| {
+            pieces.get(within).is_some_and(|piece| piece.end() >= offset)
+                && within.checked_sub(1).map_or(block == 0, |before| pieces[before].end() < offset)
+        })
+    }
+
+    /// Searches for the place of [`Self::first_reaching`].
+    #[inline(never)]
+    fn search(&self, offset: u64) -> Place {
+        // Most are in the first block or the last.
         let last = self.blocks.len().saturating_sub(1);
         let before = |block: &VecDeque<T>| block.back().is_some_and(|last| last.end() < offset);
         let block = match self.blocks.front() {

@@ -13,7 +13,7 @@ impl Piece for Range {
 }
 
 /// Disjoint, non-adjacent half-open ranges of offsets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RangeSet {
     ranges: Blocks<Range>,
 }
@@ -33,16 +33,17 @@ impl RangeSet {
         self.ranges.clear();
     }
 
-    /// Adds `start..end`; calls `fresh` with each piece that was not in the set before, in order.
-    pub(crate) fn insert(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) {
+    /// Adds `start..end`; calls `fresh` with each piece that was not in the set before, in order. Returns the range that holds it, unless it
+    /// is empty.
+    pub(crate) fn insert(&mut self, start: u64, end: u64, mut fresh: impl FnMut(u64, u64)) -> Option<Range> {
         if start >= end {
-            return;
+            return None;
         }
         let place = self.ranges.first_reaching(start);
         let Some(first) = self.ranges.get(place).filter(|first| first.0 <= end) else {
             fresh(start, end);
             self.ranges.put(place, (start, end));
-            return;
+            return Some((start, end));
         };
         if start < first.0 {
             fresh(start, first.0);
@@ -63,6 +64,7 @@ impl RangeSet {
             merged.1 = end;
         }
         *self.ranges.at(place) = merged;
+        Some(merged)
     }
 
     /// Takes `start..end` out; how many bytes of it were in the set.
@@ -169,7 +171,8 @@ mod tests {
                     prop_assert_eq!(gone, (before - model.len()) as u64);
                 } else {
                     let mut fresh = Vec::new();
-                    set.insert(at, at + len, |s, e| fresh.extend(s..e));
+                    let holds = set.insert(at, at + len, |s, e| fresh.extend(s..e));
+                    prop_assert_eq!(holds, set.containing(at));
                     let expected: Vec<u64> = (at..at + len).filter(|b| !model.contains(b)).collect();
                     prop_assert_eq!(fresh, expected);
                     model.extend(at..at + len);

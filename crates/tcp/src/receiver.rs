@@ -226,7 +226,7 @@ impl Receiver {
     /// There is a gap before this segment, or there was one (RFC 5681 §4.2: acknowledge at once in both cases).
     fn beyond_a_gap(&mut self, start: u64, end: u64, sent_start: u64) -> Verdict {
         let mut beyond = self.beyond.take().unwrap_or_default();
-        let fresh = beyond.take(start, end);
+        let (fresh, range) = beyond.take(start, end);
         if fresh == 0 {
             self.duplicates += 1;
         }
@@ -235,9 +235,10 @@ impl Receiver {
             // RFC 2883 §4: the first block tells what came twice.
             self.duplicate = Some(if fresh == 0 { (sent_start, end) } else { (sent_start, start) }).filter(|(s, e)| s < e);
         }
-        match beyond.close(self.nxt) {
-            Some(end) => self.advance(end),
-            None => beyond.remember(start, self.nxt),
+        if let Some(end) = beyond.close(self.nxt) {
+            self.advance(end);
+        } else if let Some(range) = range {
+            beyond.remember(range, self.nxt);
         }
         self.beyond = Some(beyond).filter(|beyond| !beyond.is_empty());
         Verdict::AckNow

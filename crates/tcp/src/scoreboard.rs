@@ -15,13 +15,15 @@ pub(super) struct Scoreboard {
     una: u64,
     max: u64,
     sacked: RangeSet,
+    /// The first SACK blocks of the last ACK: a receiver repeats what it has said (RFC 2018 §4).
+    told: Option<Box<[(u64, u64); 3]>>,
     sacked_bytes: u64,
     lost_until: u64,
     sacked_below_lost: u64,
     retransmitted_until: u64,
     sacked_below_retransmitted: u64,
-    /// Lost by time, and not retransmitted since.
-    lost: RangeSet,
+    /// Lost by time, and not retransmitted since; `None` while nothing has been.
+    lost: Option<Box<RangeSet>>,
     lost_bytes: u64,
 }
 
@@ -95,7 +97,7 @@ impl Scoreboard {
             self.sacked.remove_below(ack);
         }
         if self.lost_bytes > 0 {
-            self.lost_bytes -= self.lost.remove_within(self.una, ack);
+            self.not_lost(self.una, ack);
         }
         self.una = ack;
         self.lost_until = self.lost_until.max(ack);
@@ -107,6 +109,18 @@ impl Scoreboard {
     pub(crate) fn acknowledge_plain(&mut self, ack: u64) {
         debug_assert!(ack <= self.max);
         (self.una, self.lost_until, self.retransmitted_until) = (ack, ack, ack);
+    }
+
+    /// Returns true if the last ACK had this SACK block, too: all of it is known.
+    #[inline]
+    pub(crate) fn was_told(&self, block: (u64, u64)) -> bool {
+        self.told.as_ref().is_some_and(|told| told.contains(&block))
+    }
+
+    /// An ACK had these SACK blocks.
+    #[inline]
+    pub(crate) fn note_told(&mut self, told: [(u64, u64); 3]) {
+        **self.told.get_or_insert_default() = told;
     }
 
     /// A SACK block; bytes it tells for the first time. `fresh` is called with each piece of them, in order.
@@ -122,7 +136,7 @@ impl Scoreboard {
             fresh(s, e);
         });
         if self.lost_bytes > 0 && start < end {
-            self.lost_bytes -= self.lost.remove_within(start, end);
+            self.not_lost(start, end);
         }
         self.sacked_bytes += news;
         self.sacked_below_lost += below_lost;
@@ -160,8 +174,14 @@ impl Scoreboard {
         debug_assert!(self.una <= start && end <= self.max && self.sacked.bytes_within(start, end) == 0);
         let before = self.lost_bytes;
         let news = &mut self.lost_bytes;
-        self.lost.insert(start, end, |s, e| *news += e - s);
+        self.lost.get_or_insert_default().insert(start, end, |s, e| *news += e - s);
         self.lost_bytes > before
+    }
+
+    /// `start..end` has arrived, or goes again: none of it is lost any more.
+    fn not_lost(&mut self, start: u64, end: u64) {
+        let gone = self.lost.as_mut().map_or(0, |lost| lost.remove_within(start, end));
+        self.lost_bytes -= gone;
     }
 
     /// Bytes lost by time and not retransmitted since.
@@ -195,7 +215,7 @@ impl Scoreboard {
     pub(crate) fn forget_losses(&mut self) {
         self.lost_until = self.una;
         self.sacked_below_lost = 0;
-        self.lost.clear();
+        self.lost = None;
         self.lost_bytes = 0;
         self.forget_retransmissions();
     }
@@ -203,6 +223,7 @@ impl Scoreboard {
     /// The receiver went back on a promise (RFC 2018 §8): all SACK information is void.
     pub(crate) fn forget_sacks(&mut self) {
         self.sacked.clear();
+        self.told = None;
         self.sacked_bytes = 0;
         self.sacked_below_lost = 0;
         self.sacked_below_retransmitted = 0;
@@ -216,7 +237,7 @@ impl Scoreboard {
     /// The next lost bytes not yet retransmitted (RFC 6675 §4 NextSeg rule 1): start, and at most `mss` bytes on.
     #[inline]
     pub(crate) fn next_lost(&self, mss: u64) -> Option<(u64, u64)> {
-        if let Some((start, end)) = self.lost.first() {
+        if let Some((start, end)) = self.lost.as_ref().and_then(|lost| lost.first()) {
             return Some((start, end.min(start + mss)));
         }
         if self.retransmitted_until >= self.lost_until {
@@ -242,7 +263,7 @@ impl Scoreboard {
     /// `start..end` was retransmitted; all holes before it have been too.
     pub(crate) fn retransmitted(&mut self, start: u64, end: u64) {
         if self.lost_bytes > 0 {
-            self.lost_bytes -= self.lost.remove_within(start, end);
+            self.not_lost(start, end);
             return;
         }
         debug_assert!(end > self.retransmitted_until && end <= self.max);
@@ -264,7 +285,7 @@ impl Scoreboard {
 
     /// Returns the ranges that are lost by time and not retransmitted since.
     pub(crate) fn lost(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.lost.descending()
+        self.lost.iter().flat_map(|lost| lost.descending())
     }
 
     /// Returns true if `threshold` segments are SACKed: as many separate ranges, or more bytes than one less can hold (RFC 6675 §4).

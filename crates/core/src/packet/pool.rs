@@ -300,6 +300,21 @@ impl Line {
         taken
     }
 
+    /// Takes the packets at the front up to the first for which `belongs` is false.
+    #[inline(always)]
+    pub fn take_while(&mut self, packets: &Packets, mut belongs: impl FnMut(&Packet) -> bool) -> Line {
+        let (mut front, mut at) = (Front { last: None, len: 0 }, self.first());
+        while let Some(id) = at {
+            let packet = &packets[id];
+            if !belongs(packet) {
+                break;
+            }
+            front = Front { last: at, len: front.len + 1 };
+            at = self.behind(id, packet);
+        }
+        self.take(front, packets)
+    }
+
     /// Takes the packet behind `before`, which is in this line, or the first. It stays in `packets`.
     pub fn take_after(&mut self, before: Option<PacketId>, packets: &mut Packets) -> Option<PacketId> {
         let Some(before) = before else { return self.pop(packets) };

@@ -1,12 +1,13 @@
 //! Inputs: the packets on their way from one stage to another, in lines that belong to neither.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::{Index, IndexMut};
 
 use longfat_core::packet::{Line, PacketId, Packets};
 use longfat_core::rng::Rng;
 use longfat_core::time::Time;
-
-use super::merge::{Arrival, Batch};
 
 /// Number of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +36,39 @@ impl Input {
     /// An input by which nothing has come yet.
     pub(crate) fn new(to: usize, from: Option<u32>, rank: u32) -> Self {
         Input { to, at: 0, from, line: Line::new(), delivered: 0, rank, tie: None }
+    }
+
+    /// Returns the place of the next arrival by this input, number `of`.
+    #[inline]
+    fn head(&mut self, of: InputId, packets: &Packets) -> Option<Place> {
+        let time = packets[self.line.first()?].stamp;
+        Some(of.place(time, self.tie.as_mut().map_or(self.rank, |tie| tie.rank(time))))
+    }
+
+    /// Takes the packets whose places are before `bound`.
+    #[inline]
+    fn run(&mut self, of: InputId, bound: Place, packets: &Packets) -> Line {
+        let Input { line, rank, tie, .. } = self;
+        match tie {
+            None => line.take_while(packets, |packet| of.place(packet.stamp, *rank) < bound),
+            Some(tie) => line.take_while(packets, |packet| of.place(packet.stamp, tie.rank(packet.stamp)) < bound),
+        }
+    }
+}
+
+/// Place of an arrival among all: its time, its rank, and the number of the input, from the highest bits down.
+type Place = u128;
+
+impl InputId {
+    /// Returns the place of an arrival by this input.
+    #[inline]
+    fn place(self, time: Time, rank: u32) -> Place {
+        Place::from(time.as_ps()) << 64 | Place::from(rank) << 32 | Place::from(self.0)
+    }
+
+    /// Returns the input of an arrival, and its time.
+    fn of(place: Place) -> (InputId, Time) {
+        (InputId(place as u32), Time::from_ps((place >> 64) as u64))
     }
 }
 
@@ -68,8 +102,8 @@ pub(crate) struct Inputs {
     all: Vec<Input>,
     /// Inputs in which nothing waited before this turn.
     pub fresh: Vec<InputId>,
-    /// Arrivals by several inputs in one order: room used again and again.
-    pub batch: Batch,
+    /// First arrivals by several inputs, the next one on top: room used again and again.
+    heads: BinaryHeap<Reverse<Place>>,
 }
 
 impl Inputs {
@@ -109,30 +143,32 @@ impl Inputs {
         input.line.append(line, packets);
     }
 
-    /// Puts the packets that arrive up to `until` by the inputs in `waiting` into the batch. Inputs with more packets stay in `waiting`.
-    /// Returns the time of the next of those.
-    pub(crate) fn gather(&mut self, waiting: &mut Vec<InputId>, until: Time, packets: &Packets) -> Time {
-        let Inputs { all, batch, .. } = self;
-        // The first input goes first where time and rank are equal, whichever began to wait first.
-        waiting.sort();
-        let mut next = Time::MAX;
-        waiting.retain(|of| {
+    /// Takes the packets that arrive up to `until` by the inputs in `waiting`, in order of their places. Inputs with more packets stay in
+    /// `waiting`. Returns the packets, and the arrival of the next one.
+    ///
+    /// Packets of one input go in runs, each up to the first arrival by another input.
+    pub(crate) fn merge(&mut self, waiting: &mut Vec<InputId>, until: Time, packets: &mut Packets) -> (Line, Time) {
+        let Inputs { all, heads, .. } = self;
+        // Behind every place of that time.
+        let end = InputId(u32::MAX).place(until, u32::MAX);
+        heads.extend(waiting.drain(..).filter_map(|of| all[of.0 as usize].head(of, packets)).map(Reverse));
+        let mut line = Line::new();
+        while let Some(of) = heads.peek().filter(|head| head.0 < end).map(|head| InputId::of(head.0).0) {
+            // The second in order is one of the two below the top.
+            let bound = heads.as_slice().iter().skip(1).take(2).fold(end, |bound, head| bound.min(head.0));
             let input = &mut all[of.0 as usize];
-            let before = batch.len();
-            while let Some(id) = input.line.first() {
-                let time = packets[id].stamp;
-                if time > until {
-                    next = next.min(time);
-                    break;
-                }
-                input.line.pop(packets);
-                let rank = input.tie.as_mut().map_or(input.rank, |tie| tie.rank(time));
-                batch.push(Arrival { time, rank, id });
+            let mut run = input.run(of, bound, packets);
+            input.delivered += run.len() as u64;
+            line.append(&mut run, packets);
+            let mut top = heads.peek_mut().expect("it has a head");
+            match input.head(of, packets) {
+                Some(head) => *top = Reverse(head),
+                None => drop(PeekMut::pop(top)),
             }
-            input.delivered += (batch.len() - before) as u64;
-            !input.line.is_empty()
-        });
-        next
+        }
+        let next = heads.peek().map_or(Time::MAX, |head| InputId::of(head.0).1);
+        waiting.extend(heads.drain().map(|head| InputId::of(head.0).0));
+        (line, next)
     }
 }
 
@@ -148,5 +184,45 @@ impl IndexMut<InputId> for Inputs {
     #[inline]
     fn index_mut(&mut self, id: InputId) -> &mut Input {
         &mut self.all[id.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longfat_core::packet::{Direction, Ecn, Packet, Segment};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever has come so far: by time, by rank, by input, and then in the order in which they stand.
+        #[test]
+        fn packets_come_in_order_of_their_places(
+            inputs in prop::collection::vec((0_u32..4, prop::collection::vec(0_u64..20, 0..12)), 0..30),
+            stops in prop::collection::vec(0_u64..20, 0..4),
+            unit in 1_u64..1 << 40,
+        ) {
+            let (mut packets, mut all, mut waiting, mut plain) = (Packets::new(), Inputs::default(), Vec::new(), Vec::new());
+            for (rank, mut times) in inputs {
+                let of = all.add(Input::new(0, None, rank));
+                times.sort_unstable();
+                for time in times.into_iter().map(|time| Time::from_ps(unit * time)) {
+                    let segment = Segment::new(0, 0, 0);
+                    let id = packets.insert(Direction::There, Packet::new(time, 0, Ecn::NotEct, &segment), segment);
+                    all.put(of, id, &mut packets);
+                    plain.push((time, rank, id));
+                }
+            }
+            // The input that began to wait last is the first.
+            waiting.extend(all.fresh.drain(..).rev());
+            plain.sort_by_key(|(time, rank, _)| (*time, *rank));
+            for stop in stops.into_iter().map(|stop| Time::from_ps(unit * stop)).chain([Time::MAX]) {
+                let (merged, next) = all.merge(&mut waiting, stop, &mut packets);
+                let later = plain.split_off(plain.partition_point(|(time, ..)| *time <= stop));
+                prop_assert!(merged.iter(&packets).eq(plain.iter().map(|(.., id)| *id)));
+                prop_assert_eq!(next, later.first().map_or(Time::MAX, |(time, ..)| *time));
+                plain = later;
+            }
+            prop_assert!(waiting.is_empty());
+        }
     }
 }

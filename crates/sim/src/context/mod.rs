@@ -3,7 +3,6 @@
 
 pub(crate) mod ending;
 pub(crate) mod inputs;
-pub(crate) mod merge;
 pub(crate) mod route;
 
 use std::sync::Arc;

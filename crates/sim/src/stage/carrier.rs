@@ -105,8 +105,11 @@ impl Carrier {
         } else if let Some(input) = self.leads_to {
             inputs.append(input, self.link.sent(), packets);
         } else {
-            while let Some(id) = self.link.take_sent(packets) {
-                inputs.put(routes.hop(packets[id].route), id, packets);
+            let sent = self.link.sent();
+            while let Some(first) = sent.first() {
+                let input = routes.hop(packets[first].route);
+                let mut run = sent.take_while(packets, |packet| routes.hop(packet.route) == input);
+                inputs.append(input, &mut run, packets);
             }
         }
         if !self.feeders.is_empty() {

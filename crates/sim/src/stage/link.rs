@@ -1,12 +1,10 @@
 //! Links as stages: packets that have arrived go through the queue in order of time.
 
-use longfat_core::packet::Line;
 use longfat_core::time::Time;
 
 use super::carrier::Carrier;
 use crate::context::Context;
 use crate::context::inputs::InputId;
-use crate::context::merge::Arrival;
 
 /// A link with the queue before it.
 pub(crate) struct LinkStage {
@@ -43,11 +41,7 @@ impl LinkStage {
     /// Takes packets from several inputs. Returns the arrival of the next one.
     fn take_from_all(&mut self, until: Time, context: &mut Context) -> Time {
         let Context { inputs, packets, ledger, .. } = context;
-        let next = inputs.gather(&mut self.waiting, until, packets);
-        let mut line = Line::new();
-        for Arrival { id, .. } in inputs.batch.drain() {
-            line.push(id, packets);
-        }
+        let (mut line, next) = inputs.merge(&mut self.waiting, until, packets);
         self.carrier.offer_line(&mut line, Time::MAX, packets, ledger);
         next
     }

@@ -9,7 +9,6 @@ use longfat_core::time::Time;
 use super::carrier::Carrier;
 use crate::context::Context;
 use crate::context::inputs::InputId;
-use crate::context::merge::Arrival;
 use crate::due::Due;
 
 /// One router.
@@ -36,12 +35,13 @@ impl Router {
 
     /// The links of the router live up to and including `until`. Returns when one of them next has something to do.
     pub(crate) fn run(&mut self, until: Time, context: &mut Context) -> Time {
-        let mut next = context.inputs.gather(&mut self.waiting, until, &context.packets);
+        let Context { inputs, packets, .. } = &mut *context;
+        let (mut line, mut next) = inputs.merge(&mut self.waiting, until, packets);
         for (place, carrier) in self.carriers.iter().enumerate() {
             self.departures.set(place, carrier.link.departs());
         }
-        let mut batch = std::mem::take(&mut context.inputs.batch);
-        for Arrival { time, id, .. } in batch.drain() {
+        while let Some(id) = line.pop(&context.packets) {
+            let time = context.packets[id].stamp;
             // A packet that leaves any of the queues before makes room in all.
             while let Some(place) = self.departures.next(0, time) {
                 let carrier = &mut self.carriers[place];
@@ -54,7 +54,6 @@ impl Router {
             self.carriers[place].offer(time, id, context);
             self.departures.set(place, self.carriers[place].link.departs());
         }
-        context.inputs.batch = batch;
         for carrier in &mut self.carriers {
             carrier.advance_before(until, context);
             next = next.min(carrier.link.due());

@@ -20,12 +20,12 @@ impl Beyond {
         self.ranges.is_empty()
     }
 
-    /// `start..end` has come; how many bytes of it for the first time.
-    pub(super) fn take(&mut self, start: u64, end: u64) -> u64 {
+    /// `start..end` has come; how many bytes of it for the first time, and the range that it is part of now.
+    pub(super) fn take(&mut self, start: u64, end: u64) -> (u64, Option<Range>) {
         let mut fresh = 0;
-        self.ranges.insert(start, end, |s, e| fresh += e - s);
+        let range = self.ranges.insert(start, end, |s, e| fresh += e - s);
         self.held += fresh;
-        fresh
+        (fresh, range)
     }
 
     /// Everything below `next` has come in order. If more has, by what is here, up to where; that is let go of.
@@ -36,9 +36,8 @@ impl Beyond {
         Some(end)
     }
 
-    /// Puts the range at `point` at the head of what is reported (RFC 2018 §4).
-    pub(super) fn remember(&mut self, point: u64, next: u64) {
-        let Some(newest) = self.ranges.containing(point) else { return };
+    /// Puts `newest`, to which something has come, at the head of what is reported (RFC 2018 §4).
+    pub(super) fn remember(&mut self, newest: Range, next: u64) {
         let mut kept = [newest, (0, 0), (0, 0), (0, 0)];
         // A range grows, or two become one, only by what arrives: then that is the newest.
         let others = self.newest_first(next).filter(|r| !(newest.0 <= r.0 && r.1 <= newest.1));

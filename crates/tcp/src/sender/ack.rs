@@ -129,16 +129,23 @@ impl Sender {
     /// Bytes newly SACKed, and how many of them were sent once, where F-RTO wants to know.
     fn take_sacks(&mut self, now: Time, segment: &Segment) -> (u64, u64) {
         let una = self.board.una();
-        let (mut news, mut originals) = (0, 0);
+        let (mut news, mut originals, mut told) = (0, 0, [(0, 0); 3]);
         for i in 0..segment.sack_count() {
             let (left, right) = self.block(segment, i, una);
             // A duplicate report (RFC 2883) lies below the left edge or inside what is SACKed: it adds nothing.
-            if left >= una && left < right && right <= self.board.max() {
+            if left < una || left >= right || right > self.board.max() {
+                continue;
+            }
+            if let Some(told) = told.get_mut(i) {
+                *told = (left, right);
+            }
+            if !self.board.was_told((left, right)) {
                 let sacked = self.repair.sacked(now, (left, right), &mut self.board, &self.trips, &mut self.control);
                 news += sacked.bytes;
                 originals += sacked.originals;
             }
         }
+        self.board.note_told(told);
         (news, originals)
     }
 

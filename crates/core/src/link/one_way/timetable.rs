@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::Link;
 use super::transmit::Framed;
+use super::waits::Waits;
 use crate::link::count::{Carried, Count, Counted};
 use crate::packet::{Front, Line, Packet, PacketId, Packets};
 use crate::queue::fifo::Limit;
@@ -143,14 +144,12 @@ impl<'a> Batch<'a> {
         while (self.backlog > 0) & (self.timetable.starts <= until) {
             let Timetable { starts, last, before, came, .. } = &mut *self.timetable;
             let run = before.front_mut().unwrap_or(last);
-            let mut began = 0;
-            while (began < run.packets) & (*starts <= until) {
-                if let Some(waits) = &mut self.link.waits {
-                    waits.record(starts.since(came.pop_front().expect("each packet came")));
-                }
-                *starts += run.frame.time;
-                began += 1;
+            // One at once, and one more in the time of each.
+            let began = run.packets.min(until.since(*starts).as_ps() / run.frame.time.as_ps().max(1) + 1);
+            if let Some(waits) = &mut self.link.waits {
+                waits.record_first(began as usize, came, *starts, run.frame.time);
             }
+            *starts += run.frame.time * began;
             run.packets -= began;
             self.backlog -= began;
             self.backlog_bytes -= began * u64::from(run.frame.ip_len);
@@ -160,35 +159,41 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Returns the line as [`Busy`] for a packet that comes at `now`, if that waits, and so do only packets of its length: none of another
-    /// length has begun since.
+    /// Returns the line as [`Steady`] for a packet that comes at `now` behind one that this batch has taken, if no packet of another length
+    /// has yet to begin, or has begun since.
     #[inline(always)]
-    fn busy(&self, now: Time, free: &Free) -> Option<Busy> {
-        let Batch { timetable, len, time, .. } = self;
-        let Limit { measure, max } = timetable.limit;
-        let is_alike = (self.backlog > 0) & timetable.before.is_empty() & (timetable.starts <= now + *time);
-        (is_alike & (self.busy_until > now) & !self.link.config.departs_last & (*len <= self.link.config.mtu)).then(|| {
-            let most = Duration::from_ps((max / measure.cost(*len)).saturating_mul(time.as_ps()));
-            Busy { free: *free, most, records: self.link.waits.is_some() }
+    fn steady(&self, now: Time, until: Time) -> Option<Steady> {
+        let Batch { link, timetable, len, time, .. } = self;
+        // Where a packet leaves behind one that comes at that instant, packets that wait are counted one by one.
+        if link.config.departs_last && self.busy_until > now {
+            return None;
+        }
+        let is_alike = timetable.before.is_empty() & ((self.backlog == 0) | (timetable.starts <= now + *time));
+        (is_alike & (*len <= link.passes)).then(|| {
+            let Limit { measure, max } = timetable.limit;
+            let fit = if link.config.departs_last { 0 } else { max / measure.cost(*len) };
+            let most = Duration::from_ps(fit.saturating_mul(time.as_ps()));
+            Steady { len: *len, time: *time, lag: link.last.lead + link.config.delay, port: link.config.port, until, most }
         })
     }
 
-    /// The packets of `line` from `first` on that find the line busy are taken. Returns the last of them.
+    /// The packets of `line` from `first` on are taken as far as they find the line `steady`. Returns the last of them.
     #[inline(always)]
-    fn wait(&mut self, busy: &Busy, line: &Line, first: PacketId, slots: &mut [Packet]) -> Option<PacketId> {
-        let Waiting { front, waited, longest } = busy.wait(line, first, self.busy_until, slots, &mut self.timetable.came);
-        let (packets, len) = (u64::from(front.len), u64::from(self.len));
-        self.busy_until += self.time * packets;
-        self.taken += packets;
+    fn carry(&mut self, steady: &Steady, line: &Line, first: PacketId, slots: &mut [Packet]) -> Option<PacketId> {
+        let Timetable { starts, last, came, .. } = &mut *self.timetable;
+        let pending = Pending { busy_until: self.busy_until, packets: self.backlog };
+        let waits = self.link.waits.as_deref_mut().map(|waits| (waits, came));
+        let Crossing { front, pending, waited, longest } = steady.cross(line, first, pending, slots, waits);
+        self.busy_until = pending.busy_until;
+        self.taken += u64::from(front.len);
         self.waited += waited;
-        self.timetable.last.packets += packets;
-        self.backlog += packets;
-        self.backlog_bytes += packets * len;
-        if front.last.is_some() {
+        (*starts, last.packets, self.backlog) = (pending.starts(steady.time), pending.packets, pending.packets);
+        self.backlog_bytes = pending.packets * u64::from(self.len);
+        if !longest.is_zero() {
             // Packets ahead of one that waits the longest have yet to begin: each takes the same time.
             let most = (longest.as_ps() - 1) / self.time.as_ps() + 1;
             self.backlog_max = self.backlog_max.max(most);
-            self.backlog_bytes_max = self.backlog_bytes_max.max(most * len);
+            self.backlog_bytes_max = self.backlog_bytes_max.max(most * u64::from(self.len));
         }
         front.last
     }
@@ -206,9 +211,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// A line that is free and before which none waits.
-#[derive(Clone, Copy)]
-struct Free {
+/// A line on which packets of one length begin, one directly after the other or as they come.
+struct Steady {
     /// Length of the packets, and their time on the line.
     len: u32,
     time: Duration,
@@ -216,15 +220,90 @@ struct Free {
     lag: Duration,
     port: u16,
     until: Time,
+    /// Longest wait of a packet that fits into the queue.
+    most: Duration,
 }
 
-impl Free {
+/// Packets that have yet to begin, or have begun since the line was last free.
+struct Pending {
+    /// Time at which the last of them has left.
+    busy_until: Time,
+    packets: u64,
+}
+
+impl Pending {
+    /// Returns the time at which the first begins, each of them taking `time`.
+    fn starts(&self, time: Duration) -> Time {
+        Time::from_ps(self.busy_until.as_ps() - self.packets * time.as_ps())
+    }
+}
+
+/// Packets that have crossed a steady line.
+struct Crossing {
+    front: Front,
+    pending: Pending,
+    /// Sum of their waits in ps, and the longest.
+    waited: u128,
+    longest: Duration,
+}
+
+impl Steady {
+    /// Sends the packets of `line` from `first` on, as long as each fits into the queue. Waits are recorded in `waits`, which has the times
+    /// at which those that are pending came.
+    #[inline(never)]
+    fn cross(
+        &self,
+        line: &Line,
+        first: PacketId,
+        pending: Pending,
+        slots: &mut [Packet],
+        mut waits: Option<(&mut Waits, &mut VecDeque<Time>)>,
+    ) -> Crossing {
+        let Steady { len, time, lag, port, until, most } = *self;
+        let Pending { mut busy_until, mut packets } = pending;
+        let (mut front, mut waited, mut longest) = (Front { last: None, len: 0 }, 0, Duration::ZERO);
+        let mut at = Some(first);
+        while let Some(id) = at {
+            let packet = &mut slots[id.slot()];
+            let now = packet.stamp;
+            let wait = busy_until.since(now);
+            if (now > until) | (wait > most) | (packet.ip_len() != len) {
+                break;
+            }
+            if !wait.is_zero() {
+                packets += 1;
+                waited += u128::from(wait.as_ps());
+                longest = longest.max(wait);
+                if let Some((_, came)) = &mut waits {
+                    came.push_back(now);
+                }
+            } else if packets == 0 {
+                // Nothing waited before this packet either.
+                let (free, next) = self.cross_free(line, id, busy_until, slots);
+                front = Front { last: free.last, len: front.len + free.len };
+                busy_until = next;
+                at = free.last.and_then(|last| line.behind(last, &slots[last.slot()]));
+                continue;
+            } else {
+                if let Some((waits, came)) = &mut waits {
+                    waits.record_first(came.len(), came, Pending { busy_until, packets }.starts(time), time);
+                }
+                packets = 0;
+            }
+            let start = now + wait;
+            packet.goes_on(start + lag, port);
+            busy_until = start + time;
+            front = Front { last: at, len: front.len + 1 };
+            at = line.behind(id, packet);
+        }
+        Crossing { front, pending: Pending { busy_until, packets }, waited, longest }
+    }
+
     /// Sends the packets of `line` from `first` on, as long as each finds the line free. Returns them, and when the line is free again.
     #[inline(never)]
-    fn cross(&self, line: &Line, first: PacketId, mut busy_until: Time, slots: &mut [Packet]) -> (Front, Time) {
-        let Free { len, time, lag, port, until } = *self;
-        let mut front = Front { last: None, len: 0 };
-        let mut at = Some(first);
+    fn cross_free(&self, line: &Line, first: PacketId, mut busy_until: Time, slots: &mut [Packet]) -> (Front, Time) {
+        let Steady { len, time, lag, port, until, .. } = *self;
+        let (mut front, mut at) = (Front { last: None, len: 0 }, Some(first));
         while let Some(id) = at {
             let packet = &mut slots[id.slot()];
             let now = packet.stamp;
@@ -237,52 +316,6 @@ impl Free {
             at = line.behind(id, packet);
         }
         (front, busy_until)
-    }
-}
-
-/// A line that is busy, and before which packets of one length wait that begin one directly after the other.
-struct Busy {
-    /// The line, and the packets.
-    free: Free,
-    /// Longest wait of a packet that fits into the queue.
-    most: Duration,
-    /// True if waits are recorded.
-    records: bool,
-}
-
-/// Packets that wait.
-struct Waiting {
-    front: Front,
-    /// Sum of their waits in ps, and the longest.
-    waited: u128,
-    longest: Duration,
-}
-
-impl Busy {
-    /// Sends the packets of `line` from `first` on behind those that wait, as long as each finds the line busy and fits into the queue.
-    #[inline(never)]
-    fn wait(&self, line: &Line, first: PacketId, mut busy_until: Time, slots: &mut [Packet], came: &mut VecDeque<Time>) -> Waiting {
-        let Busy { free: Free { len, time, lag, port, until }, most, records } = *self;
-        let mut waiting = Waiting { front: Front { last: None, len: 0 }, waited: 0, longest: Duration::ZERO };
-        let mut at = Some(first);
-        while let Some(id) = at {
-            let packet = &mut slots[id.slot()];
-            let now = packet.stamp;
-            let wait = busy_until.since(now);
-            if (now > until) | wait.is_zero() | (wait > most) | (packet.ip_len() != len) {
-                break;
-            }
-            if records {
-                came.push_back(now);
-            }
-            waiting.waited += u128::from(wait.as_ps());
-            waiting.longest = waiting.longest.max(wait);
-            packet.goes_on(busy_until + lag, port);
-            busy_until += time;
-            waiting.front = Front { last: at, len: waiting.front.len + 1 };
-            at = line.behind(id, packet);
-        }
-        waiting
     }
 }
 
@@ -318,8 +351,6 @@ impl Link {
         let mut batch = Batch::new(self, packets[first].ip_len())?;
         let lag = batch.link.last.lead + batch.link.config.delay;
         let (mut at, mut last, mut refused) = (Some(first), None, None);
-        let is_small = batch.len <= batch.link.passes;
-        let free = Free { len: batch.len, time: batch.time, lag, port, until };
         let slots = packets.slots();
         while let Some(id) = at {
             let packet = &mut slots[id.slot()];
@@ -334,13 +365,8 @@ impl Link {
             last = at;
             at = line.behind(id, packet);
             let Some(id) = at else { break };
-            let now = slots[id.slot()].stamp;
-            if (batch.backlog == 0) & (now >= batch.busy_until) & is_small {
-                let (front, busy_until) = free.cross(line, id, batch.busy_until, slots);
-                (batch.busy_until, batch.taken) = (busy_until, batch.taken + u64::from(front.len));
-                last = front.last.or(last);
-            } else if let Some(busy) = batch.busy(now, &free) {
-                last = batch.wait(&busy, line, id, slots).or(last);
+            if let Some(steady) = batch.steady(slots[id.slot()].stamp, until) {
+                last = batch.carry(&steady, line, id, slots).or(last);
             }
             at = last.and_then(|id| line.behind(id, &slots[id.slot()]));
         }

@@ -1,8 +1,10 @@
 //! Waits of packets in the queue of a link, if they are recorded.
 
+use std::collections::VecDeque;
+
 use super::Link;
 use crate::quantiles::Quantiles;
-use crate::time::Duration;
+use crate::time::{Duration, Time};
 
 /// Waits of packets. Packets that went straight onto an idle line are counted, not recorded.
 #[derive(Debug, Default)]
@@ -20,6 +22,15 @@ impl Waits {
     pub(super) fn record(&mut self, wait: Duration) {
         self.spread.record(wait);
         self.recorded += 1;
+    }
+
+    /// Records the waits of the `packets` that leave one every `time` from `starts` on, and the first of which are those that `came` first.
+    #[inline]
+    pub(super) fn record_first(&mut self, packets: usize, came: &mut VecDeque<Time>, mut starts: Time, time: Duration) {
+        for came in came.drain(..packets) {
+            self.record(starts.since(came));
+            starts += time;
+        }
     }
 }
 
