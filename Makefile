@@ -21,8 +21,8 @@ HAS_BPF := $(shell [ "$$(uname)" = Linux ] && clang --version > /dev/null 2>&1 &
 BPF = $(if $(HAS_BPF),--features bpf)
 BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
 
-# A file a core at a time: what the tests of a file share is made once.
-PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
+# One worker runs a file: what the tests of a file share is made once. Dear files are begun first (tests/conftest.py).
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Crates that run anywhere, in a browser as well.
 PURE := $(addprefix -p longfat-,core tcp model record experiment sim gym)
