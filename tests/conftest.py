@@ -25,6 +25,8 @@ DEAR = (
     "test_evaluate",
     "test_wheel",
     "test_web",
+    "test_survey",
+    "test_live",
     "test_slurm",
     "test_dask",
     "test_validation",
@@ -134,11 +136,11 @@ def results(swept: Path) -> longfat.Results:
 
 
 def _short(name: str, folder: Path) -> None:
-    """Runs a ready experiment for six seconds of its time, with all of its runs."""
+    """Runs a ready experiment for two seconds of its time, with all of its runs."""
     experiment = longfat.load(name)
     experiment["measure.warmup"] = "100 ms"
     experiment["measure.interval"] = "100 ms"
-    experiment["measure.duration"] = "6 s"
+    experiment["measure.duration"] = "2 s"
     experiment.sweep(folder)
 
 
