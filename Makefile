@@ -21,14 +21,14 @@ HAS_BPF := $(shell [ "$$(uname)" = Linux ] && clang --version > /dev/null 2>&1 &
 BPF = $(if $(HAS_BPF),--features bpf)
 BPF_OF_WORKSPACE = $(if $(HAS_BPF),--features longfat-bpf/bpf)
 
-# A file a core at a time: what the tests of a file share is made once.
-PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile
+# One worker runs a file: what the tests of a file share is made once. Dear files are begun first (tests/conftest.py).
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Crates that run anywhere, in a browser as well.
 PURE := $(addprefix -p longfat-,core tcp model record experiment sim gym)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev profile run validation test test-quick fuzz wasm web torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
+.PHONY: help build dev profile run validation test test-quick test-papers fuzz wasm web torture lint format docs-reference bench bench-record bench-plot docs wheel wheels sbom audit system-packages clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,10 +59,13 @@ validation: build ## Run the controls beside their theory, check, and draw docs/
 	$(BIN)/longfat report validation --figures --results $(RESULTS) --out $(REPORTS)
 	cp $(REPORTS)/validation/figures/*.svg docs/validation/
 
-test: build target/s3s/bin/s3s-fs ## Run every test, Rust and Python
+test: build target/s3s/bin/s3s-fs ## Run every test, Rust and Python, but those of test-papers
 	cargo test --workspace --quiet $(BPF_OF_WORKSPACE)
-	$(PYTEST) -m "not alone"
+	$(PYTEST) -m "not alone and not papers"
 	$(BIN)/pytest -m alone
+
+test-papers: build ## Run the tests that need the runs of a whole paper or family of experiments: a minute
+	$(PYTEST) -m papers
 
 test-quick: build ## Run the tests that take little time: what to run after each edit
 	cargo test --workspace --quiet --tests $(BPF_OF_WORKSPACE)

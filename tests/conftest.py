@@ -14,11 +14,51 @@ from typing import Any, cast
 import longfat
 import numpy as np
 import pytest
+from longfat.cores import default_jobs
 from longfat.locate import Source
 from longfat.sweep.hashes import FORM
 from longfat.sweep.plan import Item, Items
 
 ROOT = Path(__file__).parent.parent
+
+DEAR = (
+    "test_evaluate",
+    "test_wheel",
+    "test_web",
+    "test_survey",
+    "test_live",
+    "test_slurm",
+    "test_dask",
+    "test_validation",
+    "test_ready",
+    "test_site",
+    "test_damage",
+    "test_executors",
+    "test_torture",
+    "test_advice",
+    "test_watch",
+    "test_trace",
+    "test_cli",
+    "test_cookbook",
+    "test_large_runs",
+    "test_docs",
+    "test_output",
+    "test_results_at_rest",
+    "test_names",
+    "test_queues",
+)
+"""Files that take longest: they are begun first, so that no worker is left with one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts dear files first. The order within a file stays."""
+    items.sort(key=lambda item: DEAR.index(item.path.stem) if item.path.stem in DEAR else len(DEAR))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: some tests wait for servers and for signals."""
+    return default_jobs() + 1
+
 
 # Tables are as wide as a test says: pytest-xdist tells its workers the width of its own terminal.
 os.environ.pop("COLUMNS", None)
@@ -96,11 +136,11 @@ def results(swept: Path) -> longfat.Results:
 
 
 def _short(name: str, folder: Path) -> None:
-    """Runs a ready experiment for six seconds of its time, with all of its runs."""
+    """Runs a ready experiment for six seconds of its time, or two if that is much work, with all of its runs."""
     experiment = longfat.load(name)
     experiment["measure.warmup"] = "100 ms"
     experiment["measure.interval"] = "100 ms"
-    experiment["measure.duration"] = "6 s"
+    experiment["measure.duration"] = "2 s" if name in ("hosts-10g", "incast") else "6 s"
     experiment.sweep(folder)
 
 

@@ -591,6 +591,7 @@ def test_a_known_finding_stands_on_the_page(finding: Finding) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.papers
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{finding.criterion}-{finding.shows}")
 def test_a_known_finding_comes_out_by_itself(finding: Finding, folder: Path) -> None:
     evaluate = evaluate_control if finding.what == "control" else evaluate_queue

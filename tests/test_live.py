@@ -24,7 +24,7 @@ from longfat.cli.serve import read_limits
 from longfat.cli.testbed import permitted
 from longfat.errors import LongfatError
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")
 
 FILE = """
 title = "to itself"
@@ -85,6 +85,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_key_is_printed_once_and_kept_for_its_owner(home: Path, tmp_path: Path) -> None:
     file = home / "longfat" / "keys" / "test"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -101,6 +102,7 @@ def test_a_key_is_printed_once_and_kept_for_its_owner(home: Path, tmp_path: Path
     assert file.read_text().strip()[20:] not in again.stdout + again.stderr
 
 
+@pytest.mark.slow
 def test_limits_have_units_and_names(tmp_path: Path) -> None:
     file = tmp_path / "limits.toml"
     file.write_text('seconds = "10 min"\nbytes = "1 GiB"\nflows = 4\n[open]\nrate = "100 Mbit/s"\n')
@@ -121,6 +123,7 @@ def test_limits_have_units_and_names(tmp_path: Path) -> None:
     assert "there is no limit `nosuch`" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_server_says_what_it_lacks(tmp_path: Path) -> None:
     done = command("serve", home=tmp_path)
     assert done.returncode == 1
@@ -165,6 +168,7 @@ def test_the_hosts_and_not_the_keys_are_a_runs_identity() -> None:
     assert hash_of(simulated) == hash_of(bare), "a simulated run knows no real hosts"
 
 
+@pytest.mark.slow
 def test_flows_each_way_make_the_tables_of_every_run(home: Path) -> None:
     volume = UP.replace('"up"', '"volume"') + 'traffic = { kind = "ttcp", volume = "3 MiB" }\n'
     flows = volume + DOWN + "streams = 2\n"
@@ -190,6 +194,7 @@ def test_flows_each_way_make_the_tables_of_every_run(home: Path) -> None:
     assert "`path`" in said["not_controlled"]
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_shown_and_reported(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     with serving(home, "--key", "test") as (at, _):
@@ -213,6 +218,7 @@ def test_a_run_is_kept_shown_and_reported(home: Path, tmp_path: Path) -> None:
     assert not any(secret in one for one in stored)
 
 
+@pytest.mark.alone
 def test_measure_tells_of_both_directions(home: Path) -> None:
     with serving(home, "--key", "test") as (at, _):
         done = command("measure", at, "--key", "test", "--seconds", "2", "--json", home=home)
@@ -242,6 +248,7 @@ def test_measure_tells_of_both_directions(home: Path) -> None:
     assert "ends in .flent.gz" in wrong.stderr
 
 
+@pytest.mark.alone
 def test_probes_are_metrics_unless_the_server_grants_none(home: Path, tmp_path: Path) -> None:
     with serving(home, "--key", "test") as (at, _):
         metrics = longfat.Experiment(text(at, DOWN)).run().metrics
@@ -257,6 +264,7 @@ def test_probes_are_metrics_unless_the_server_grants_none(home: Path, tmp_path: 
     assert "queueing delay unknown" in measured.stdout, measured.stdout + measured.stderr
 
 
+@pytest.mark.alone
 def test_both_kernels_and_each_probe_are_in_the_results(home: Path, tmp_path: Path) -> None:
     with serving(home, "--key", "test") as (at, _):
         results = longfat.Experiment(text(at, UP + DOWN)).sweep(tmp_path / "results")
@@ -289,6 +297,7 @@ def test_both_kernels_and_each_probe_are_in_the_results(home: Path, tmp_path: Pa
 PAGE = Path(__file__).parents[1] / "docs" / "results-live.md"
 
 
+@pytest.mark.slow
 def test_the_page_says_which_columns_a_run_between_hosts_lacks(home: Path) -> None:
     """The columns that are all NaN or 0 between hosts, and not in a simulation of the same flow."""
     flow = UP.replace('window = "1 MiB"\n', "")
@@ -337,6 +346,7 @@ BY_CHANCE = {
 """Values that are 0 on some paths and not on others."""
 
 
+@pytest.mark.slow
 def test_strangers_stay_out(home: Path) -> None:
     with serving(home, "--key", "test") as (at, _), pytest.raises(longfat.ExperimentError, match="lets nobody in without one"):
         longfat.Experiment(text(at, key="")).run()
@@ -346,6 +356,7 @@ def test_strangers_stay_out(home: Path) -> None:
         longfat.Experiment(text("127.0.0.1:1")).run()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_ends_the_run_in_time(home: Path) -> None:
     with serving(home, "--key", "test") as (at, server):
         env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
@@ -360,6 +371,7 @@ def test_a_server_that_is_killed_ends_the_run_in_time(home: Path) -> None:
     assert "the other side" in said.splitlines()[-1], said
 
 
+@pytest.mark.slow
 def test_a_client_that_is_killed_frees_the_server(home: Path) -> None:
     with serving(home, "--key", "test") as (at, server):
         env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
@@ -374,6 +386,7 @@ def test_a_client_that_is_killed_frees_the_server(home: Path) -> None:
         assert "the other side closed the connection" in server.stdout.readline()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_there_is(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     with serving(home, "--key", "test") as (at, server):
@@ -422,6 +435,7 @@ finally:
 """
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
 def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = tmp_path / "measured.json"
@@ -470,6 +484,7 @@ finally:
 """
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
 def test_a_path_that_is_known_is_written_as_it_is(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
@@ -512,6 +527,7 @@ def test_the_service_is_one_to_systemd(tmp_path: Path) -> None:
     assert exposure is None or float(exposure[1]) <= 2.0, rated.stdout[-200:]
 
 
+@pytest.mark.slow
 def test_the_service_starts_the_server_as_it_is_called(tmp_path: Path) -> None:
     start = re.search(r"^ExecStart=\S*/longfat (.*)$", SERVICE.read_text(encoding="utf-8"), re.MULTILINE)
     assert start

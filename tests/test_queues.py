@@ -7,7 +7,7 @@ import pytest
 from longfat import locate
 from longfat.paper import compare, load_measured, load_paper, load_published
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.papers]
 
 
 def test_no_claim_differs_but_those_that_are_told(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
-import os
+import itertools
+import multiprocessing
 import random
-import signal
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import duckdb
@@ -180,46 +182,51 @@ def test_what_was_read_of_shards_is_not_held(tmp_path: Path, monkeypatch: pytest
     assert pa.total_allocated_bytes() == before
 
 
-WRITER = """\
-import sys
-from longfat import Experiment
-from longfat.store import Store, writer
-from longfat.sweep.work import execute, timed
-from test_results_at_rest import MANY
-writer.JOURNAL_RUNS = 5
-runs = Experiment(MANY).resolve_all()
-store = Store(sys.argv[1])
-with store.writer() as kept:
-    for run in runs[int(sys.argv[2])::2]:
-        if run.hash not in store.finished():
-            kept.keep(run, "", *timed(run))
-            print(run.hash, flush=True)
-"""
+def keep_half(folder: Path, half: int, said: Connection) -> None:
+    """Keeps each other run that is not kept yet, and says which it has kept."""
+    writer.JOURNAL_RUNS = 5
+    runs = Experiment(MANY).resolve_all()
+    store = Store(folder)
+    with store.writer() as kept:
+        for run in runs[half::2]:
+            if run.hash not in store.finished():
+                kept.keep(run, "", *timed(run))
+                said.send(run.hash)
 
 
 @pytest.mark.slow
 def test_writers_that_are_killed_lose_only_what_they_were_writing(tmp_path: Path) -> None:
     """Two writers at once, killed 50 times with -9; what they said was kept is kept, and nothing twice."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
+    # Forked from a process that has imported what they need: else they would spend nearly all of their time on that.
+    forked = multiprocessing.get_context("forkserver")
+    forked.set_forkserver_preload([__name__])
     said: set[str] = set()
     kills = 0
     moment = random.Random(1)
     folder = tmp_path / "many"
 
-    def start(half: int) -> subprocess.Popen[str]:
-        call = [sys.executable, "-c", WRITER, str(folder), str(half)]
-        return subprocess.Popen(call, env=env, stdout=subprocess.PIPE, text=True)
+    def start(half: int) -> tuple[ForkServerProcess, Connection]:
+        ours, theirs = forked.Pipe(duplex=False)
+        process = forked.Process(target=keep_half, args=(folder, half, theirs))
+        process.start()
+        theirs.close()
+        return process, ours
+
+    def heard(ours: Connection) -> Iterator[str]:
+        with contextlib.suppress(EOFError):
+            while True:
+                yield ours.recv()
 
     while kills < 50:
         both = [start(0), start(1)]
         # They are killed at some moment after the first has kept a run; when all is done, at any.
-        first = both[0].stdout.readline() if both[0].stdout else ""
-        said |= {first.strip()} - {""}
+        said |= set(itertools.islice(heard(both[0][1]), 1))
         time.sleep(moment.random() * 0.05)
-        for process in both:
-            process.send_signal(signal.SIGKILL)
+        for process, ours in both:
+            process.kill()
             kills += 1
-            said |= set(process.communicate()[0].split("\n")[:-1]) - {""}
+            said |= set(heard(ours))
+            process.join()
         assert said <= Store(folder).finished()
     store = Store(folder)
     assert all(store.has(run) for run in said)

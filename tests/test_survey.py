@@ -22,7 +22,7 @@ from longfat.cli.probe import Transfer, is_fast_enough, lines
 from longfat.cli.testbed import permitted
 from longfat.live.survey import Codepoint, direction, read
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")
 
 LONGFAT = [sys.executable, "-m", "longfat"]
 GIVEN_UP_S = 40.0
@@ -63,6 +63,7 @@ def probed(at: str, *before: str) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_loopback_has_no_router_and_keeps_all(home: Path) -> None:
     with serving(bind="127.0.0.1") as at:
         seen = probed(at)
@@ -82,6 +83,7 @@ def test_loopback_has_no_router_and_keeps_all(home: Path) -> None:
     assert "MTU 9216 bytes or more up" in shown.stdout
 
 
+@pytest.mark.slow
 def test_an_open_server_refuses_with_the_limit(home: Path) -> None:
     with serving(bind="127.0.0.1", options=("--open",)) as at:
         done = subprocess.run([*LONGFAT, "probe", at], capture_output=True, text=True, timeout=60, check=False)
@@ -95,6 +97,7 @@ def sockets_at(port: int) -> int:
     return sum(int(line.split()[1].rsplit(":", 1)[1], 16) == port for table in tables for line in table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "later"])
 def test_a_far_end_that_falls_silent_is_given_up_in_time(home: Path, when: str) -> None:
     words = [*LONGFAT, "serve", "--port", "0", "--bind", "127.0.0.1", "--key", "test"]
@@ -171,6 +174,7 @@ def chain() -> Generator[list[str]]:
             subprocess.run(["ip", "netns", "delete", name], check=False)
 
 
+@pytest.mark.slow
 def test_routers_and_an_mtu_that_one_of_them_names(home: Path, chain: list[str]) -> None:
     with serving("ip", "netns", "exec", chain[3], bind="10.231.2.2") as at:
         seen = probed(at, "ip", "netns", "exec", chain[0])
@@ -181,6 +185,7 @@ def test_routers_and_an_mtu_that_one_of_them_names(home: Path, chain: list[str])
     assert ["10.231.0.2", 1400] in seen["too_big"]
 
 
+@pytest.mark.slow
 def test_a_black_hole_is_found_to_the_byte(home: Path, chain: list[str]) -> None:
     # The first router may send 1500 bytes; the second drops all above 1377 in silence.
     for place, device, mtu in ((1, "right", 1500), (2, "left", 1377 - 4)):
@@ -192,6 +197,7 @@ def test_a_black_hole_is_found_to_the_byte(home: Path, chain: list[str]) -> None
     assert [from_ for from_, _ in seen["too_big"]] in ([], [None])
 
 
+@pytest.mark.slow
 def test_a_path_that_is_cut_within_a_survey_keeps_what_was_found(home: Path, chain: list[str]) -> None:
     far = ["ip", "netns", "exec", chain[3]]
     with serving(*far, bind="10.231.2.2") as at:
@@ -243,6 +249,7 @@ finally:
 """
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
 @pytest.mark.parametrize("mbps", [20, 1])
 def test_the_rate_and_the_memory_of_a_known_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mbps: int) -> None:

@@ -1,4 +1,7 @@
-"""The testbed where it is permitted; what it says where it is not."""
+"""The testbed where it is permitted; what it says where it is not.
+
+Its emulator goes by the clock: each test that runs it is alone.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,6 @@ import pytest
 from longfat._longfat import HAS_BPF, cc_list
 from longfat.cli.testbed import permitted
 
-# Its emulator goes by the clock.
-pytestmark = pytest.mark.alone
 PERMITTED = permitted()
 USER_NAMESPACES = (
     shutil.which("unshare") is not None and subprocess.run(["unshare", "-Urn", "true"], capture_output=True, check=False).returncode == 0
@@ -69,6 +70,7 @@ def left_behind() -> dict[str, str]:
     return found
 
 
+@pytest.mark.alone
 @needs_rights
 @pytest.mark.skipif(not HAS_BPF, reason="built without BPF: needs clang and libelf")
 def test_a_twin_is_given_to_the_kernel(tmp_path: Path) -> None:
@@ -90,6 +92,7 @@ def test_a_twin_is_given_to_the_kernel(tmp_path: Path) -> None:
         twice.run()
 
 
+@pytest.mark.alone
 @needs_rights
 @pytest.mark.skipif(not HAS_BPF, reason="built without BPF: needs clang and libelf")
 def test_one_run_says_of_each_flow_whose_control_it_had(tmp_path: Path) -> None:
@@ -102,6 +105,7 @@ def test_one_run_says_of_each_flow_whose_control_it_had(tmp_path: Path) -> None:
     assert "kernel, twin" in command("show", "both", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 @needs_rights
 def test_a_twin_that_there_is_not_is_said_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text('backend = "testbed"\n' + FILE.replace('"linux"\n', '"linux"\ntwin = { sweep = [false, true] }\n'))
@@ -111,6 +115,7 @@ def test_a_twin_that_there_is_not_is_said_before_anything_is_run(tmp_path: Path)
     assert "a twin of cubic" in done.stderr
 
 
+@pytest.mark.alone
 @needs_rights
 def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text('backend = { sweep = ["sim", "testbed"] }\n' + FILE)
@@ -137,6 +142,7 @@ def test_an_experiment_runs_by_both_backends_side_by_side(tmp_path: Path) -> Non
     assert list(real.flow_series["time_s"])[:3] == [0.0, 0.1, 0.2]
 
 
+@pytest.mark.alone
 @needs_rights
 @pytest.mark.parametrize("window", ["32 KiB", "64 KiB", "128 KiB"])
 def test_a_window_holds_at_its_value(window: str) -> None:
@@ -154,6 +160,7 @@ def test_a_window_holds_at_its_value(window: str) -> None:
     assert real.flows["goodput_bps"].iloc[0] == pytest.approx(simulated.flows["goodput_bps"].iloc[0], rel=0.05)
 
 
+@pytest.mark.alone
 @needs_rights
 def test_a_run_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE + "acks = true\n")
@@ -184,6 +191,7 @@ def orphans() -> int:
     return int(Path("/proc/net/sockstat").read_text().split("orphan ")[1].split()[0])
 
 
+@pytest.mark.alone
 @needs_rights
 def test_a_run_leaves_no_connection_behind_that_goes_on_sending() -> None:
     """Unsent data of its socket takes memory for minutes, and the kernel then lets no window of the next runs grow."""
@@ -196,6 +204,7 @@ def test_a_run_leaves_no_connection_behind_that_goes_on_sending() -> None:
     assert result.real_time["tcp_memory_pressure_bytes"] > 0
 
 
+@pytest.mark.alone
 @needs_rights
 def test_the_memory_of_all_connections_is_watched() -> None:
     """Each CPU keeps up to a MB to itself that the kernel's count is without: there must be more than that under way."""
@@ -210,6 +219,7 @@ def test_the_memory_of_all_connections_is_watched() -> None:
     assert experiment.run().real_time["tcp_memory_max_bytes"] > 1 << 20
 
 
+@pytest.mark.alone
 @needs_rights
 def test_each_ack_is_seen_on_both_sides() -> None:
     """Slow start, before anything is lost: what the kernel's tracepoint says is what the simulator says, ACK by ACK."""
@@ -229,6 +239,7 @@ def test_each_ack_is_seen_on_both_sides() -> None:
         assert real.acks[columns].head(10).to_numpy().tolist() == simulated.acks[columns].head(10).to_numpy().tolist()
 
 
+@pytest.mark.alone
 @needs_rights
 def test_packets_of_the_kernel_are_recorded_and_captured(tmp_path: Path) -> None:
     """Fates of packets add up, and a capture made of them tells what a capture of the simulated run tells."""
@@ -267,6 +278,7 @@ def test_packets_of_the_kernel_are_recorded_and_captured(tmp_path: Path) -> None
     assert rates["testbed"] == pytest.approx(rates["sim"], rel=0.05)
 
 
+@pytest.mark.alone
 @needs_rights
 def test_any_program_crosses_the_path(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE)
@@ -280,6 +292,7 @@ def test_any_program_crosses_the_path(tmp_path: Path) -> None:
     assert command("testbed", "shell", "small.toml", "--", "sh", "-c", "exit 3", cwd=tmp_path).returncode == 3
 
 
+@pytest.mark.alone
 @needs_rights
 @pytest.mark.skipif(not USER_NAMESPACES, reason="no user namespaces here")
 def test_a_user_namespace_is_enough_without_a_real_time_priority(tmp_path: Path) -> None:
@@ -298,6 +311,7 @@ def test_a_user_namespace_is_enough_without_a_real_time_priority(tmp_path: Path)
     assert "tcp_probe (tracefs), which cannot be used" in probed.stderr
 
 
+@pytest.mark.alone
 @needs_rights
 @pytest.mark.parametrize("before", ["mount -t tracefs tracefs /sys/kernel/tracing", ":"], ids=["mounted already", "not mounted"])
 def test_acks_are_recorded_wherever_the_tracer_is(tmp_path: Path, before: str) -> None:
@@ -310,6 +324,7 @@ def test_acks_are_recorded_wherever_the_tracer_is(tmp_path: Path, before: str) -
     assert len(longfat.load_results(tmp_path / "results" / "small+backend=testbed")[0].acks) > 10
 
 
+@pytest.mark.alone
 @needs_rights
 def test_two_testbeds_at_once_are_refused(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE)
@@ -324,6 +339,7 @@ def test_two_testbeds_at_once_are_refused(tmp_path: Path) -> None:
         first.stdin.close()
 
 
+@pytest.mark.slow
 def test_what_the_kernel_cannot_be_told_is_refused_before_anything_starts(tmp_path: Path) -> None:
     for change, said in [
         ('congestion_control = "bbr3"', "this congestion control"),
@@ -339,6 +355,7 @@ def test_what_the_kernel_cannot_be_told_is_refused_before_anything_starts(tmp_pa
         assert "asks.toml" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(PERMITTED, reason="the testbed is permitted here")
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(FILE)
@@ -347,6 +364,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert "the testbed needs rights" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_cannot_be_run_is_said_before_anything_is(tmp_path: Path) -> None:
     without = ["setpriv", "--bounding-set", "-net_admin"] if PERMITTED else []
     if without and not shutil.which(without[0]):
@@ -366,6 +384,7 @@ def test_what_cannot_be_run_is_said_before_anything_is(tmp_path: Path) -> None:
     assert "ExperimentError" in done.stderr
 
 
+@pytest.mark.slow
 @needs_rights
 @pytest.mark.skipif(HAS_BPF, reason="this build has the controls")
 def test_a_control_that_this_build_has_not_is_said_before_anything_is_run(tmp_path: Path) -> None:

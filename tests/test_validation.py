@@ -7,7 +7,7 @@ import pytest
 from longfat import locate
 from longfat.paper import Comparison, compare, load_measured, load_paper, load_published
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.papers]
 
 
 @pytest.fixture(scope="module")
