@@ -9,7 +9,9 @@ import { sketch } from "./sketch";
 import { tell } from "./told";
 import type { Checked } from "./types";
 
-declare const LESSONS: { title: string; sentences: string[]; attempt: string; file: string }[];
+/** `change` is what the attempt does to the file: a text that it has once, and the text in its place. */
+interface Lesson { title: string; sentences: string[]; attempt: string; change: [old: string, made: string]; file: string }
+declare const LESSONS: Lesson[];
 const MOST = 3e7; // packets times links that are run without asking: some 10 s
 const TOGETHER = 6; // runs of a sweep that are drawn over each other
 const ALL = -1;
@@ -21,7 +23,7 @@ let engine: Engine, settings: Settings, kept: Run | undefined, timer = 0;
 let runs: Run[] = [], checked: Checked | undefined;
 /** The run of a sweep that is shown, or ALL. */
 let chosen = 0;
-/** The file of a link, while the run A that the link holds is made before it. */
+/** The file to go on to, while the run A is made before it: of a link that holds both, or of a lesson. */
 let next: string | undefined;
 let guide: Promise<Guide> | undefined;
 /** Set while the page itself changes the text. */
@@ -137,10 +139,20 @@ function save(name: string, blob: Blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1e3);
 }
 
+let taught: Lesson | undefined;
 function lesson(number: number) {
-  const { sentences, attempt, file } = LESSONS[number]!;
+  const { sentences, attempt, file } = (taught = LESSONS[number]!);
   $("text").textContent = `${sentences.join(" ")} Try: ${attempt}`;
-  void write(file.trim() + "\n");
+  $("try").hidden = false;
+  [next, kept] = [undefined, undefined];
+  $("drop").hidden = true;
+  void write(file);
+}
+/** Makes the change of the lesson. The run of its file is A, made anew where it is not the one that is shown. */
+function attempt() {
+  const { file, change: [old, made] } = taught!, after = file.replace(old, () => made);
+  if (editor.text === file && runs[0]?.result && runs[0].text === file) { keep(); void write(after); }
+  else { next = after; void write(file); }
 }
 
 function told() { tell(shown(), $("told"), $("limits"), $<HTMLTableElement>("metrics")); draw(); }
@@ -158,6 +170,7 @@ function follow() {
 }
 
 $("keep").onclick = () => { keep(); void remember(); };
+$("try").onclick = attempt;
 $("drop").onclick = () => { kept = undefined; $("drop").hidden = true; told(); void remember(); };
 $("go").onclick = () => run(editor.text, true);
 $("link").onclick = async () => { await remember(); await navigator.clipboard?.writeText(location.href).catch(() => {}); state("The address of this page is the link."); };
