@@ -102,6 +102,8 @@ pub struct Copa {
     competes: bool,
     /// Whether a loss or a mark lowered 1 / delta in this round.
     reduced_in_round: bool,
+    /// Whether the last round halved the window for its losses.
+    halved: bool,
     /// Bytes delivered and lost on the connection when the round began.
     at_round: (u64, u64),
     undo: Undo,
@@ -131,6 +133,7 @@ impl Copa {
             emptied_at: Time::ZERO,
             competes: false,
             reduced_in_round: false,
+            halved: false,
             at_round: (0, 0),
             undo: Undo::Nothing,
             window,
@@ -185,20 +188,22 @@ impl Copa {
         };
         self.cwnd_at_round = self.window.cwnd;
         let was_reduced = std::mem::replace(&mut self.reduced_in_round, false);
-        if let Some(rate) = &ack.rate {
-            let (delivered, lost) = (rate.total_delivered - self.at_round.0, rate.total_lost - self.at_round.1);
-            self.at_round = (rate.total_delivered, rate.total_lost);
-            match lost {
-                _ if !self.competes || was_reduced => {}
-                // §2.3: 1 / delta grows by one each round trip without a loss.
-                0 => self.delta = 1.0 / (1.0 / self.delta + 1.0),
-                // Recovery that takes several round trips is one event to the sender. Each that loses more counts here.
-                _ => self.lower_inverse_delta(),
-            }
-            // Departs from the paper, in which I know of no answer to heavy losses: RFC 9743 §5.1.1 wants one.
-            if lost > 0 && lost as f64 > self.loss_limit * (delivered + lost) as f64 {
-                self.window.move_to((self.window.cwnd / 2).max(2 * self.window.mss).min(self.window.cwnd));
-            }
+        let now = ack.rate.map_or(self.at_round, |rate| (rate.total_delivered, rate.total_lost));
+        let (delivered, lost) = (now.0 - self.at_round.0, now.1 - self.at_round.1);
+        self.at_round = now;
+        match lost {
+            _ if !self.competes || was_reduced => {}
+            // §2.3: 1 / delta grows by one each round trip without a loss.
+            0 => self.delta = 1.0 / (1.0 / self.delta + 1.0),
+            // Recovery that takes several round trips is one event to the sender. Each that loses more counts here.
+            _ => self.lower_inverse_delta(),
+        }
+        // Departs from the paper, in which I know of no answer to heavy losses: RFC 9743 §5.1.1 wants one.
+        // The round after it has losses of what was sent before.
+        let was_halved = std::mem::replace(&mut self.halved, false);
+        if !was_halved && lost > 0 && lost as f64 > self.loss_limit * (delivered + lost) as f64 {
+            self.halved = true;
+            self.window.move_to((self.window.cwnd / 2).max(2 * self.window.mss).min(self.window.cwnd));
         }
     }
 
@@ -321,6 +326,7 @@ impl CongestionControl for Copa {
 mod tests {
     use super::super::testing::*;
     use super::*;
+    use crate::rate::RateSample;
 
     fn copa(params: &[(&'static str, Value)], segments: u64) -> Copa {
         Copa::new(&config("copa", params, segments))
@@ -406,6 +412,29 @@ mod tests {
         assert_eq!(c.cwnd(), MSS);
         c.on_spurious();
         assert_eq!(c.cwnd(), before);
+    }
+
+    /// In recovery the sender counts no rounds and the cumulative ACK measures no round trip; SACKed data tells of both.
+    #[test]
+    fn heavy_losses_halve_once_for_a_window_sent_before_also_in_recovery() {
+        let mut c = copa(&[("mode_switching", Value::Bool(false))], 100);
+        let rtt = Duration::from_millis(100);
+        let mut round = |n: u64, lost: u64| {
+            let rate = RateSample {
+                prior_delivered: n * 60 * MSS,
+                total_delivered: (n + 1) * 60 * MSS,
+                total_lost: lost * MSS,
+                rtt: Some(rtt),
+                ..RateSample::default()
+            };
+            let now = Time::ZERO + rtt * (n + 1);
+            let ack = AckSample { now, delivered: MSS, srtt: rtt, in_recovery: true, rate: Some(rate), ..AckSample::default() };
+            c.on_sample(&ack);
+            (segments(&c).round(), c.velocity)
+        };
+        assert_eq!(round(0, 0), (100.0, 1.0));
+        // 40 of 100, then 30 of 90 of the same window, then 20 of 80.
+        assert_eq!([round(1, 40).0, round(2, 70).0, round(3, 90).0], [50.0, 50.0, 25.0]);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Interval {
     /// Whether all that it sent has arrived or is lost. A loss is known a round trip after it at the latest (RFC 8985 §6.2): an ACK that
     /// covers data of both this interval and the next counts for the next.
     fn is_complete(&self, newest: Time, srtt: Duration) -> bool {
-        self.end.is_some_and(|end| self.delivered + self.lost >= self.sent || newest >= end + srtt)
+        self.end.is_some_and(|end| self.delivered + self.lost >= self.sent || newest > end && newest.since(end) >= srtt)
     }
 
     fn rtt(&mut self, sent: Time, rtt: f64) {
