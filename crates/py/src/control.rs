@@ -323,6 +323,7 @@ impl PyCongestionControl {
             interval,
             prior_delivered: self.delivered.saturating_sub(in_flight),
             total_delivered: self.delivered,
+            sent_at: Time::ZERO + self.now.since(Time::ZERO).saturating_sub(rtt.unwrap_or(self.srtt)),
             in_flight_then: in_flight,
             in_flight: in_flight.saturating_sub(news),
             rtt,

@@ -56,6 +56,7 @@ pub fn ack(n: u64, cwnd: u64) -> AckSample {
         interval: Duration::from_millis(70),
         prior_delivered: delivered.saturating_sub(a_round),
         total_delivered: delivered,
+        sent_at: Time::ZERO + Duration::from_millis(n.saturating_sub(70)),
         in_flight_then: cwnd,
         in_flight: cwnd,
         rtt: Some(Duration::from_millis(70)),
@@ -174,7 +175,14 @@ fn yields(kind: &ControlKind) -> Result<(), String> {
         (rate.total_lost, rate.lost) = (lost, lost.min(70 * MSS));
         let start = rate.total_delivered + lost;
         if let Some(model) = control.path_model() {
-            model.on_lost(&LostPacket { start, end: start + MSS, in_flight_then: 140 * MSS, lost: rate.lost, app_limited: false });
+            model.on_lost(&LostPacket {
+                start,
+                end: start + MSS,
+                sent_at: rate.sent_at,
+                in_flight_then: 140 * MSS,
+                lost: rate.lost,
+                app_limited: false,
+            });
         }
         control.on_sample(&ack);
     }

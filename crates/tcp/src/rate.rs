@@ -27,6 +27,8 @@ pub struct RateSample {
     pub total_lost: u64,
     /// Bytes marked lost since that segment was sent.
     pub lost: u64,
+    /// When that segment was sent.
+    pub sent_at: Time,
     /// Bytes in flight when that segment was sent, itself included.
     pub in_flight_then: u64,
     /// Bytes in flight now, with this ACK taken in.
@@ -52,6 +54,8 @@ pub struct LostPacket {
     pub start: u64,
     /// One past the last byte.
     pub end: u64,
+    /// When they were sent.
+    pub sent_at: Time,
     /// Bytes in flight when they were sent, themselves included.
     pub in_flight_then: u64,
     /// Bytes marked lost since then, themselves included.
@@ -306,6 +310,7 @@ impl RateSampler {
             total_delivered: self.delivered,
             total_lost: self.lost,
             lost: grown(self.lost, record.lost),
+            sent_at: record.at,
             in_flight_then: record.in_flight_at(end),
             in_flight,
             rtt: once.then(|| now.since(record.at)),
@@ -358,6 +363,7 @@ impl RateSampler {
             each(&LostPacket {
                 start: from,
                 end: until,
+                sent_at: record.at,
                 in_flight_then: record.in_flight_at(until),
                 lost: grown(self.lost, record.lost),
                 app_limited: record.is_app_limited(),

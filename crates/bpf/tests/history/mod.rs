@@ -11,7 +11,7 @@ use crate::MSS;
 pub(crate) enum Step {
     /// An ACK. Counts are of segments.
     Ack {
-        sample: AckSample,
+        sample: Box<AckSample>,
         una: u32,
         nxt: u32,
         out: u32,
@@ -171,7 +171,7 @@ impl History {
             in_recovery,
             ..AckSample::default()
         };
-        Step::Ack { sample, una: self.una, nxt, out, tsval }
+        Step::Ack { sample: Box::new(sample), una: self.una, nxt, out, tsval }
     }
 }
 
@@ -214,7 +214,7 @@ pub(crate) fn with_held_acks(mut rng: Rng, acks: usize) -> Vec<Step> {
             cwnd_limited: true,
             ..AckSample::default()
         };
-        steps.push(Step::Ack { sample, una, nxt: una + out, out, tsval });
+        steps.push(Step::Ack { sample: Box::new(sample), una, nxt: una + out, out, tsval });
         sent_us = next_us;
     }
     steps

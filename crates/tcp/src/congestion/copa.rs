@@ -100,8 +100,10 @@ pub struct Copa {
     /// When the queue was nearly empty last.
     emptied_at: Time,
     competes: bool,
-    /// Whether a loss came in this round.
-    lost_in_round: bool,
+    /// Whether a loss or a mark lowered 1 / delta in this round.
+    reduced_in_round: bool,
+    /// Whether the last round halved the window for its losses.
+    halved: bool,
     /// Bytes delivered and lost on the connection when the round began.
     at_round: (u64, u64),
     undo: Undo,
@@ -130,7 +132,8 @@ impl Copa {
             cwnd_at_round: window.cwnd,
             emptied_at: Time::ZERO,
             competes: false,
-            lost_in_round: false,
+            reduced_in_round: false,
+            halved: false,
             at_round: (0, 0),
             undo: Undo::Nothing,
             window,
@@ -163,9 +166,17 @@ impl Copa {
         }
     }
 
+    /// Whether data that was sent in this round arrives. The sender counts no rounds in recovery.
+    fn is_next_round(&mut self, ack: &AckSample) -> bool {
+        match &ack.rate {
+            Some(rate) if rate.prior_delivered < self.at_round.0 => false,
+            Some(_) => true,
+            None => std::mem::replace(&mut self.round, ack.round) != ack.round,
+        }
+    }
+
     /// §2.2, once a round trip: velocity by the direction; §2.3: delta.
     fn end_round(&mut self, ack: &AckSample) {
-        self.round = ack.round;
         let rises = self.window.cwnd > self.cwnd_at_round;
         self.same_for = if rises == self.rises { self.same_for.saturating_add(1) } else { 0 };
         self.rises = rises;
@@ -175,19 +186,24 @@ impl Copa {
             n if n >= ROUNDS_BEFORE_DOUBLING => (2.0 * self.velocity).min((self.window.segments() * self.delta).max(1.0)),
             _ => self.velocity,
         };
-        if self.competes && !self.lost_in_round {
-            // §2.3: 1 / delta grows by one each round trip without a loss.
-            self.delta = 1.0 / (1.0 / self.delta + 1.0);
-        }
-        self.lost_in_round = false;
         self.cwnd_at_round = self.window.cwnd;
-        if let Some(rate) = &ack.rate {
-            let (delivered, lost) = (rate.total_delivered - self.at_round.0, rate.total_lost - self.at_round.1);
-            self.at_round = (rate.total_delivered, rate.total_lost);
-            // Departs from the paper, in which I know of no answer to heavy losses: RFC 9743 §5.1.1 wants one.
-            if lost > 0 && lost as f64 > self.loss_limit * (delivered + lost) as f64 {
-                self.window.move_to((self.window.cwnd / 2).max(2 * self.window.mss).min(self.window.cwnd));
-            }
+        let was_reduced = std::mem::replace(&mut self.reduced_in_round, false);
+        let now = ack.rate.map_or(self.at_round, |rate| (rate.total_delivered, rate.total_lost));
+        let (delivered, lost) = (now.0 - self.at_round.0, now.1 - self.at_round.1);
+        self.at_round = now;
+        match lost {
+            _ if !self.competes || was_reduced => {}
+            // §2.3: 1 / delta grows by one each round trip without a loss.
+            0 => self.delta = 1.0 / (1.0 / self.delta + 1.0),
+            // Recovery that takes several round trips is one event to the sender. Each that loses more counts here.
+            _ => self.lower_inverse_delta(),
+        }
+        // Departs from the paper, in which I know of no answer to heavy losses: RFC 9743 §5.1.1 wants one.
+        // The round after it has losses of what was sent before.
+        let was_halved = std::mem::replace(&mut self.halved, false);
+        if !was_halved && lost > 0 && lost as f64 > self.loss_limit * (delivered + lost) as f64 {
+            self.halved = true;
+            self.window.move_to((self.window.cwnd / 2).max(2 * self.window.mss).min(self.window.cwnd));
         }
     }
 
@@ -202,6 +218,11 @@ impl Copa {
         } else if ack.cwnd_limited {
             self.window.grow(change.min(self.window.cwnd as f64));
         }
+    }
+
+    /// §2.3: a round trip with losses halves 1 / delta, to no less than the default.
+    fn lower_inverse_delta(&mut self) {
+        self.delta = (2.0 * self.delta).min(self.default_delta);
     }
 
     fn reset_velocity(&mut self) {
@@ -227,7 +248,9 @@ impl CongestionControl for Copa {
     }
 
     fn on_sample(&mut self, ack: &AckSample) {
-        if let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero()) {
+        // Of SACKed data, too: the cumulative ACK stands still in recovery, which lasts many round trips where retransmissions are lost.
+        let rtt = ack.rate.and_then(|rate| rate.rtt).or(ack.rtt).filter(|rtt| !rtt.is_zero());
+        if let Some(rtt) = rtt {
             self.measure(ack, rtt);
         }
         if self.standing_rtt.is_zero() {
@@ -237,10 +260,11 @@ impl CongestionControl for Copa {
             // §2.2: slow start ends when the rate is beyond the target.
             self.window.move_to(self.window.cwnd);
         }
-        if ack.round != self.round {
+        if self.is_next_round(ack) {
             self.end_round(ack);
         }
-        if ack.in_recovery {
+        // The ACK of a retransmission says nothing of the queue.
+        if ack.in_recovery && rtt.is_some() {
             self.step(ack);
         }
     }
@@ -262,9 +286,9 @@ impl CongestionControl for Copa {
             // §2.3: a loss halves 1 / delta, to no less than the default. In the default mode it is no signal.
             Congestion::Loss | Congestion::Ecn | Congestion::Local => {
                 self.undo = Undo::Delta(self.delta);
-                self.lost_in_round = true;
+                self.reduced_in_round = true;
                 if self.competes {
-                    self.delta = (2.0 * self.delta).min(self.default_delta);
+                    self.lower_inverse_delta();
                 }
                 // A loss ends slow start: the queue is full.
                 if self.window.in_slow_start() {
@@ -302,6 +326,7 @@ impl CongestionControl for Copa {
 mod tests {
     use super::super::testing::*;
     use super::*;
+    use crate::rate::RateSample;
 
     fn copa(params: &[(&'static str, Value)], segments: u64) -> Copa {
         Copa::new(&config("copa", params, segments))
@@ -387,6 +412,29 @@ mod tests {
         assert_eq!(c.cwnd(), MSS);
         c.on_spurious();
         assert_eq!(c.cwnd(), before);
+    }
+
+    /// In recovery the sender counts no rounds and the cumulative ACK measures no round trip; SACKed data tells of both.
+    #[test]
+    fn heavy_losses_halve_once_for_a_window_sent_before_also_in_recovery() {
+        let mut c = copa(&[("mode_switching", Value::Bool(false))], 100);
+        let rtt = Duration::from_millis(100);
+        let mut round = |n: u64, lost: u64| {
+            let rate = RateSample {
+                prior_delivered: n * 60 * MSS,
+                total_delivered: (n + 1) * 60 * MSS,
+                total_lost: lost * MSS,
+                rtt: Some(rtt),
+                ..RateSample::default()
+            };
+            let now = Time::ZERO + rtt * (n + 1);
+            let ack = AckSample { now, delivered: MSS, srtt: rtt, in_recovery: true, rate: Some(rate), ..AckSample::default() };
+            c.on_sample(&ack);
+            (segments(&c).round(), c.velocity)
+        };
+        assert_eq!(round(0, 0), (100.0, 1.0));
+        // 40 of 100, then 30 of 90 of the same window, then 20 of 80.
+        assert_eq!([round(1, 40).0, round(2, 70).0, round(3, 90).0], [50.0, 50.0, 25.0]);
     }
 
     #[test]

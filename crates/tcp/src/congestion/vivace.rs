@@ -67,7 +67,8 @@ const OMEGA_STEP: f64 = 0.1;
 /// §4.3: gradients of the round trip of less count as none.
 const GRADIENT_FLOOR: f64 = 0.01;
 /// Choices of ours. An interval that sent less than this part of its rate tells of another limit than the rate. None is shorter than so many
-/// segments take, or there were nothing to fit a line through. The window leaves room for two round trips at the rate.
+/// segments take, or there were nothing to fit a line through. The window leaves room for two round trips at the rate. No rate is under a
+/// segment per round trip: a lower one takes longer to measure than to repair.
 const FILLED: f64 = 0.75;
 const LEAST_SEGMENTS: f64 = 10.0;
 const CWND_GAIN: f64 = 2.0;
@@ -81,9 +82,11 @@ struct Interval {
     /// `None`: still sending.
     end: Option<Time>,
     role: Role,
-    delivered: f64,
-    lost: f64,
-    limited: bool,
+    /// Bytes sent by the connection before it began, and by this interval once it ended.
+    before: u64,
+    sent: u64,
+    delivered: u64,
+    lost: u64,
     /// Sums of a regression of the round trip on the time of sending.
     n: f64,
     t: f64,
@@ -103,8 +106,19 @@ enum Role {
 }
 
 impl Interval {
-    fn new(role: Role, rate: f64, begin: Time) -> Self {
-        Interval { rate, begin, end: None, role, delivered: 0.0, lost: 0.0, limited: false, n: 0.0, t: 0.0, tt: 0.0, r: 0.0, tr: 0.0 }
+    fn new(role: Role, rate: f64, begin: Time, before: u64) -> Self {
+        let end = None;
+        Interval { rate, begin, end, role, before, sent: 0, delivered: 0, lost: 0, n: 0.0, t: 0.0, tt: 0.0, r: 0.0, tr: 0.0 }
+    }
+
+    fn holds(&self, sent: Time) -> bool {
+        sent >= self.begin && self.end.is_none_or(|end| sent < end)
+    }
+
+    /// Whether all that it sent has arrived or is lost. A loss is known a round trip after it at the latest (RFC 8985 §6.2): an ACK that
+    /// covers data of both this interval and the next counts for the next.
+    fn is_complete(&self, newest: Time, srtt: Duration) -> bool {
+        self.end.is_some_and(|end| self.delivered + self.lost >= self.sent || newest > end && newest.since(end) >= srtt)
     }
 
     fn rtt(&mut self, sent: Time, rtt: f64) {
@@ -128,7 +142,7 @@ impl Interval {
 
     fn loss(&self) -> f64 {
         let all = self.delivered + self.lost;
-        if all > 0.0 { self.lost / all } else { 0.0 }
+        if all > 0 { self.lost as f64 / all as f64 } else { 0.0 }
     }
 
     fn duration(&self) -> f64 {
@@ -136,9 +150,9 @@ impl Interval {
     }
 
     /// Bytes per second that were sent.
-    fn sent(&self) -> f64 {
+    fn sent_rate(&self) -> f64 {
         let duration = self.duration();
-        if duration > 0.0 { (self.delivered + self.lost) / duration } else { 0.0 }
+        if duration > 0.0 { self.sent as f64 / duration } else { 0.0 }
     }
 }
 
@@ -155,6 +169,9 @@ pub struct Vivace {
     /// Base rate in bytes per second; zero before the first round trip.
     rate: f64,
     srtt: Duration,
+    /// Bytes sent so far, and when the newest that arrived was sent.
+    sent: u64,
+    newest: Time,
     intervals: VecDeque<Interval>,
     starting: bool,
     /// Rate and utility of the last interval of the start.
@@ -185,6 +202,8 @@ impl Vivace {
             epsilon: params.number("epsilon"),
             rate: 0.0,
             srtt: Duration::ZERO,
+            sent: 0,
+            newest: Time::ZERO,
             intervals: VecDeque::new(),
             starting: true,
             best: None,
@@ -205,11 +224,11 @@ impl Vivace {
     }
 
     fn floor(&self) -> f64 {
-        self.mss as f64
+        self.mss as f64 / if self.srtt.is_zero() { 1.0 } else { self.srtt.as_secs_f64() }
     }
 
     fn set_rate(&mut self, bytes_per_second: f64) {
-        self.rate = bytes_per_second.clamp(self.floor(), MAX_RATE);
+        self.rate = bytes_per_second.max(self.floor()).min(MAX_RATE);
     }
 
     /// Rate at which it sends now.
@@ -223,7 +242,7 @@ impl Vivace {
             Role::Lower => self.rate * (1.0 - self.epsilon),
             Role::Starting | Role::Between => self.rate,
         };
-        self.intervals.push_back(Interval::new(role, rate.clamp(self.floor(), MAX_RATE), now));
+        self.intervals.push_back(Interval::new(role, rate.max(self.floor()).min(MAX_RATE), now, self.sent));
     }
 
     /// A pair of trials, in random order.
@@ -248,7 +267,7 @@ impl Vivace {
         if last.role == Role::Between || now.since(last.begin).as_secs_f64() < lasts {
             return;
         }
-        last.end = Some(now);
+        (last.end, last.sent) = (Some(now), self.sent.saturating_sub(last.before));
         match last.role {
             Role::Starting => {
                 self.set_rate(2.0 * self.rate);
@@ -263,26 +282,26 @@ impl Vivace {
     /// Results of `interval` are complete.
     fn complete(&mut self, interval: &Interval, now: Time) {
         let utility = self.utility(interval);
-        let is_filled = !interval.limited && interval.sent() >= FILLED * interval.rate;
+        let is_filled = interval.sent_rate() >= FILLED * interval.rate;
         match interval.role {
             Role::Starting => {
                 // §2: the start doubles the rate while utility grows, and goes back to the best.
-                let grew = self.best.is_none_or(|(_, best)| utility > best);
+                let grew = utility > self.best.map_or(0.0, |(_, best)| best);
                 if grew && is_filled {
                     self.best = Some((interval.rate, utility));
                     return;
                 }
-                let back = self.best.map_or(interval.rate / 2.0, |(rate, _)| rate);
-                let back = if is_filled { back } else { interval.sent().max(self.floor()).min(interval.rate) };
-                self.set_rate(back);
-                (self.starting, self.best) = (!is_filled && interval.limited, None);
+                // Where another limit than the rate decided, it goes on from what was sent.
+                let back = if is_filled { self.best.map_or(interval.rate / 2.0, |(rate, _)| rate) } else { interval.sent_rate() };
+                self.set_rate(back.min(interval.rate));
+                (self.starting, self.best) = (!is_filled && grew, None);
                 self.intervals.clear();
                 self.advance(now);
             }
             Role::Between => {}
             _ if !is_filled => {
                 // Neither more nor less than what is sent: another limit decides.
-                self.set_rate(self.rate.min(interval.sent().max(self.rate * FILLED)));
+                self.set_rate(self.rate.min(interval.sent_rate().max(self.rate * FILLED)));
                 (self.steps, self.cut) = (0, 0);
                 self.intervals.clear();
                 self.advance(now);
@@ -327,26 +346,17 @@ impl Vivace {
 
     /// Sorts this ACK into the interval in which its data was sent, and completes those whose data is all accounted for.
     fn account(&mut self, ack: &AckSample, rs: &RateSample) {
-        if let Some(rtt) = rs.rtt.or(ack.rtt).filter(|rtt| !rtt.is_zero()) {
-            let sent = Time::ZERO + ack.now.since(Time::ZERO).saturating_sub(rtt);
-            while let Some(front) = self.intervals.front().copied() {
-                if front.end.is_none_or(|end| sent < end) {
-                    break;
-                }
-                self.intervals.pop_front();
-                let before = self.intervals.len();
-                self.complete(&front, ack.now);
-                if self.intervals.len() < before || self.intervals.is_empty() {
-                    return;
-                }
+        self.sent = rs.total_delivered + rs.total_lost + rs.in_flight;
+        self.newest = self.newest.max(rs.sent_at);
+        if let Some(interval) = self.intervals.iter_mut().find(|interval| interval.holds(rs.sent_at)) {
+            interval.delivered += ack.delivered;
+            if let Some(rtt) = rs.rtt.filter(|rtt| !rtt.is_zero()) {
+                interval.rtt(rs.sent_at, rtt.as_secs_f64());
             }
-            if let Some(front) = self.intervals.front_mut().filter(|front| sent >= front.begin) {
-                front.rtt(sent, rtt.as_secs_f64());
-                front.delivered += ack.delivered as f64;
-                front.limited |= rs.app_limited;
-            }
-        } else if let Some(front) = self.intervals.front_mut().filter(|front| front.delivered > 0.0) {
-            front.delivered += ack.delivered as f64;
+        }
+        while let Some(front) = self.intervals.front().copied().filter(|front| front.is_complete(self.newest, self.srtt)) {
+            self.intervals.pop_front();
+            self.complete(&front, ack.now);
         }
     }
 
@@ -410,14 +420,12 @@ impl CongestionControl for Vivace {
             // §3: a loss is a part of the utility, and no signal of its own.
             Congestion::Loss | Congestion::Ecn | Congestion::Local => self.before = None,
             // A choice of ours: RFC 9743 §5.1.1 wants a full retreat where nothing arrives.
-            Congestion::Timeout => {
-                self.before = Some((self.cwnd, self.rate));
-                self.cwnd = self.mss;
-                self.set_rate(self.rate / 2.0);
-                self.reset();
-                self.starting = true;
-            }
-            Congestion::TimeoutAgain => {
+            // One again without progress is of a path that went away, whose rate is to be found anew.
+            Congestion::Timeout | Congestion::TimeoutAgain => {
+                self.starting = event.kind == Congestion::TimeoutAgain;
+                if !self.starting {
+                    self.before = Some((self.cwnd, self.rate));
+                }
                 self.cwnd = self.mss;
                 self.set_rate(self.rate / 2.0);
                 self.reset();
@@ -452,10 +460,8 @@ impl PathModel for Vivace {
     }
 
     fn on_lost(&mut self, packet: &LostPacket) {
-        // Losses are known when data sent after them arrives: they count for the interval whose data arrives now.
-        // Before the first of its data arrives they are of data sent earlier.
-        if let Some(front) = self.intervals.front_mut().filter(|front| front.delivered > 0.0) {
-            front.lost += (packet.end - packet.start) as f64;
+        if let Some(interval) = self.intervals.iter_mut().find(|interval| interval.holds(packet.sent_at)) {
+            interval.lost += packet.end - packet.start;
         }
     }
 }
@@ -475,13 +481,15 @@ mod tests {
 
     /// An interval of a second at `n` Mbit/s, with this slope of the round trip and this loss.
     fn interval(n: f64, slope: f64, loss: f64) -> Interval {
-        let mut interval = Interval::new(Role::Higher, mbps(n), Time::ZERO);
+        let mut interval = Interval::new(Role::Higher, mbps(n), Time::ZERO, 0);
         for i in 0..100 {
             let sent = Time::ZERO + Duration::from_millis(10 * i);
             interval.rtt(sent, 0.1 + slope * 0.01 * i as f64);
         }
         interval.end = Some(Time::ZERO + Duration::from_secs(1));
-        (interval.delivered, interval.lost) = (mbps(n) * (1.0 - loss), mbps(n) * loss);
+        let lost = (mbps(n) * loss) as u64;
+        (interval.sent, interval.lost) = (mbps(n) as u64, lost);
+        interval.delivered = interval.sent - lost;
         interval
     }
 
@@ -544,6 +552,49 @@ mod tests {
         }
     }
 
+    /// ACKs of what was sent in one interval come while the next is sending, and its losses later still.
+    #[test]
+    fn arrivals_and_losses_count_for_the_interval_in_which_they_were_sent() {
+        let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        let mut v = vivace();
+        (v.srtt, v.starting, v.higher_first) = (Duration::from_millis(100), false, true);
+        v.set_rate(40.0 * MSS as f64);
+        v.begin(Role::Higher, at(0));
+        (v.intervals[0].end, v.intervals[0].sent) = (Some(at(100)), 4 * MSS);
+        v.begin(Role::Lower, at(100));
+        let arrive = |v: &mut Vivace, now: u64, sent: u64, rtt: Option<Duration>| {
+            let rs = RateSample { sent_at: at(sent), rtt, ..RateSample::default() };
+            v.account(&AckSample { now: at(now), delivered: 2 * MSS, ..AckSample::default() }, &rs);
+        };
+        arrive(&mut v, 150, 50, Some(Duration::from_millis(100)));
+        // A retransmission has no round trip, and counts all the same.
+        arrive(&mut v, 201, 101, None);
+        assert_eq!((v.intervals[0].delivered, v.intervals[1].delivered), (2 * MSS, 2 * MSS));
+        assert_eq!((v.intervals[0].n, v.intervals[1].n), (1.0, 0.0));
+        assert!(v.first.is_none(), "two segments of the first are still out");
+        v.on_lost(&LostPacket { end: 2 * MSS, sent_at: at(99), ..LostPacket::default() });
+        arrive(&mut v, 203, 103, None);
+        // 40 segments per second, 5 % more: 0.336 Mbit/s. 0.336^0.9 - 11.35 x 0.336 x 0.5 = -1.532.
+        let (role, utility) = v.first.unwrap();
+        assert!(role == Role::Higher && (utility + 1.532).abs() < 1e-3, "{utility}");
+        assert_eq!(v.intervals[0].lost, 0);
+    }
+
+    #[test]
+    fn a_timeout_takes_half_and_leaves_a_segment_per_round_trip() {
+        let mut v = vivace();
+        v.srtt = Duration::from_millis(100);
+        v.set_rate(mbps(80.0));
+        reduce(&mut v, Time::ZERO, Congestion::Timeout);
+        assert_eq!(((v.rate * 8e-6).round(), v.starting), (40.0, false));
+        for _ in 0..30 {
+            reduce(&mut v, Time::ZERO, Congestion::TimeoutAgain);
+        }
+        assert_eq!((v.rate, v.starting), (10.0 * MSS as f64, true));
+        v.on_spurious();
+        assert_eq!((v.rate * 8e-6).round(), 80.0);
+    }
+
     #[test]
     fn an_interval_that_was_not_filled_decides_nothing() {
         let mut v = vivace();
@@ -551,7 +602,7 @@ mod tests {
         v.starting = false;
         v.set_rate(mbps(100.0));
         let mut half = interval(105.0, 0.0, 0.0);
-        half.delivered /= 2.0;
+        half.sent /= 2;
         v.complete(&half, Time::ZERO + Duration::from_secs(3));
         assert_eq!((v.rate * 8e-6).round(), 75.0, "to three quarters at once, and on from there");
         assert!(v.first.is_none());

@@ -153,7 +153,7 @@ fn what_arrives_out_of_order_counts_once_and_when_it_arrives() {
         assert_eq!((sample.total_delivered, sample.rtt), (n * MSS, Some(ms(10))));
     }
     let lost = flow.lose(1, 2);
-    assert_eq!(lost, [LostPacket { start: MSS, end: 2 * MSS, in_flight_then: 2 * MSS, lost: MSS, app_limited: false }]);
+    assert_eq!(lost, [LostPacket { start: MSS, end: 2 * MSS, sent_at: at(1), in_flight_then: 2 * MSS, lost: MSS, app_limited: false }]);
     flow.send_again(15, 1);
     flow.arrive(16, 5, 6);
     let sample = flow.sample(16);
@@ -296,6 +296,7 @@ impl Model {
             total_delivered: self.delivered * MSS,
             total_lost: self.lost * MSS,
             lost: (self.lost - p.lost) * MSS,
+            sent_at: at(p.sent),
             in_flight_then: p.in_flight * MSS,
             in_flight: self.in_flight() * MSS,
             rtt: (!p.retransmitted).then(|| ms(now - p.sent)),
@@ -342,7 +343,8 @@ proptest! {
                         model.packets[n].out = false;
                         let p = model.packets[n];
                         prop_assert_eq!(packets.len(), 1);
-                        prop_assert_eq!((packets[0].lost, packets[0].in_flight_then), ((model.lost - p.lost) * MSS, p.in_flight * MSS));
+                        let told = (packets[0].lost, packets[0].in_flight_then, packets[0].sent_at);
+                        prop_assert_eq!(told, ((model.lost - p.lost) * MSS, p.in_flight * MSS, at(p.sent)));
                     }
                 }
                 _ => {

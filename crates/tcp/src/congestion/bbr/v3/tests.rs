@@ -60,7 +60,7 @@ impl Path {
     fn lose(&mut self, in_flight: u64, lost: u64) {
         self.lost += 2;
         let start = self.lost * MSS;
-        let packet = LostPacket { start, end: start + MSS, in_flight_then: in_flight * MSS, lost: lost * MSS, app_limited: false };
+        let packet = LostPacket { start, end: start + MSS, in_flight_then: in_flight * MSS, lost: lost * MSS, ..LostPacket::default() };
         self.bbr.on_lost(&packet);
     }
 
@@ -175,7 +175,7 @@ fn startup_ends_on_losses_only_if_they_are_many_and_apart() {
     let path = startup_with(|path| {
         path.lost += 1;
         let start = path.lost * MSS;
-        path.bbr.on_lost(&LostPacket { start, end: start + MSS, in_flight_then: 100 * MSS, lost: 5 * MSS, app_limited: false });
+        path.bbr.on_lost(&LostPacket { start, end: start + MSS, in_flight_then: 100 * MSS, lost: 5 * MSS, ..LostPacket::default() });
         ack_with_losses(path, 5);
     });
     assert_eq!(path.bbr.state, State::Startup);
