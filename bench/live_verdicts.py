@@ -2,12 +2,13 @@
 
     python bench/live_verdicts.py --out RESULTS.json [--split dev|held] [--seconds N] [--causes "A;B"]
 
-Each run has two network namespaces with longfat's emulator between them, `longfat serve` in one, and one flow with `run --backend live`
-from the other. It needs root, /dev/net/tun and iproute2. Runs that RESULTS.json has are not made again. Prints the confusion matrix, the share
-that is right, and the share of verdicts with a confidence over 0.9 that is right. Thresholds may be chosen with `dev`; `held` has other rates, round
-trips and values, and is there to be judged by.
+Each run has two network namespaces with longfat's emulator between them, `longfat serve` in one, and one flow with
+`run --backend live` from the other. It needs root, /dev/net/tun and iproute2. Runs that RESULTS.json has are not made again.
+Prints the confusion matrix, the share that is right, and the share of verdicts with a confidence over 0.9 that is right.
+Thresholds may be chosen with `dev`; `held` has other rates, round trips and values, and is there to be judged by.
 
-Not made: an application or a reader that is slow, since a live run has bulk traffic, and drops in a receiver's ring, since no device here has one.
+Not made: a slow application or reader, since a live run has bulk traffic, and drops in a receiver's ring, since no device
+here has one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ RTTS = {"dev": (20, 60), "held": (12, 35, 90)}
 RATES = {"dev": (10, 30), "held": (7, 18, 45)}
 AQM = "active queue management"
 CAUSES: dict[str, dict[str, str]] = {
-    "receive window": {"flow": 'window = "{window} bytes"'},
+    "receive window": {"sysctl": "net.ipv4.tcp_rmem=4096 {memory} {memory}"},
     "send buffer": {"sysctl": "net.ipv4.tcp_wmem=4096 {memory} {memory}"},
     "congestion, by loss": {"queue": '{{ kind = "droptail", limit = "1 bdp" }}'},
     "congestion, by ECN": {"queue": '{{ kind = "red", limit = "2 bdp", ecn = true }}', "sysctl": "net.ipv4.tcp_ecn=1"},
@@ -107,9 +108,8 @@ def values(name: str, rtt: int, rate: int) -> dict[str, Any]:
     bdp = rate * 1e6 / 8 * rtt / 1e3
     packets = bdp / 1500
     return {
-        "window": int(max(bdp * rng.uniform(0.2, 0.5), 10_000)),
-        # Memory holds headers beside the payload.
-        "memory": int(max(2 * bdp * rng.uniform(0.2, 0.5), 20_000)),
+        # Memory of a socket holds headers beside the payload.
+        "memory": int(max(bdp * rng.uniform(0.2, 0.5), 10_000)),
         "small": max(4, round(packets * rng.uniform(0.04, 0.1))),
         "loss": f"{min(0.02, (1.22 / (rng.uniform(0.3, 0.5) * packets)) ** 2):.2g}",
         "policed": int(rate * 1000 * rng.uniform(0.3, 0.7)),

@@ -274,3 +274,48 @@ impl Flow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// 10 s at 50 ms and 10 Mbit/s with `flight` bytes in flight, sampled each 10 ms, as `change` has it.
+    fn flow(flight: u64, change: impl Fn(u64, &mut Sender)) -> Flow {
+        let passed = flight / 5;
+        let sample = |step: u64| {
+            let usual =
+                Sender { time: step as i64 * 10 * MS, acked: step * passed, flight, unsent: 100_000, wants: true, ..Sender::default() };
+            let mut now = Sender { window: 1 << 20, rtt: 50 * MS, segments: step * passed / 1000, ..usual };
+            change(step, &mut now);
+            now
+        };
+        Flow {
+            mss: 1000,
+            rtt_min: 50 * MS,
+            sender: (0..1000).map(sample).collect(),
+            arrived: (0..1000).map(|step| (step as i64 * 10 * MS, step * passed / 1000)).collect(),
+            ..Flow::default()
+        }
+    }
+
+    #[test]
+    fn each_end_says_what_it_waited_for() {
+        let found = |flow: &Flow| flow.verdict().0;
+        assert_eq!(found(&flow(20_000, |_, now| now.window = 20_500)), Cause::ReceiveWindow);
+        assert_eq!(found(&flow(20_000, |_, now| now.unsent = 0)), Cause::SendBuffer);
+        assert_eq!(found(&flow(20_000, |_, now| (now.unsent, now.wants) = (0, false))), Cause::Application);
+        let shrinking = |step: u64, now: &mut Sender| now.window = if step < 20 { 60_000 } else { 20_500 };
+        assert_eq!(found(&flow(20_000, shrinking)), Cause::ClosingWindow);
+        assert_eq!(Flow::default().verdict().0, Cause::Unknown);
+    }
+
+    #[test]
+    fn counters_of_the_receiver_tell_its_ring_from_the_path() {
+        // A loss of 10 segments each second, which the receiver's counters know or do not know of.
+        let lossy = |dropped: u64| Flow { dropped, ..flow(40_000, |step, now| now.again = 10 * (step / 100)) };
+        assert_eq!(lossy(90).verdict().0, Cause::ReceiverRing);
+        assert_ne!(lossy(0).verdict().0, Cause::ReceiverRing);
+    }
+}
