@@ -161,7 +161,7 @@ def judge(rows: list[dict[str, Any]]) -> None:
     for text, of in (("all", rows), ("over 0.9 sure", [row for row in rows if row["limited_by_confidence"] > 0.9])):
         right = sum(row["limited_by"] == row["cause"] for row in of)
         print(f"{text}: {right} of {len(of)} right{f', {100 * right / len(of):.0f} %' if of else ''}")
-    print(f"suspect or invalid: {sum(row['verdict'] != 'good' for row in rows)}; load of the machine now {os.getloadavg()[0]:.1f}")
+    print(f"suspect or invalid: {sum(row['verdict'] != 'valid' for row in rows)}; load of the machine now {os.getloadavg()[0]:.1f}")
 
 
 def main() -> None:
