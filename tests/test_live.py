@@ -186,6 +186,8 @@ def test_flows_each_way_make_the_tables_of_every_run(home: Path) -> None:
     assert 0 < first["delivered_all_s"] <= result.end_s < 20
     assert (result.flows["bytes_delivered"] > 100_000).all()
     assert (result.flows["control_from"] == "kernel").all()
+    assert (result.flows["limited_by"] != "").all()
+    assert result.flows["limited_by_confidence"].between(0, 1).all()
     assert len(result.links) == 0
     assert 0 < result.real_time["base_rtt_before_s"] < 0.1
     assert 0 < result.real_time["base_rtt_after_s"] < 0.1

@@ -18,7 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("capture", &["core", "model", "record"]),
     ("disk", &["core", "experiment", "record", "script"]),
     ("host", &["core", "record", "tcp"]),
-    ("live", &["core", "host", "model", "record", "tcp"]),
+    ("live", &["capture", "core", "host", "model", "record", "tcp"]),
     ("testbed", &["bpf", "core", "experiment", "host", "model", "record", "tcp"]),
     ("bench", &["core", "experiment", "model", "record", "sim", "tcp"]),
     ("web", &["core", "experiment", "model", "record", "sim", "tcp"]),

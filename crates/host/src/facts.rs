@@ -23,6 +23,21 @@ const AT_SOCKET: &[&str] = &[
     "Udp.SndbufErrors",
 ];
 
+/// Counters of packets that TCP connections had no room for.
+const AT_CONNECTION: &[&str] = &["TcpExt.TCPBacklogDrop", "TcpExt.RcvPruned", "TcpExt.OfoPruned", "TcpExt.TCPRcvQDrop"];
+/// Columns of `/proc/net/dev` of arrivals: packets that were dropped, and packets that a ring had no room for.
+const ARRIVALS: [usize; 2] = [3, 4];
+
+/// Packets that arrived at this host and were dropped so far: in the rings of all devices of this thread's network namespace, in the input
+/// queues of all cores (softnet) and at TCP connections.
+pub fn dropped() -> u64 {
+    let read_own = |of: &str| read(&format!("/proc/thread-self/net/{of}"));
+    let devices = read_own("dev");
+    let names = devices.lines().filter_map(|line| line.split_once(':').map(|(name, _)| name.trim()));
+    let rings: u64 = names.map(|name| columns_of(&devices, name, ARRIVALS)).sum();
+    rings + dropped_at_input(&read("/proc/net/softnet_stat")) + sum_of(&read_own("netstat"), AT_CONNECTION)
+}
+
 /// Packets that one network stack has lost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {

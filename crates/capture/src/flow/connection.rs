@@ -52,12 +52,17 @@ impl Connection {
     pub(crate) fn new(number: u64, packet: &Packet) -> Connection {
         let is_answer = packet.flags & (flags::SYN | flags::ACK) == flags::SYN | flags::ACK;
         let ends = if is_answer { [packet.to, packet.from] } else { [packet.from, packet.to] };
+        Connection::between(number, ends, packet.time)
+    }
+
+    /// A connection without a packet, from `time` on.
+    pub(crate) fn between(number: u64, ends: [Address; 2], time: i64) -> Connection {
         Connection {
             number,
             ends,
             directions: Default::default(),
-            first: packet.time,
-            last: packet.time,
+            first: time,
+            last: time,
             packets: 0,
             backwards: 0,
             clock: Clock::default(),

@@ -11,6 +11,7 @@ pub mod records;
 mod report;
 mod rows;
 mod rtt;
+pub mod sampled;
 mod series;
 mod statistics;
 mod table;

@@ -26,6 +26,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const BURST: u64 = 1 << 22;
 /// Time between two questions whether written data is acknowledged, which the kernel does not report.
 const ASK: Duration = Duration::from_millis(1);
+/// Time between two looks at the counters of the whole host.
+const COUNT: Span = Span::from_secs(1);
 /// A time that has not come.
 const NEVER: u64 = u64::MAX;
 
@@ -48,6 +50,8 @@ struct Counts {
     /// Bytes that the other end has acknowledged.
     acknowledged: AtomicU64,
     is_closed: AtomicBool,
+    /// The application has more to write than the socket takes.
+    wants: AtomicBool,
     /// Nanoseconds of the run.
     delivered_all: AtomicU64,
     /// It is over, or never will be.
@@ -87,6 +91,7 @@ impl Plane {
                 read: AtomicU64::new(0),
                 acknowledged: AtomicU64::new(0),
                 is_closed: AtomicBool::new(false),
+                wants: AtomicBool::new(false),
                 delivered_all: AtomicU64::new(NEVER),
                 is_over: AtomicBool::new(false),
                 has_failed: AtomicBool::new(false),
@@ -150,6 +155,7 @@ fn attend(flow: Flow, clock: Clock, stop: &AtomicBool, counts: &Counts) -> Time 
             stream.close();
         }
         counts.is_closed.store(stream.is_shut, Relaxed);
+        counts.wants.store(stream.pending > 0 && !stream.is_shut, Relaxed);
         let is_over = stream.has_ended || stream.failure.is_some();
         counts.is_over.store(is_over, Relaxed);
         counts.has_failed.store(stream.failure.is_some(), Relaxed);
@@ -181,9 +187,12 @@ fn nanoseconds(time: Time) -> Nanos {
 /// The sampler's thread: all of `TCP_INFO` of all flows, each `interval`, and once more at the end.
 fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &AtomicBool) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut next = Time::ZERO;
+    let (mut next, mut dropped, mut counted) = (Time::ZERO, facts::dropped(), Time::ZERO);
     loop {
         let is_last = stop.load(Relaxed);
+        if is_last || clock.now().since(counted) >= COUNT {
+            (dropped, counted) = (facts::dropped(), clock.now());
+        }
         for ((socket, counts), flow) in flows.iter().zip(0..) {
             let Ok(info) = info::of(socket) else { continue };
             let delivered_all = counts.delivered_all.load(Relaxed);
@@ -194,6 +203,8 @@ fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &
                 unread: sys::unread(socket),
                 unacknowledged: sys::unacknowledged(socket),
                 send_buffer: socket.send_buffer_size().unwrap_or(0) as u64,
+                wants: counts.wants.load(Relaxed),
+                dropped,
                 is_closed: counts.is_closed.load(Relaxed),
                 delivered_all: Some(delivered_all).filter(|time| *time != NEVER),
                 info,

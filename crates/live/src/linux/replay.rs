@@ -1,8 +1,9 @@
 //! Samples of both ends become a trace: they are gone through in order of time, as if the recorder had been there.
 
+use longfat_capture::sampled;
 use longfat_core::time::{Duration, Time};
 use longfat_host::flow::{Watch, record_of_receiver, sample_of_sender};
-use longfat_host::info::Info;
+use longfat_host::info::{Info, ca_state, field, state};
 use longfat_model::Experiment;
 use longfat_record::recorder::{Recorder, Totals, Watched};
 use longfat_record::trace::{
@@ -44,8 +45,8 @@ fn time(ns: Nanos) -> Time {
     Time::from_ps(ns.saturating_mul(1000))
 }
 
-/// Returns the trace of `experiment`, in which this host sends the flows of which `we_send` is true.
-pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Trace {
+/// Returns the trace of `experiment`, and the flows as verdicts read them, in which this host sends the flows of which `we_send` is true.
+pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> (Trace, Vec<sampled::Flow>) {
     let Both { ours, theirs, lead, ahead, end } = both;
     // One that was cut before it began has lasted for a moment.
     let end = time(end.saturating_sub(lead).max(1_000_000)).min(Time::ZERO + experiment.measure.duration);
@@ -76,6 +77,8 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
     }
     let mut recorder = Recorder::new(experiment, None);
     let (mut events, mut tcp_info) = (Vec::new(), Vec::new());
+    let mut judged = vec![sampled::Flow::default(); experiment.flows.len()];
+    let mut dropped_before = vec![None; experiment.flows.len()];
     for (row, is_ours) in rows {
         let at = time(row.at);
         // A flow that was over by the end is known to be by a later sample.
@@ -90,7 +93,9 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
         let number = row.flow;
         tcp_info.push(InfoSample::of(at, number, we_send[number as usize] != is_ours, &row.info));
         let flow = &mut replay.0[number as usize];
+        let seen = &mut judged[number as usize];
         if we_send[number as usize] == is_ours {
+            add_sender(seen, &row);
             let started = flow.watch.record.established.is_some_and(|start| start <= at);
             flow.watch.look(at, row.info.clone(), row.is_closed, |kind: EventKind, seq| {
                 if started && experiment.measure.events {
@@ -99,6 +104,9 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
             });
             flow.sender = Some(row);
         } else {
+            seen.arrived.push((row.at as i64, row.info.data_segs_in().into()));
+            let before = *dropped_before[number as usize].get_or_insert(row.dropped);
+            seen.dropped = row.dropped.saturating_sub(before);
             flow.delivered_all = row.delivered_all.map(time);
             flow.receiver = Some(row);
         }
@@ -108,7 +116,35 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> Tr
         recorder.record(stop, &mut replay).expect("a series in memory has room");
     }
     let trace = recorder.finish(end, None, experiment, &mut replay).expect("a series in memory has room");
-    Trace { events, tcp_info, ..trace }
+    (Trace { events, tcp_info, ..trace }, judged)
+}
+
+/// Adds a sample of the sender of `flow`.
+fn add_sender(flow: &mut sampled::Flow, row: &Row) {
+    let info = &row.info;
+    // A closed socket has no connection to tell of.
+    if info.state() == state::CLOSE {
+        return;
+    }
+    flow.mss = info.snd_mss();
+    flow.rtt_min = i64::from(info.min_rtt()) * 1000;
+    // Kernels before 5.4 do not tell the window.
+    let window = info.get(&field::snd_wnd).unwrap_or(u64::MAX);
+    flow.sender.push(sampled::Sender {
+        time: row.at as i64,
+        acked: info.bytes_acked(),
+        flight: u64::from(info.unacked()) * u64::from(info.snd_mss()),
+        unsent: info.notsent_bytes().into(),
+        wants: row.wants,
+        window,
+        rtt: i64::from(info.rtt()) * 1000,
+        is_recovering: info.ca_state() >= ca_state::RECOVERY,
+        is_timeout: info.ca_state() == ca_state::LOSS,
+        segments: info.data_segs_out().into(),
+        again: info.total_retrans().into(),
+        needless: info.dsack_dups().into(),
+        marked: info.delivered_ce().into(),
+    });
 }
 
 impl Flow {
@@ -198,7 +234,6 @@ impl Watched for Replay {
 mod tests {
     use super::*;
     use longfat_core::traffic::Traffic;
-    use longfat_host::info::field;
     use longfat_model::dumbbell::Dumbbell;
 
     /// Time before the run.
@@ -209,7 +244,7 @@ mod tests {
             [(&field::state, 1), (&field::snd_mss, 1000), (&field::rtt, 40_000), (&field::min_rtt, 40_000), (&field::snd_cwnd, 10)];
         let info = Info::with(280, common.into_iter().chain(values.iter().copied()));
         let at = ms * 1_000_000;
-        Row { flow: 0, at, read, unread: 0, unacknowledged: 0, send_buffer: 1 << 16, is_closed: false, delivered_all: None, info }
+        Row { at, read, send_buffer: 1 << 16, info, ..Row::default() }
     }
 
     /// One flow of 100 ms, sampled at these times, that sends and delivers 1000 bytes per ms. The other host is ahead by 20 ms.
@@ -223,7 +258,7 @@ mod tests {
         let ours = (0..=10).map(|step| row(10 * step, 0, &[sent(10 * step), (&field::data_segs_out, 1 + 10 * step)])).collect();
         let begun = |row: Row| Row { at: row.at + LEAD, delivered_all: row.delivered_all.map(|at| at + LEAD), ..row };
         let [ours, theirs]: [Vec<Row>; 2] = [ours, theirs].map(|rows: Vec<Row>| rows.into_iter().map(begun).collect());
-        trace(&experiment, &[true], Both { ours, theirs, lead: LEAD, ahead: 20_000_000, end: LEAD + end * 1_000_000 })
+        trace(&experiment, &[true], Both { ours, theirs, lead: LEAD, ahead: 20_000_000, end: LEAD + end * 1_000_000 }).0
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::protocol::message::{Rows, SAMPLES};
 use crate::protocol::{Fault, Nanos};
 
 /// One end of a flow at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Number of the flow.
     pub flow: u32,
@@ -21,6 +21,10 @@ pub(crate) struct Row {
     pub unacknowledged: u64,
     /// Size of the send buffer: bytes of memory.
     pub send_buffer: u64,
+    /// True if the application has more to write than the socket takes.
+    pub wants: bool,
+    /// Packets that this host has dropped so far on their arrival, of whatever flow.
+    pub dropped: u64,
     /// True if the application has closed its stream.
     pub is_closed: bool,
     /// Time at which the application had read the end of the stream.
@@ -30,15 +34,17 @@ pub(crate) struct Row {
 }
 
 /// Columns beside those of the kernel.
-const OURS: [&str; 8] = ["flow", "at_ns", "read", "unread", "unacknowledged", "send_buffer", "is_closed", "delivered_all_ns"];
+const OURS: [&str; 10] =
+    ["flow", "at_ns", "read", "unread", "unacknowledged", "send_buffer", "is_closed", "wants", "dropped", "delivered_all_ns"];
 
 /// Returns `rows` in pieces of which each fits into a message.
 pub(crate) fn to_pieces(rows: &[Row]) -> Vec<Rows> {
     let fields = field::ALL.iter().map(|field| field.name);
     let columns: Vec<String> = OURS.into_iter().chain(fields).map(str::to_owned).collect();
     let values = |row: &Row| {
-        let ours = [u64::from(row.flow), row.at, row.read, row.unread, row.unacknowledged, row.send_buffer, row.is_closed.into()].map(Some);
-        ours.into_iter().chain([row.delivered_all]).chain(field::ALL.iter().map(|field| row.info.get(field))).collect()
+        let counts = [u64::from(row.flow), row.at, row.read, row.unread, row.unacknowledged, row.send_buffer];
+        let ours = counts.into_iter().chain([row.is_closed.into(), row.wants.into(), row.dropped]);
+        ours.map(Some).chain([row.delivered_all]).chain(field::ALL.iter().map(|field| row.info.get(field))).collect()
     };
     Rows::pieces(&columns, rows.iter().map(values).collect())
 }
@@ -66,7 +72,9 @@ pub(crate) fn of_piece(piece: &Rows, flows: u32) -> Result<Vec<Row>, Fault> {
             unacknowledged: value(4)?,
             send_buffer: value(5)?,
             is_closed: value(6)? > 0,
-            delivered_all: values[ours[7]],
+            wants: value(7)? > 0,
+            dropped: value(8)?,
+            delivered_all: values[ours[9]],
             info: Info::with(len, known()),
         })
     };
@@ -136,7 +144,8 @@ mod tests {
     fn row(flow: u32, len: usize) -> Row {
         // A value within each field, however narrow, and another in each.
         let info = Info::with(len, field::ALL.iter().zip(1..).filter(|(field, _)| field.at + field.len <= len));
-        Row { flow, at: 5, read: 6, unread: 7, unacknowledged: 8, send_buffer: 9, is_closed: true, delivered_all: Some(10), info }
+        let counts = Row { flow, at: 5, read: 6, unread: 7, unacknowledged: 8, send_buffer: 9, wants: true, dropped: 11, ..Row::default() };
+        Row { is_closed: true, delivered_all: Some(10), info, ..counts }
     }
 
     #[test]

@@ -168,10 +168,16 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let we_send: Vec<bool> = experiment.flows.iter().map(|flow| we_send(live, flow)).collect();
     let lead = AROUND.as_ps() / 1000;
     let both = Both { ours: ours.rows, theirs, lead, ahead, end };
-    let trace = replay::trace(experiment, &we_send, both);
+    let (mut trace, mut judged) = replay::trace(experiment, &we_send, both);
     let span = [trace.span.0, trace.span.1].map(|time| lead + time.as_ps() / 1000);
     let idle = lead.saturating_sub(base_rtt[0].unwrap_or(0));
     let Probed { records, samples, skew, steps } = probed(&probes, idle, span, [lead, lead + ahead]);
+    for ((record, flow), is_up) in trace.flows.iter_mut().zip(&mut judged).zip(&we_send) {
+        let those = samples.iter().filter(|probe| probe.is_down != *is_up && !probe.queue_delay_s.is_nan());
+        flow.waits = those.map(|probe| ((1e9 * probe.time_s) as i64, (1e9 * probe.queue_delay_s) as i64)).collect();
+        let (cause, verdict) = flow.verdict();
+        record.limit = Some((cause, verdict.confidence));
+    }
     let unstamped = samples.iter().map(|sample| sample.arrived & sample.unstamped).sum();
     let real_time =
         RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };

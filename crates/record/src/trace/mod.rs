@@ -2,6 +2,7 @@
 //!
 //! [`columns`] says what each value is called in results, in which unit, and how it is stored.
 
+mod cause;
 pub mod columns;
 mod counts;
 mod links;
@@ -12,6 +13,7 @@ pub mod tcp_info;
 #[cfg(test)]
 mod tests;
 
+pub use cause::Cause;
 pub use counts::FlowCounts;
 pub(crate) use links::mean;
 pub use links::{CellTotals, LinkTotals};
@@ -208,6 +210,8 @@ pub struct FlowRecord {
     pub gave_up_ecn: Option<u64>,
     /// Implementation of its sender's congestion control.
     pub control_from: ControlFrom,
+    /// Cause that limited it, and the confidence in that, from 0 to 1; none where no verdict was made.
+    pub limit: Option<(Cause, f64)>,
 }
 
 /// Round-trip times that the sender of a flow measured, in seconds; NaN without a sample.

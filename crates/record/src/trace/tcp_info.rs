@@ -67,7 +67,14 @@ macro_rules! fields {
             pub const ALL: &[Field] = &[$($name),*];
         }
 
-        impl Info {
+        impl Default for Info {
+    /// A kernel that has filled nothing.
+    fn default() -> Self {
+        Info::of_filled(&[])
+    }
+}
+
+impl Info {
             $(#[doc = $doc] #[doc = "Zero from a kernel without the field."] pub fn $name(&self) -> $type {
                 const LEN: usize = size_of::<$type>();
                 let mut bytes = [0; LEN];

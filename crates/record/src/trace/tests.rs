@@ -105,6 +105,7 @@ fn every_field_of_a_record_is_stored() {
         ssthresh_end: None,
         gave_up_ecn: Some(0),
         control_from: ControlFrom::Twin,
+        limit: Some((Cause::Policer, 0.77)),
         total: FlowCounts {
             delivered: 6,
             arrived: 7,

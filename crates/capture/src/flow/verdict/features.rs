@@ -45,6 +45,9 @@ features! {
     NagleEach "nagle_each" ["s"] "how long that took each time", "RFC 896";
     Order "order_wait" ["1"] "share of the time in which its sender waited for overtaken segments", OURS;
     HeldByOrder "held_by_order" ["1"] "share of the time in which its window was smaller for needless retransmissions", "RFC 5681 section 3.1";
+    // Counters of the hosts, which a capture does not have.
+    BufferFull "send_buffer_wait" ["1"] "share of the time in which all that its send buffer holds was sent, and its application had more; unknown in a capture", OURS;
+    HostDrops "lost_in_receiver" ["1"] "packets that the receiver's counters say it dropped, over segments lost; unknown in a capture", OURS;
     // Segments and acknowledgments.
     Short "short_segments" ["1"] "share of the segments that are shorter than the mss", OURS;
     Again "retransmitted" ["1"] "retransmissions over segments", OURS;

@@ -4,7 +4,6 @@
 //! path, a fitted model says which. The confidence is how often verdicts of this cause were right on captures whose cause was known, times the
 //! strength or the model's probability, less what an incomplete capture takes from it. `bench/verdicts.py` measures both.
 
-mod cause;
 mod features;
 mod measured;
 mod model;
@@ -18,9 +17,10 @@ use super::clock::time;
 use super::connection::{Connection, Point};
 use super::records::{OtherCause, Verdict};
 use super::statistics::no_chance;
-use cause::Cause;
-use features::{Feature, Features};
+pub(crate) use features::Feature;
+use features::Features;
 pub use features::{REGISTRY as FEATURES, Spec};
+use longfat_record::trace::Cause;
 pub(crate) use measured::features;
 use next::next;
 use ramps::rise;
@@ -75,7 +75,7 @@ pub(crate) fn verdict(connection: &Connection, main: usize, features: &Features)
     if matches!(cause, Cause::SmallBuffer | Cause::RandomLoss) && features.is(Feature::Coarse) {
         limits.push("the clock of the timestamps is too coarse to see a queue as small as there may be".to_owned());
     }
-    limits.extend(double(cause).map(str::to_owned));
+    limits.extend(double(cause, features).map(str::to_owned));
     let second = found.first().map_or(0.0, |(_, strength, _)| *strength);
     let mut alike = alike(cause, features);
     let least = if is_fitted { LEAST_STRENGTH } else { 0.6 * strength };
@@ -89,7 +89,7 @@ pub(crate) fn verdict(connection: &Connection, main: usize, features: &Features)
         true => 1.0,
         false => 1.0 - 0.5 * rise(second / strength, 0.5, 1.0),
     };
-    let confidence = (reliability(cause) * strength * doubt_of_others * doubt * surprise).clamp(0.0, 0.99);
+    let confidence = (reliability(cause, features) * strength * doubt_of_others * doubt * surprise).clamp(0.0, 0.99);
     let cannot_tell_from = alike.into_iter().map(Cause::word).collect();
     Verdict { cannot_tell_from, ..said(cause, confidence, why, &limits, &found) }
 }

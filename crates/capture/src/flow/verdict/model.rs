@@ -1,7 +1,7 @@
 //! The model that names a cause of losses: multinomial logistic regression over the features, fitted by `bench/fit_verdicts.py`.
 
-use super::cause::Cause;
 use super::features::{Feature, Features};
+use longfat_record::trace::Cause;
 use std::sync::OnceLock;
 
 /// Causes that the model tells apart, in the order of the columns of weights.

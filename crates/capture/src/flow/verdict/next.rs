@@ -1,6 +1,6 @@
 //! The next step that a verdict asks for.
 
-use super::cause::Cause;
+use longfat_record::trace::Cause;
 
 /// One thing to look at or to change.
 pub(crate) fn next(cause: Cause) -> &'static str {

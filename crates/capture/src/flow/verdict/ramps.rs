@@ -1,7 +1,7 @@
 //! Ramps: the thresholds of all rules, as a table.
 
-use super::cause::Cause;
 use super::features::{Feature, Features};
+use longfat_record::trace::Cause;
 
 /// A share that rises from 0, where a feature is `low`, to 1, where it is `high`: how far the feature speaks for a cause, or against it.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,8 @@ const LOSSES: &str = "bench/verdicts.py --split dev and train; bench/kernel_capt
 const ORDER: &str = "bench/verdicts.py --split train --seed 6; 44 traces of bench/policed.py and bench/strangers.py";
 const EARLY: &str = "bench/verdicts.py --split train --seed 11";
 const STRANGE: &str = "bench/strangers.py, first and second set";
+/// Flows between two namespaces, by `bench/live_verdicts.py`.
+const LIVE: &str = "bench/live_verdicts.py --split dev";
 const NAGLE: &str = "48 simulated runs of small writes";
 
 macro_rules! ramps {
@@ -53,6 +55,7 @@ ramps! {
     SHORT: Application, Short, 0.01, 0.04, FIRST;
     SHORT_FOR_ACKS: Application, Acks, 0.4, 0.6, FIRST;
     NAGLE_WAIT: Nagle, Nagle, 0.2, 0.5, NAGLE;
+    BUFFER_FULL: SendBuffer, BufferFull, 0.2, 0.6, LIVE;
     LEVEL_STANDS: SendBuffer, Plateau, 0.15, 0.3, FIRST;
     WAITS_FOR_ACKS: SendBuffer, Acks, 0.3, 0.6, FIRST;
     USED: FullPath, Used, 0.8, 0.92, LOSSES;
@@ -73,6 +76,7 @@ ramps! {
     RTT_LONG: CongestionLoss, RttRank, 0.55, 0.8, LOSSES;
     IN_RUNS: ReceiverRing, InRuns, 0.4, 0.7, LOSSES;
     BLOCKS: ReceiverRing, Blocks, 1.0, 3.0, LOSSES;
+    HOST_DROPS: ReceiverRing, HostDrops, 0.3, 0.7, LIVE;
     RTT_LONGEST: SmallBuffer, RttRank, 0.72, 0.9, LOSSES;
     SMALL_FULL: SmallBuffer, Fullness, 0.6, 0.8, LOSSES;
     ALONE: SmallBuffer, Single, 0.5, 0.7, LOSSES;

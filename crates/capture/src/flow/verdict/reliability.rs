@@ -1,8 +1,8 @@
 //! Reliability of the rules, and the causes that they cannot tell apart.
 
-use super::cause::Cause;
 use super::features::{Feature, Features};
 use super::rules::{bucketed, full_behind};
+use longfat_record::trace::Cause;
 
 /// Verdicts, by the cause they named: how many were right, and how many there were. They were counted on 1461 captures whose cause was known,
 /// 630 of a kernel and 831 simulated (`notebook/capture-confidence.md`). Nagle's algorithm was counted on 144 others, all of them simulated.
@@ -21,10 +21,19 @@ const COUNTED: &[(Cause, u32, u32)] = &[
     (Cause::PathChange, 40, 40),
 ];
 
+/// The same for flows between two hosts, whose counters are known: `bench/live_verdicts.py --split dev`.
+const COUNTED_LIVE: &[(Cause, u32, u32)] = &[];
+
+/// True if the counters of both hosts are known, and not a capture alone.
+fn has_counters(features: &Features) -> bool {
+    features.known(Feature::BufferFull).is_some()
+}
+
 /// Returns the probability that a verdict of this cause is right, whatever else is known; 1 if it was not counted. By Laplace's rule of
 /// succession.
-pub(crate) fn reliability(cause: Cause) -> f64 {
-    let counted = COUNTED.iter().find(|(counted, ..)| *counted == cause);
+pub(crate) fn reliability(cause: Cause, features: &Features) -> f64 {
+    let counted = if has_counters(features) { COUNTED_LIVE } else { COUNTED };
+    let counted = counted.iter().find(|(counted, ..)| *counted == cause);
     counted.map_or(1.0, |&(_, right, all)| f64::from(right + 1) / f64::from(all + 2))
 }
 
@@ -43,6 +52,8 @@ pub(crate) fn alike(cause: Cause, features: &Features) -> Vec<Cause> {
     // A capture behind the loss does not show when lost segments were sent. Only a queue that was full before it is seen there.
     let is_blind = is_behind && features.known(Feature::BucketExplains).is_none() && full_behind(features).is_none_or(|full| full < 0.5);
     match cause {
+        Cause::CongestionLoss if is_both && has_counters(features) => vec![Cause::SmallBuffer],
+        Cause::CongestionLoss | Cause::SendBuffer | Cause::ActiveQueue | Cause::Application if has_counters(features) => Vec::new(),
         Cause::CongestionLoss if is_both => vec![Cause::ReceiverRing, Cause::SmallBuffer],
         Cause::CongestionLoss => vec![Cause::ReceiverRing],
         // The shorter of two queues in a row that slow start fills loses later, and always at its own length.
@@ -64,8 +75,9 @@ pub(crate) fn alike(cause: Cause, features: &Features) -> Vec<Cause> {
 }
 
 /// Returns what looks the same in a capture, and where it can be told apart.
-pub(crate) fn double(cause: Cause) -> Option<&'static str> {
+pub(crate) fn double(cause: Cause, features: &Features) -> Option<&'static str> {
     match cause {
+        Cause::CongestionLoss | Cause::SendBuffer if has_counters(features) => None,
         Cause::CongestionLoss => Some(
             "a receiver slower than the path, whose ring overflows, looks the same: its own counters tell (`ethtool -S`, /proc/net/softnet_stat)",
         ),
@@ -90,12 +102,12 @@ mod tests {
 
     #[test]
     fn how_sure_a_verdict_is_follows_how_often_it_was_right() {
-        assert_eq!(reliability(Cause::CongestionLoss), 109.0 / 218.0);
-        assert_eq!(reliability(Cause::Growing), 1.0);
+        assert_eq!(reliability(Cause::CongestionLoss, &Features::default()), 109.0 / 218.0);
+        assert_eq!(reliability(Cause::Growing, &Features::default()), 1.0);
         // Causes that are often wrong name an alternative.
         for &(cause, right, all) in COUNTED {
             assert!(right <= all);
-            assert!(double(cause).is_some() || reliability(cause) >= 0.85, "{cause:?}");
+            assert!(double(cause, &Features::default()).is_some() || reliability(cause, &Features::default()) >= 0.85, "{cause:?}");
         }
     }
 }

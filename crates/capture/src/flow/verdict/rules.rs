@@ -1,9 +1,9 @@
 //! The rules: how strongly what a capture shows speaks for each cause.
 
-use super::cause::Cause;
 use super::features::{Feature, Features};
 use super::ramps;
 use crate::flow::connection::Connection;
+use longfat_record::trace::Cause;
 
 /// A cause, how strongly it is spoken for, and what shows it.
 pub(crate) type Found = (Cause, f64, String);
@@ -58,7 +58,12 @@ pub(crate) fn causes(connection: &Connection, main: usize, features: &Features, 
     if features[Feature::Episodes] == 0.0 {
         found.extend(lossless(features, unmarked));
     } else {
-        found.extend(losses(features, full, unmarked));
+        // A buffer that its host says was full limits in spite of losses: in a capture they hide it.
+        let buffer = ramps::BUFFER_FULL.of(features) * (1.0 - standing(features));
+        if buffer > 0.0 {
+            found.push((Cause::SendBuffer, unmarked * buffer, full_buffer(features)));
+        }
+        found.extend(losses(features, full, unmarked * (1.0 - buffer)));
     }
     found
 }
@@ -139,10 +144,16 @@ fn ends(connection: &Connection, main: usize, features: &Features, reordering: f
     (found, free * (1.0 - window))
 }
 
+fn full_buffer(features: &Features) -> String {
+    format!("{} of the time all in the send buffer was sent, and its application had more", percent(features[Feature::BufferFull]))
+}
+
 /// Returns the causes without a loss: a full path, a full buffer, or neither yet.
 fn lossless(features: &Features, free: f64) -> Vec<Found> {
     let full = ramps::USED.of(features) * ramps::QUEUE_SEEN.of(features) * ramps::RATE_KNOWN.of(features);
     let flat = ramps::LEVEL_STANDS.of(features) * ramps::WAITS_FOR_ACKS.of(features) * if features.is(Feature::Grows) { 0.3 } else { 1.0 };
+    // The host of the sender knows.
+    let flat = features.known(Feature::BufferFull).map_or(flat, |_| ramps::BUFFER_FULL.of(features));
     let mut found = vec![
         (
             Cause::FullPath,
@@ -156,11 +167,14 @@ fn lossless(features: &Features, free: f64) -> Vec<Found> {
         (
             Cause::SendBuffer,
             free * (1.0 - full) * flat,
-            format!(
-                "nothing was lost, and {} bytes were in flight {} of the time: no window of the network stands still",
-                features[Feature::Level],
-                percent(features[Feature::Plateau])
-            ),
+            match features.known(Feature::BufferFull) {
+                Some(_) => full_buffer(features),
+                None => format!(
+                    "nothing was lost, and {} bytes were in flight {} of the time: no window of the network stands still",
+                    features[Feature::Level],
+                    percent(features[Feature::Plateau])
+                ),
+            },
         ),
     ];
     if features.is(Feature::Grows) {
@@ -178,19 +192,22 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
     let times = features.count(Feature::Episodes);
     // A queue that is full lets one pass for each that leaves it.
     let blocks = ramps::IN_RUNS.of(features) * ramps::BLOCKS.of(features);
+    // The counters of the receiver know.
+    let counted = features.known(Feature::HostDrops).map(|_| ramps::HOST_DROPS.of(features));
+    let blocks = counted.unwrap_or(blocks);
     // A queue that drops early has let other segments pass that found twice as much, and yet its drops are not random: lost segments find a
     // queue, and a longer one than most, or one that is never empty.
     let in_queue = features[Feature::InQueueSure];
     let early = features[Feature::EarlySure] * features[Feature::InLongerSure].max(in_queue * ramps::PATH_USED.of(features));
     // Losses take nothing from the flow where the path is full all the time, and lost segments find no full queue.
     let harmless = standing(features) * ramps::USED_UP.of(features) * (1.0 - deep) * (1.0 - early) * (1.0 - blocks);
-    let deep = deep * (1.0 - 0.5 * blocks);
+    let deep = deep * (1.0 - if counted.is_some() { blocks } else { 0.5 * blocks });
     let deep = deep * (1.0 - early);
     let (all, free) = (free, free * (1.0 - harmless));
     // A token bucket and a queue lose the same segments; only the queue makes others wait.
     let (told, waited) = bucketed(features);
     let bucket = told * (1.0 - waited);
-    let ring = blocks * (1.0 - 0.8 * deep) * (1.0 - bucket);
+    let ring = counted.unwrap_or(blocks * (1.0 - 0.8 * deep) * (1.0 - bucket));
     let (full_before, full_behind) = (full_before(features), full_behind(features));
     let late = ramps::RTT_LONGEST.of(features);
     // A full queue is in front of the lost segments. Before a token bucket the sender may be as far ahead, but no round trip grows.
@@ -226,11 +243,14 @@ fn losses(features: &Features, full: u32, free: f64) -> Vec<Found> {
         (
             Cause::ReceiverRing,
             free * ring,
-            format!(
-                "blocks of up to {} segments in a row were lost, {} times: a queue lets some pass, a ring that nobody empties does not",
-                features[Feature::Run],
-                features[Feature::Blocks]
-            ),
+            match counted {
+                Some(_) => format!("the receiver counted {} of the lost segments as dropped", percent(features[Feature::HostDrops])),
+                None => format!(
+                    "blocks of up to {} segments in a row were lost, {} times: a queue lets some pass, a ring that nobody empties does not",
+                    features[Feature::Run],
+                    features[Feature::Blocks]
+                ),
+            },
         ),
         (
             Cause::ActiveQueue,

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::{CellRecord, ControlFrom, FlowRecord, HostRecord, Level, LinkRecord, MemoryRecord, RealTime, Trace};
+use super::{Cause, CellRecord, ControlFrom, FlowRecord, HostRecord, Level, LinkRecord, MemoryRecord, RealTime, Trace};
 use longfat_core::atm::discard::CellDrop;
 use longfat_core::atm::port::Count;
 use longfat_core::queue::DropReason;
@@ -366,6 +366,18 @@ table! {
         column!(count or none "gave_up_ecn", "1", "whether the sender found that the path spoils marks, and did without", gave_up_ecn).hidden(),
         Column::new(Form::Word(|| &ControlFrom::WORDS), "control_from", "1", "on the testbed: whether the congestion control was the kernel's own (`kernel`) or [longfat's in BPF](kernel-controls.md) (`twin`)", |row: &FlowRecord| row.control_from as u64)
             .put(|row, cell| row.control_from = ControlFrom::ALL[cell as usize])
+            .rare()
+            .new_thing(),
+        Column::new(Form::Word(|| Cause::WORDS), "limited_by", "1", "between two hosts: [the cause that limited it](results-live.md#the-limit-of-a-flow)", |row: &FlowRecord| {
+            row.limit.map_or(0, |(cause, _)| cause as u64 + 1)
+        })
+            .put(|row, cell| row.limit = cell.checked_sub(1).map(|place| (Cause::ALL[place as usize], 0.0)))
+            .rare()
+            .new_thing(),
+        Column::new(Form::Number, "limited_by_confidence", "1", "between two hosts: the confidence in that cause, 0 to 1", |row: &FlowRecord| {
+            bits(row.limit.map_or(f64::NAN, |(_, confidence)| confidence))
+        })
+            .put(|row, cell| row.limit = row.limit.map(|(cause, _)| (cause, f64::from_bits(cell))))
             .rare()
             .new_thing(),
         column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt.min_s),
