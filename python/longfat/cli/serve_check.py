@@ -124,6 +124,7 @@ def _direction(at: str, pid: int, direction: str) -> dict[str, Any]:
         "probes": len(result.probes),
         "probes_unstamped": result.real_time["probes_unstamped"],
         "verdict": result.verdict,
+        "reasons": [warning.text for warning in result.warnings if warning.name in ("suspect", "invalid")],
     }
 
 
