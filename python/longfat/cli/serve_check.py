@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,7 @@ def _direction(at: str, pid: int, direction: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _server(said: list[str]) -> Iterator[tuple[str, int]]:
+def _server(said: list[str]) -> Generator[tuple[str, int]]:
     """A server at loopback: its address and its process. When it has ended, its lines are in `said`."""
     with tempfile.TemporaryDirectory() as folder:
         limits = Path(folder) / "limits.toml"
