@@ -20,10 +20,10 @@ from typing import Any
 import longfat
 import pytest
 from longfat import _longfat
-from longfat.cli import serve_check
 from longfat.cli.serve import read_limits
 from longfat.cli.testbed import permitted
 from longfat.errors import LongfatError
+from longfat.tune import server as serve_check
 from longfat.tune.host import Host
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")]

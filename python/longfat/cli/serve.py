@@ -13,9 +13,9 @@ import typer
 
 import longfat
 from longfat._longfat import live_port, live_serve, quantity
-from longfat.cli import serve_check
 from longfat.errors import LongfatError
 from longfat.report import terminal
+from longfat.tune import server
 from longfat.tune.host import Host
 
 out = terminal.console()
@@ -49,7 +49,7 @@ def serve_command(
     if addresses and not check:
         raise LongfatError("--addresses: goes with --check alone")
     if check:
-        print(json.dumps(serve_check.check(Host(), addresses=addresses), indent=2))
+        print(json.dumps(server.check(Host(), addresses=addresses), indent=2))
         return
     of_keys, of_open = read_limits(limits) if limits else ({}, {})
 
