@@ -15,8 +15,6 @@ import longfat
 from longfat._longfat import live_port, live_serve, quantity
 from longfat.errors import LongfatError
 from longfat.report import terminal
-from longfat.tune import server
-from longfat.tune.host import Host
 
 out = terminal.console()
 
@@ -49,6 +47,10 @@ def serve_command(
     if addresses and not check:
         raise LongfatError("--addresses: goes with --check alone")
     if check:
+        # A server that waits needs none of it.
+        from longfat.tune import server
+        from longfat.tune.host import Host
+
         print(json.dumps(server.check(Host(), addresses=addresses), indent=2))
         return
     of_keys, of_open = read_limits(limits) if limits else ({}, {})
