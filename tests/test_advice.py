@@ -708,10 +708,10 @@ def test_iperf3_says_what_the_path_is(tmp_path: Path) -> None:
     assert found.words == {"rate": "93232044 bit/s", "rtt": "40000 us", "mtu": 1500}
     assert "2 streams of cubic got 84 Mbit/s, with 7 retransmissions." in found.told[1]
     for wrong, expected in (
-        ("not json", "expected the output of `iperf3 --json`"),
+        ("not json", "is neither JSON nor one JSON object per line"),
         (json.dumps({"error": "unable to connect"}), "iperf3 failed: unable to connect"),
         (json.dumps(IPERF3 | {"end": IPERF3["end"] | {"streams": [{"sender": {}}]}}), "has no round trips"),
-        ("[]", "expected the output of `iperf3 --json`"),
+        ("[]", "expected what `iperf3 --json` or `--json-stream` wrote"),
     ):
         file.write_text(wrong)
         with pytest.raises(LongfatError, match=expected):

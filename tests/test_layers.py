@@ -13,7 +13,7 @@ PACKAGE = Path(longfat.__file__).parent
 LAYERS = (
     ("_longfat",),
     ("errors", "cores", "lazy"),
-    ("text", "extras"),
+    ("text", "extras", "iperf3"),
     ("results",),
     ("theory", "sweep"),
     ("store",),

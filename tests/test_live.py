@@ -23,6 +23,8 @@ from longfat import _longfat
 from longfat.cli.serve import read_limits
 from longfat.cli.testbed import permitted
 from longfat.errors import LongfatError
+from longfat.tune import server as serve_check
+from longfat.tune.host import Host
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")
 
@@ -132,6 +134,67 @@ def test_a_server_says_what_it_lacks(tmp_path: Path) -> None:
     done = command("serve", "--key", "nosuch", home=tmp_path)
     assert done.returncode == 1
     assert "longfat key new nosuch" in done.stderr
+
+
+def test_a_server_gives_up_rights_and_says_what_the_kernel_lacks(home: Path) -> None:
+    with serving(home, "--key", "test") as (at, server):
+        status = Path(f"/proc/{server.pid}/status").read_text()
+        assert re.search(r"^NoNewPrivs:\t1$", status, re.MULTILINE)
+        assert server.stdout is not None
+        assert longfat.Experiment(text(at)).run().verdict
+        said = server.stdout.readline()
+    # A kernel without all of Landlock adds a sentence to the first lines, and the session works at any kernel.
+    assert "Landlock" in said or "ended well" in said, said
+
+
+def test_check_tells_of_the_host_and_of_loopback_without_addresses(tmp_path: Path) -> None:
+    done = command("serve", "--check", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["kernel"] == os.uname().release
+    assert told["sysctl"]["net.ipv4.tcp_rmem"].split() == Path("/proc/sys/net/ipv4/tcp_rmem").read_text().split()
+    for direction in ("up", "down"):
+        found = told["loopback"][direction]
+        assert found["goodput_gbps"] > 0
+        assert found["gbit_per_cpu_s"] > 0
+        assert found["probes"] > 0
+        assert found["verdict"]
+    assert os.uname().nodename not in done.stdout.split()
+    assert not re.search(r"\b\d+\.\d+\.\d+\.\d+\b|([0-9a-f]{2}:){5}|127\.0", done.stdout), "an address"
+    refused = command("serve", "--open", "--addresses", home=tmp_path)
+    assert refused.returncode == 1
+    assert "--addresses: goes with --check alone" in refused.stderr
+
+
+def test_a_card_is_told_as_its_files_say(tmp_path: Path) -> None:
+    card, commands = tmp_path / "sys/class/net/eth0", tmp_path / "commands"
+    for file, content in {
+        card / "speed": "100000\n",
+        card / "mtu": "9000\n",
+        card / "device/numa_node": "1\n",
+        card / "queues/rx-0/rps_cpus": "0\n",
+        commands / "ethtool -i eth0": "driver: mlx5_core\nbus-info: 0000:01:00.0\n",
+        commands / "ethtool -k eth0": "rx-checksumming: on\ntcp-segmentation-offload: on\nlarge-receive-offload: off [fixed]\n",
+        commands / "ethtool -T eth0": "Capabilities:\n\thardware-transmit\n\tsoftware-receive\n",
+        commands / "ip addr show dev eth0": "    inet 192.0.2.1/24 scope global\n    inet6 2001:db8::1/64 scope global\n",
+    }.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    found = serve_check.interface(Host(tmp_path), "eth0", addresses=False)
+    assert found == {
+        "name": "eth0",
+        "driver": "mlx5_core",
+        "state": None,
+        "speed_mbps": "100000",
+        "mtu_bytes": "9000",
+        "numa_node": "1",
+        "queues": 1,
+        "qdisc": None,
+        "offloads": {"tcp-segmentation-offload": "on", "large-receive-offload": "off"},
+        "rings": None,
+        "stamps": ["hardware-transmit", "software-receive"],
+    }
+    assert serve_check.interface(Host(tmp_path), "eth0", addresses=True)["addresses"] == ["192.0.2.1/24", "2001:db8::1/64"]
 
 
 def test_a_file_without_hosts_is_refused_with_what_is_needed() -> None:

@@ -1020,11 +1020,14 @@ def live_serve(
     bind: str | None,
     port: int,
     concurrent: int,
+    readable: list[str],
     say: Callable[[int, str], object],
 ) -> None:
     """Serves measurements until Ctrl-C.
 
-    Calls `say` with the port once it listens, and with 0 and a line for each session. ExperimentError where it cannot.
+    Calls `say` with the port and a sentence once it listens, and with 0 and a line for each session. The sentence says what the kernel does
+    not confine; mostly it is empty. From then on, this thread can read `readable` and little else, for good. ExperimentError
+    where it cannot.
     """
 
 def live_survey(at: str, key: str | None) -> str:

@@ -1,6 +1,7 @@
 //! Words that callers and both sides share.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use longfat_core::time::Time;
 
@@ -33,13 +34,15 @@ pub struct ServeOptions {
     pub open_limits: Limits,
     /// Sessions that run at the same time.
     pub concurrent: u32,
+    /// Files and folders that this process must still be able to read.
+    pub readable: Vec<PathBuf>,
 }
 
 /// News of a server for its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// It listens at this port.
-    Listening(u16),
+    /// It listens at this port; a sentence where the kernel does not confine it fully.
+    Listening(u16, Option<String>),
     /// A session is over: one line about it.
     Session(String),
     /// Some time has passed.

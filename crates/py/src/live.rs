@@ -49,9 +49,10 @@ fn limits(json: &str, default: Limits) -> PyResult<Limits> {
     serde_json::from_value(all).map_err(|e| ExperimentError::new_err(format!("the limits cannot be read: {e}")))
 }
 
-/// Serves until Ctrl-C; calls `say` with the port when it listens, and with a line for each session.
+/// Serves until Ctrl-C; calls `say` with the port when it listens and a sentence where the kernel does not confine the process fully, and with 0
+/// and a line for each session. From then on, this thread reads `readable` and little else, for good.
 #[pyfunction]
-#[pyo3(signature = (keys, open, limits_json, open_limits_json, bind, port, concurrent, say))]
+#[pyo3(signature = (keys, open, limits_json, open_limits_json, bind, port, concurrent, readable, say))]
 #[expect(clippy::too_many_arguments, reason = "they are the options of one command")]
 pub(crate) fn live_serve(
     py: Python<'_>,
@@ -62,6 +63,7 @@ pub(crate) fn live_serve(
     bind: Option<&str>,
     port: u16,
     concurrent: u32,
+    readable: Vec<std::path::PathBuf>,
     say: Py<PyAny>,
 ) -> PyResult<()> {
     let bind: Option<IpAddr> = match bind {
@@ -73,14 +75,14 @@ pub(crate) fn live_serve(
     let keys =
         keys.into_iter().map(|name| longfat_live::keys::load(&name).map(|key| (name, key))).collect::<Result<_, _>>().map_err(failed)?;
     let (limits, open_limits) = (limits(limits_json, Limits::default())?, limits(open_limits_json, Limits::open())?);
-    let options = ServeOptions { bind, port, keys, open, limits, open_limits, concurrent };
+    let options = ServeOptions { bind, port, keys, open, limits, open_limits, concurrent, readable };
     let mut failure = None;
     let served = py.detach(|| {
         serve(options, &mut |said| {
             let told = Python::attach(|py| {
                 py.check_signals()?;
                 match said {
-                    Said::Listening(port) => say.call1(py, (port, "")).map(drop),
+                    Said::Listening(port, unconfined) => say.call1(py, (port, unconfined.unwrap_or_default())).map(drop),
                     Said::Session(line) => say.call1(py, (0, line)).map(drop),
                     Said::Nothing => Ok(()),
                 }

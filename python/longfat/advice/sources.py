@@ -12,6 +12,7 @@ from longfat._longfat import quantity
 from longfat.advice.question import HEADERS
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment, load
+from longfat.iperf3 import SUFFIXES, tests
 from longfat.plot.units import with_unit
 
 ALWAYS = ("bulk", "ttcp")
@@ -33,7 +34,7 @@ def read_source(file: str | Path, given: Collection[str] = ()) -> Source:
         return of_experiment(load(path), given, str(path))
     if not path.is_file():
         raise LongfatError(f"{path}: there is no such file")
-    if path.suffix == ".json":
+    if path.suffix in SUFFIXES:
         return of_iperf3(path)
     if any(one in (".pcap", ".pcapng", ".cap") for one in path.suffixes):
         return of_capture(path, given)
@@ -174,11 +175,11 @@ def of_capture(file: Path, given: Collection[str]) -> Source:
 
 
 def of_iperf3(file: Path) -> Source:
-    """Takes rate, round trip and segment size of an upload that `iperf3 --json` measured. Raises LongfatError for another file."""
+    """Takes rate, round trip and segment size of a test of `iperf3 --json` or `--json-stream`. Raises LongfatError for another file."""
+    told, *others = tests(file)
+    if others:
+        raise LongfatError(f"{file}: holds {1 + len(others)} tests: expected one")
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
-        if error := told.get("error"):
-            raise LongfatError(f"{file}: iperf3 failed: {error}")
         end, start = told["end"], told["start"]
         streams = [stream["sender"] for stream in end["streams"]]
         trips = [stream["min_rtt"] for stream in streams if stream.get("min_rtt")]

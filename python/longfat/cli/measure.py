@@ -7,13 +7,13 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
-from longfat.live import flent
+from longfat.live import flent, stream
 from longfat.live.seen import HEADERS, MTU, Facts, facts, seen
 from longfat.report import terminal
 from longfat.results import Result
@@ -93,16 +93,32 @@ def measure_command(
         typer.Option("--flent", metavar="FILE.flent.gz", help="Write FILE-up.flent.gz and FILE-down.flent.gz, for Flent's plots."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_stream: Annotated[
+        bool, typer.Option("--json-stream", help="Print the events of `iperf3 --json-stream`, each direction when it has ended.")
+    ] = False,
+    only: Annotated[Literal["up", "down"] | None, typer.Option("--direction", help="Measure this direction alone.")] = None,
 ) -> None:
     """Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change."""
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
     if to_flent and (not to_flent.name.endswith(flent.SUFFIX) or not to_flent.absolute().parent.is_dir()):
         raise LongfatError(f"--flent {to_flent}: expected a name that ends in {flent.SUFFIX}, in a folder that is there")
+    if as_json and as_stream:
+        raise LongfatError("--json and --json-stream: expected one of them")
+    if to and only:
+        raise LongfatError(f"--out {to}: needs both directions: leave out --direction")
     made: dict[str, Result] = {}
-    for direction in DIRECTIONS:
+    for direction in DIRECTIONS if only is None else (only,):
         begun = datetime.datetime.now(datetime.UTC)
-        made[direction] = _run(host, direction, key, seconds, control)
+        try:
+            made[direction] = _run(host, direction, key, seconds, control)
+        except LongfatError as error:
+            if as_stream:
+                print(stream.failed(str(error)), flush=True)
+            raise
+        if as_stream:
+            for event in stream.lines(made[direction], direction, host, begun):
+                print(event, flush=True)
         if to_flent:
             _write_flent(flent.names(to_flent)[direction], made[direction], direction, host, begun)
     ways = [_way(direction, result) for direction, result in made.items()]
@@ -114,10 +130,12 @@ def measure_command(
             to.write_text(path.text, encoding="utf-8")
         except OSError as error:
             raise LongfatError(f"{to} cannot be written: {error.strerror}") from error
+    if as_stream:
+        return
     if as_json:
         print(json.dumps({"host": host, "seconds": seconds, **{way.direction: _plain(way) for way in ways}}, indent=2))
         return
-    out.print(f"One flow each way, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
+    out.print(f"One flow {only or 'each way'}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
     for way in ways:
         out.print(f"  {way.direction:4} {line(way)}", soft_wrap=True, highlight=False)
         out.print(f"       {queues(way)}", soft_wrap=True, highlight=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sysconfig
 import time
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+import longfat
 from longfat._longfat import live_port, live_serve, quantity
 from longfat.errors import LongfatError
 from longfat.report import terminal
@@ -38,21 +40,40 @@ def serve_command(
     bind: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen at. Default: all, of IPv4 and IPv6.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at, for control and data; 0: any.")] = live_port(),
     concurrent: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Sessions at the same time: they share the path.")] = 1,
+    check: Annotated[bool, typer.Option("--check", help="Print facts of this host and its throughput over loopback; then end.")] = False,
+    addresses: Annotated[bool, typer.Option("--addresses", help="With --check: print addresses, too.")] = False,
 ) -> None:
     """Let other hosts measure the path to this one; Ctrl-C ends it."""
+    if addresses and not check:
+        raise LongfatError("--addresses: goes with --check alone")
+    if check:
+        # A server that waits needs none of it.
+        from longfat.tune import server
+        from longfat.tune.host import Host
+
+        print(json.dumps(server.check(Host(), addresses=addresses), indent=2))
+        return
     of_keys, of_open = read_limits(limits) if limits else ({}, {})
 
     def say(at: int, line: str) -> None:
         if at:
             who = [f"the key {name}" for name in key or []] + (["everybody"] if open_ else [])
             out.print(f"listening at port {at}, for {terminal.escape(', '.join(who))}; Ctrl-C ends it", soft_wrap=True)
+            if line:
+                out.print(terminal.escape(line), soft_wrap=True)
         else:
             out.print(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {terminal.escape(line)}", soft_wrap=True, highlight=False)
 
     try:
-        live_serve(key or [], open_, json.dumps(of_keys), json.dumps(of_open), bind, port, concurrent, say)
+        live_serve(key or [], open_, json.dumps(of_keys), json.dumps(of_open), bind, port, concurrent, own_files(), say)
     except KeyboardInterrupt:
         out.print("The server has ended.")
+
+
+def own_files() -> list[str]:
+    """Files that the process may still read: Python, its packages, and the time zone."""
+    code = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return [*sorted(code), str(Path(longfat.__file__).parent), "/etc/localtime", "/usr/share/zoneinfo"]
 
 
 def read_limits(file: Path) -> tuple[dict[str, int], dict[str, int]]:

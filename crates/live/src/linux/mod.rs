@@ -1,6 +1,7 @@
 //! Sockets, threads and files around the protocol.
 
 mod client;
+mod confine;
 mod data;
 mod echo;
 pub mod keys;

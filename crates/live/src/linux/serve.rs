@@ -15,6 +15,7 @@ use longfat_host::clock::Clock;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::linux::confine::confine;
 use crate::linux::data::{self, OPENING, Wish};
 use crate::linux::echo::Echo;
 use crate::linux::plane::{Flow, Plane};
@@ -86,6 +87,8 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
     let port = listener.local_addr().map_err(|e| Error::system("the port of the server", e))?.port();
     // Neither this process nor anything it starts gets rights that it has not (prctl(2), PR_SET_NO_NEW_PRIVS).
     nix::sys::prctl::set_no_new_privs().map_err(|e| Error::system("no_new_privs could not be set", e))?;
+    // Before any thread starts: each has the bounds of the one that starts it.
+    let unconfined = confine(&options.readable);
     let shared = Arc::new(Shared {
         keys: options.keys.into_iter().map(|(name, key)| (key.id(), (name, key))).collect(),
         open: options.open,
@@ -113,7 +116,7 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
         thread::Builder::new().name("questions".to_owned()).spawn(answer).map_err(|e| Error::system("the UDP port has no thread", e))?;
     }
     let (says, said) = channel();
-    let mut goes_on = go_on(Said::Listening(port));
+    let mut goes_on = go_on(Said::Listening(port, unconfined));
     while goes_on {
         accept(&listener, &shared, &says);
         for line in said.try_iter() {

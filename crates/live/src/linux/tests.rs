@@ -45,6 +45,7 @@ fn served(change: impl FnOnce(&mut ServeOptions)) -> Served {
         limits: Limits::default(),
         open_limits: Limits::open(),
         concurrent: 1,
+        readable: Vec::new(),
     };
     change(&mut options);
     let stop = Arc::new(AtomicBool::new(false));
@@ -53,7 +54,7 @@ fn served(change: impl FnOnce(&mut ServeOptions)) -> Served {
     let thread = thread::spawn(move || {
         serve(options, &mut |said| {
             match said {
-                Said::Listening(port) => port_to.send(port).unwrap(),
+                Said::Listening(port, _) => port_to.send(port).unwrap(),
                 // The test may have heard enough.
                 Said::Session(line) => drop(line_to.send(line)),
                 Said::Nothing => {}
@@ -453,6 +454,7 @@ fn a_server_without_a_key_for_anybody_does_not_start() {
         limits: Limits::default(),
         open_limits: Limits::open(),
         concurrent: 1,
+        readable: Vec::new(),
     };
     let said = serve(options, &mut |_| true).unwrap_err().to_string();
     assert!(said.contains("--key") && said.contains("--open"), "{said}");

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from longfat.errors import LongfatError
 from longfat.fit.data import Measurement
 from longfat.fit.readers.names import Names
+from longfat.iperf3 import SUFFIXES, tests
 
 FLOW = "measured"
 """Group of the flow that iperf3 was, in the general model of a path."""
@@ -16,20 +17,17 @@ FLOW = "measured"
 
 def takes(path: Path) -> bool:
     """True for JSON, whole or one event per line."""
-    return path.is_file() and path.suffix in (".json", ".jsonl", ".ndjson")
+    return path.is_file() and path.suffix in SUFFIXES
 
 
 def read(path: Path, _: Names) -> list[Measurement]:
-    """Reads one test. Raises LongfatError for what is no TCP test of iperf3, failed, or was measured at the wrong end."""
+    """Reads the tests of a file. Raises LongfatError for what is no TCP test of iperf3, failed, or was measured at the wrong end."""
+    return [_read(told, path) for told in tests(path)]
+
+
+def _read(told: dict[str, Any], path: Path) -> Measurement:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LongfatError(f"{path}: cannot be read as text: {error}") from error
-    told = _told(text, path)
-    if error := told.get("error"):
-        raise LongfatError(f"{path}: iperf3 failed: {error}")
-    try:
-        return [_measurement(told, str(path))]
+        return _measurement(told, str(path))
     except (KeyError, TypeError, AttributeError, ZeroDivisionError, StopIteration) as error:
         version = told.get("start", {}).get("version", "unknown") if isinstance(told.get("start"), dict) else "unknown"
         raise LongfatError(
@@ -37,39 +35,13 @@ def read(path: Path, _: Names) -> list[Measurement]:
         ) from error
 
 
-def _told(text: str, path: Path) -> dict[str, Any]:
-    """The whole output as one object; that of `--json-stream` is a line per event."""
-    try:
-        whole: Any = json.loads(text)
-        if isinstance(whole, dict) and "event" not in whole:
-            return cast("dict[str, Any]", whole)
-        lines: list[Any] = [whole]
-    except ValueError:
-        try:
-            lines = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
-            raise LongfatError(f"{path}: is neither JSON nor one JSON object per line: {error}") from error
-    told: dict[str, Any] = {"intervals": []}
-    for line in lines:
-        said = cast("dict[str, Any]", line) if isinstance(line, dict) else {}
-        event, data = said.get("event"), said.get("data")
-        if event == "interval":
-            told["intervals"].append(data)
-        elif event in ("start", "end", "error"):
-            told[event] = data
-        elif event is None:
-            raise LongfatError(f"{path}: expected what `iperf3 --json` or `--json-stream` wrote")
-    if "end" not in told and "error" not in told:
-        raise LongfatError(f"{path}: has no end: the test was cut short")
-    return told
-
-
 def _measurement(told: dict[str, Any], where: str) -> Measurement:
     start, end = told["start"], told["end"]
     test = start["test_start"]
     if test["protocol"] != "TCP":
         raise LongfatError(f"{where}: is a test of {test['protocol']}: expected TCP")
-    if test.get("reverse"):
+    senders = [stream["sender"] for stream in end["streams"]]
+    if test.get("reverse") and not any(one.get("min_rtt") for one in senders):
         raise LongfatError(f"{where}: was measured with --reverse, so round trips are missing: run iperf3 on the sending host")
     omit = float(test.get("omit", 0))
     received, sent = end["sum_received"], end["sum_sent"]
@@ -89,7 +61,6 @@ def _measurement(told: dict[str, Any], where: str) -> Measurement:
         raise LongfatError(f"{where}: was limited to {cap} bit/s by --bitrate: such a test tells little of the path")
     values = {f"{FLOW}.goodput_bps": float(received["bits_per_second"])}
     spreads: dict[str, float] = {}
-    senders = [stream["sender"] for stream in end["streams"]]
     again, segments = float(sent.get("retransmits", 0)), max(1.0, float(sent["bytes"]) / mss)
     if "retransmits" in sent:
         share = min(1.0, again / (segments + again))
