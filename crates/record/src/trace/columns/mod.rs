@@ -375,7 +375,7 @@ table! {
             .rare()
             .new_thing(),
         Column::new(Form::Number, "limited_by_confidence", "1", "between two hosts: the confidence in that cause, 0 to 1", |row: &FlowRecord| {
-            bits(row.limit.map_or(f64::NAN, |(_, confidence)| confidence))
+            bits(row.limit.map_or(0.0, |(_, confidence)| confidence))
         })
             .put(|row, cell| row.limit = row.limit.map(|(cause, _)| (cause, f64::from_bits(cell))))
             .rare()
