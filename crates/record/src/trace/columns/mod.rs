@@ -62,9 +62,9 @@ impl<R: 'static> Column<R> {
         self.put = Some(Box::new(put));
         self
     }
-    /// True if `cell` is no value: [`NONE`], or the first of several words.
+    /// True if `cell` is no value: [`NONE`], the first of several words, or zero of a number that stored runs may lack.
     pub fn is_nothing(&self, cell: u64) -> bool {
-        cell == if matches!(self.form, Form::Word(_)) { 0 } else { NONE }
+        cell == if matches!(self.form, Form::Word(_)) || (matches!(self.form, Form::Number) && self.was_zero) { 0 } else { NONE }
     }
     /// Shown only where some row has a value.
     fn rare(mut self) -> Self {
