@@ -62,9 +62,9 @@ impl<R: 'static> Column<R> {
         self.put = Some(Box::new(put));
         self
     }
-    /// True if `cell` is no value: [`NONE`], or the first of several words.
+    /// True if `cell` is no value: [`NONE`], the first of several words, or zero of a number that stored runs may lack.
     pub fn is_nothing(&self, cell: u64) -> bool {
-        cell == if matches!(self.form, Form::Word(_)) { 0 } else { NONE }
+        cell == if matches!(self.form, Form::Word(_)) || (matches!(self.form, Form::Number) && self.was_zero) { 0 } else { NONE }
     }
     /// Shown only where some row has a value.
     fn rare(mut self) -> Self {
@@ -375,7 +375,7 @@ table! {
             .rare()
             .new_thing(),
         Column::new(Form::Number, "limited_by_confidence", "1", "between two hosts: the confidence in that cause, 0 to 1", |row: &FlowRecord| {
-            bits(row.limit.map_or(f64::NAN, |(_, confidence)| confidence))
+            bits(row.limit.map_or(0.0, |(_, confidence)| confidence))
         })
             .put(|row, cell| row.limit = row.limit.map(|(cause, _)| (cause, f64::from_bits(cell))))
             .rare()
