@@ -131,17 +131,17 @@ impl LedbatPlusPlus {
         let w = &mut self.window;
         match self.slowdown {
             // The initial slowdown: two round trips after the first slow start.
-            Slowdown::First if !w.in_slow_start() => self.slowdown = Slowdown::Waits { at: now + self.rtt * 2 },
+            Slowdown::First if !w.in_slow_start() => self.slowdown = Slowdown::Waits { at: now.saturating_add(self.rtt.saturating_mul(2)) },
             // Not in the slow start after a timeout: the window is small, and shows the path.
             Slowdown::Waits { at } if now >= at && !w.in_slow_start() => {
                 let (before, floor) = (w.cwnd, 2 * w.mss);
                 w.move_to(before.min(floor));
                 w.ssthresh = before.max(floor);
-                self.slowdown = Slowdown::Holds { since: now, until: now + self.rtt * 2 };
+                self.slowdown = Slowdown::Holds { since: now, until: now.saturating_add(self.rtt.saturating_mul(2)) };
             }
             Slowdown::Holds { since, until } if now >= until => self.slowdown = Slowdown::Returns { since },
             Slowdown::Returns { since } if !w.in_slow_start() => {
-                self.slowdown = Slowdown::Waits { at: now + now.since(since).saturating_mul(self.interval) };
+                self.slowdown = Slowdown::Waits { at: now.saturating_add(now.since(since).saturating_mul(self.interval)) };
             }
             _ => {}
         }
