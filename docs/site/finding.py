@@ -36,6 +36,7 @@ ALIASES = {
     "docs/cookbook/which-window.md": "BDP bandwidth-delay product rwnd tcp_rmem tcp_wmem SO_RCVBUF socket buffer",
     "docs/ecn.md": "explicit congestion notification L4S AccECN CE mark",
     "docs/experiment-file.md": "config configuration TOML syntax keys schema",
+    "docs/experiment/host.md": "limit_output_bytes tcp_limit_output_bytes TSQ txqueuelen gso_max_size rx_usecs",
     "docs/faq.md": "QUIC HTTP/3 IPv6 cite citation",
     "docs/from-ns-3.md": "ns-3 ns3 TcpSocket migrate convert",
     "docs/fit.md": "calibrate calibration inference Bayesian posterior iperf3 infer path parameters",
