@@ -261,7 +261,7 @@ def _card(
             except ExperimentError as error:
                 if running.backend == SIM:
                     raise
-                answers[criterion.name] = Answer(criterion, unshown=one_line(error))
+                answers[criterion.name] = Answer(criterion, unshown=str(error).partition("\n")[0])
     costs = {file: max(1.0, experiment.plans.whole().items.cost) for file, experiment in experiments.items()}
     watch: Watch | None = None
     done, tradeoffs = 0.0, list[Tradeoff]()
