@@ -74,7 +74,7 @@ def in_chromium(moves: int = 15) -> tuple[float, list[float]]:
     """Seconds until the first plot of a browser just started, and until the whole plot after each move of the slider."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
-    # As root, as in a container, Chromium refuses its sandbox.
+    # Chromium refuses its sandbox to root, as in a container.
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900"):
         options.add_argument(argument)
     browser: Any = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))

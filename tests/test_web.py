@@ -103,7 +103,7 @@ CLAIMS: list[Callable[[Metrics, Metrics, list[Metrics], list[Metrics]], bool]] =
     lambda a, b, _f, _g: a[UTILIZATION] > 2 * b[UTILIZATION],
     lambda a, b, _f, _g: abs(b[GOODPUT] / a[GOODPUT] - 1) < 0.05,
 ]
-"""What each lesson says of the runs before and after its change, with the metrics of their flows."""
+"""Claims of each lesson on the runs before and after its change, with the metrics of their flows."""
 
 
 def changed(lesson: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ const COUNTED: &[(Cause, u32, u32)] = &[
     (Cause::PathChange, 40, 40),
 ];
 
-/// The same for flows between two hosts, whose counters are known: `bench/live_verdicts.py --split dev`.
+/// Confidences counted for flows between two hosts, whose counters are known: `bench/live_verdicts.py --split dev`.
 const COUNTED_LIVE: &[(Cause, u32, u32)] = &[];
 
 /// True if the counters of both hosts are known, and not a capture alone.
