@@ -224,7 +224,7 @@ def test_a_link_holds_the_experiment_and_the_run_beside_it(browser: webdriver.Ch
 
 @built
 def test_each_lesson_does_what_it_proposes(browser: webdriver.Chrome) -> None:
-    """The keyboard does it: A is the run of the lesson's file, B that of the changed one, and the first button does it from wherever one is."""
+    """The keyboard does it. A is the run of the lesson's file, B that of the changed one; the first button works from anywhere."""
     shown(browser, fragment=link(LESSONS[3]["file"]))
     assert not browser.find_element("id", "try").is_displayed()
     for number in [*range(1, len(LESSONS)), 0]:
