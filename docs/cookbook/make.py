@@ -3,7 +3,7 @@
     python docs/cookbook/make.py             # all entries; runs that are there are not run again (results/cookbook)
     python docs/cookbook/make.py NAME...     # these
 
-An entry is `NAME.toml`, the experiment, and `NAME.py`: the question and who asks (its docstring), what comes out (`answer`: sentences with
+An entry is `experiments/cookbook/NAME.toml`, the experiment, and `NAME.py`: the question and who asks (its docstring), what comes out (`answer`: sentences with
 their numbers, and of each whether it holds), the picture, and where the answer ends (`LIMITS`). `NAME.md` and `NAME.svg` are made from them.
 A test runs the short form of each and asks whether every sentence still holds.
 """
@@ -21,6 +21,7 @@ import longfat
 from longfat.plot import Plot
 
 HERE = Path(__file__).parent
+EXPERIMENTS = HERE.parent.parent / "experiments" / "cookbook"
 GROUPS = {
     "Fast and far": ("transfer-node", "which-window", "parallel-streams", "one-in-a-million", "pacing", "jumbo-frames", "short-transfers"),
     "Routers and queues": ("router-buffer", "bufferbloat", "ecn", "sawtooth"),
@@ -70,9 +71,9 @@ def page(name: str, results: longfat.Results) -> str:
     if wrong := [text for text, holds in said if not holds]:
         raise ValueError(f"{name}: this does not hold: {wrong[0]}")
     picture: Plot = module.picture(results)
-    runs = f"{len(results):,} runs" if len(results) > 1 else "one run"
     answer = "\n".join(wrapped(f"- {text}", "  ") for text, _ in said)
-    run = wrapped(f"[The experiment]({name}.toml) has {runs}: `longfat run docs/cookbook/{name}.toml`, shorter with `--quick`.")
+    file = f"../../experiments/cookbook/{name}.toml"
+    run = wrapped(f"`longfat run {name}` makes the {len(results):,} runs of [the experiment]({file}), `--quick` fewer.")
     return (
         f"# {asked}\n\n{wrapped(context)}\n\n![{picture.title}]({name}.svg)\n\n## Answer\n\n{answer}\n\n"
         f"## Where this ends\n\n{wrapped(module.LIMITS)}\n\n{run}\n"
@@ -84,8 +85,7 @@ def index() -> str:
     parts = [
         "# Cookbook\n",
         "Questions as people ask them. Each has one experiment that runs, one picture, and an answer with numbers.\n"
-        "Commands run in a clone. With a wheel, save the experiment and give its path; `--figures` of\n"
-        "`longfat report` draws figures for a paper.\n",
+        "`longfat report NAME --figures` draws figures for a paper.\n",
     ]
     for title, some in GROUPS.items():
         parts.append(f"**{title}**\n")
@@ -96,7 +96,7 @@ def index() -> str:
 
 def make(name: str, home: Path) -> None:
     """Runs an entry in full, and writes its page and its picture."""
-    results = longfat.load(HERE / f"{name}.toml").sweep(home / name)
+    results = longfat.load(EXPERIMENTS / f"{name}.toml").sweep(home / name)
     (HERE / f"{name}.md").write_text(page(name, results), encoding="utf-8")
     entry(name).picture(results).save(HERE / f"{name}.svg")
     print(f"{name}: {len(results)} runs")
