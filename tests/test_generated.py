@@ -2,24 +2,28 @@
 
 - `docs/commands.md`: what `--help` of each command prints;
 - `docs/captures.md`, the table `next`: the next step that each verdict asks for, from `crates/capture`;
-- `docs/captures-reference.md`, the table `values`: what `python/longfat/_longfat.pyi` says of a captured connection.
+- `docs/captures-reference.md`, the table `values`: what `python/longfat/_longfat.pyi` says of a captured connection;
+- `docs/by-hand.md`, the table `state`: variables of each congestion control.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import longfat
 import pytest
 from conftest import ROOT
 from longfat.cli.app import EXAMPLES, VERBS, load
 
 COMMANDS = ROOT / "docs" / "commands.md"
 CAPTURES = ROOT / "docs" / "captures.md"
+BY_HAND = ROOT / "docs" / "by-hand.md"
 VALUES = ROOT / "docs" / "captures-reference.md"
 HEAD = """# Commands
 
@@ -35,12 +39,17 @@ def commands() -> str:
     for group, verbs in VERBS.items():
         parts.append(f"## {group}\n")
         for name, summary in verbs.items():
-            parts.append(f"### `longfat {name}`\n\n{summary}\n\n```sh\n{EXAMPLES[name]}\n```\n")
+            parts.append(f"### `longfat {name}`\n\n{wrapped(summary)}\n\n```sh\n{EXAMPLES[name]}\n```\n")
             command = load(name)
             subcommands = getattr(command, "commands", {})
-            parts += [f"**`longfat {name} {one}`** {cell(part.help)}\n\n{table(part)}" for one, part in subcommands.items()]
+            parts += [wrapped(f"**`longfat {name} {one}`** {part.help}") + f"\n\n{table(part)}" for one, part in subcommands.items()]
             parts += [] if subcommands else [table(command)]
     return "\n".join(parts)
+
+
+def wrapped(text: str) -> str:
+    """Text in lines of a page's columns."""
+    return textwrap.fill(" ".join(text.split()), 120, break_on_hyphens=False, break_long_words=False)
 
 
 def table(command: Any) -> str:
@@ -108,7 +117,22 @@ def properties(of: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> Iterator[t
             yield node.name, ast.get_docstring(node) or "", kind if kind in classes else ""
 
 
-WRITTEN = ((COMMANDS, None, commands), (CAPTURES, "next", next_steps), (VALUES, "values", values))
+def states() -> str:
+    """Variables of each congestion control, in congestion avoidance, without `cwnd` and `ssthresh` where it has both."""
+    controls: dict[str, list[str]] = {}
+    for entry in longfat.registries()["congestion_controls"]:
+        control = longfat.CongestionControl(entry["name"], mss=1000)
+        both = {"cwnd", "ssthresh"} if "ssthresh" in control.state else set[str]()
+        if both:
+            control.set(ssthresh=2000)
+        control.on_ack(rtt=0.1)
+        names = ", ".join(f"`{name}`" for name in control.state if name not in both) or "none"
+        controls.setdefault(names, []).append(f"`{entry['name']}`")
+    rows = [f"| {', '.join(some)} | {names} |\n" for names, some in controls.items()]
+    return "| control | state |\n|---|---|\n" + "".join(rows)
+
+
+WRITTEN = ((COMMANDS, None, commands), (CAPTURES, "next", next_steps), (VALUES, "values", values), (BY_HAND, "state", states))
 
 
 def written(page: Path, name: str | None, make: Callable[[], str]) -> str:

@@ -1,8 +1,9 @@
 """Finds experiments by name, and the folders of their results.
 
 A name is looked up first from the working directory (`papers/NAME`, `experiments/NAME.toml`, `experiments/NAME`,
-`experiments/cookbook/NAME.toml`), then among those that come with longfat: `python/longfat/{papers,experiments}` are links to the folders at the top of the repository,
-and a wheel carries their contents. `papers/NAME` and `papers/NAME/STEM.toml` are names, too, wherever longfat is called.
+`experiments/cookbook/NAME.toml`), then among those that come with longfat: `python/longfat/{papers,experiments}` are links to the
+folders at the top of the repository, and a wheel carries their contents. `papers/NAME` and `papers/NAME/STEM.toml` are names, too,
+wherever longfat is called.
 """
 
 from __future__ import annotations
