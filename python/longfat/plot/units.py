@@ -44,11 +44,18 @@ def with_interval(mean: float, half: float, unit: Unit) -> str:
     return f"{mean / size:.{digits}f} ± {half / size:.{digits}f} {name}".strip()
 
 
+ROUNDING = 1e-12
+"""Relative error of a mean of equal values, at most."""
+
+
 def with_half(mean: float, half: float) -> str:
-    """A mean with half of its interval: two digits of that, and as many of the mean as it has; a dash where there is no value."""
+    """A mean with half of its interval: two digits of that, and as many of the mean as it has; a dash where there is no value.
+
+    An interval that is the rounding error of equal values is left out.
+    """
     if math.isnan(mean):
         return "–"
-    if not half > 0:
+    if not half > ROUNDING * abs(mean):
         return f"{mean:.{DIGITS}g}" if abs(mean) < 10**DIGITS else f"{mean:.0f}"
     places = max(0, 1 - math.floor(math.log10(half)))
     return f"{mean:.{places}f} ± {half:.{places}f}"
