@@ -8,6 +8,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,17 @@ def test_a_public_name_has_types_and_a_docstring(name: str, one: Any) -> None:
     node = definition(one)
     assert node, f"{name} has no source"
     assert not list(lacks(node))
+
+
+@pytest.mark.parametrize("name", [name for group in reference.GROUPS.values() for name in group])
+def test_a_field_of_a_class_of_longfat_says_its_meaning(name: str) -> None:
+    node = definition(getattr(longfat, name))
+    if not isinstance(node, ast.ClassDef):
+        return
+    parts = [*node.body, ast.Pass()]
+    fields = [(one.target, after) for one, after in pairwise(parts) if isinstance(one, ast.AnnAssign)]
+    names = {ast.unparse(target) for target, after in fields if not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant))}
+    assert not {one for one in names if not one.startswith("_")}
 
 
 def test_there_are_as_many_names_as_the_pages_show() -> None:

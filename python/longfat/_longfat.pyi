@@ -339,6 +339,7 @@ class Window:
     ssthresh: float | None
     """The slow start threshold, at least two mss; None while there is none."""
     mss: int
+    """Payload of a full segment."""
     segments: float
     """cwnd in segments of one mss."""
     in_slow_start: bool
@@ -368,6 +369,7 @@ class Ack:
     """Facts of one ACK. Bytes of payload, seconds, bits per second."""
 
     now: float
+    """Time of the ACK."""
     acked: int
     """Newly acknowledged, cumulatively."""
     delivered: int
@@ -379,6 +381,7 @@ class Ack:
     rtt: float | None
     """A round trip measured by this ACK."""
     srtt: float
+    """Smoothed round trip; 0 before the first."""
     rtt_min: float
     """The least of the connection so far; 0 before the first."""
     forward_delay: float | None
@@ -388,16 +391,21 @@ class Ack:
     cwnd_limited: bool
     """True if cwnd is what kept the sender from sending more."""
     after_timeout: bool
+    """True in slow start after a timeout (RFC 3465 section 2.3)."""
     in_recovery: bool
+    """True during fast recovery."""
     delivery_rate: float | None
     """Delivery rate, where the class says `wants_rate = True`."""
     app_limited: bool
+    """True if the application, not the window, limited what the delivery rate measures."""
 
 class Congestion:
     """Why the window must shrink."""
 
     now: float
+    """Time of the event."""
     kind: Literal["loss", "timeout", "timeout_again", "ecn", "local"]
+    """A loss, a timeout, the same timeout again, an ECN mark, or a full queue of the host."""
     flight_size: int
     """Bytes sent and not acknowledged (RFC 5681)."""
 
@@ -428,6 +436,7 @@ class CongestionControl:
         bits per second. Raises LongfatError.
         """
     name: str
+    """Name of the control."""
     mss: int
     """Payload bytes of a segment."""
     cwnd: int

@@ -161,7 +161,9 @@ class Promise:
     """A rule that every congestion control must keep, or a claim of its own, and whether it does."""
 
     name: str
+    """The rule, in words."""
     kept: bool
+    """True if the control keeps it."""
     why: str
     """The fault, with the control's name; empty where the rule is kept."""
     measured: str = ""

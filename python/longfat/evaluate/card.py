@@ -99,11 +99,15 @@ class Card:
     """Report card of a congestion control, a queue or a slow start."""
 
     suite: Suite
+    """The criteria, and where they are from."""
     name: str
+    """Name of what is judged."""
     against: list[str]
     """Names of the references."""
     quick: bool
+    """True if the runs were shorter, with three repeats."""
     answers: list[Answer]
+    """An answer per criterion."""
     fault: str = ""
     """Sentence that says why nothing was run; empty where it was."""
     tradeoffs: list[Tradeoff] = field(default_factory=list[Tradeoff])

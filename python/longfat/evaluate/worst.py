@@ -72,7 +72,9 @@ class Worst:
     """The worst path that a search found."""
 
     control: str
+    """Name of the congestion control."""
     criterion: Criterion
+    """The criterion that is answered worst there."""
     tried: list[OnPath]
     """Every path that was tried, the worst first."""
     confirmed: OnPath

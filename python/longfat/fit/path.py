@@ -75,6 +75,7 @@ class Fit:
     """The path behind measured numbers."""
 
     data: Data
+    """The measured numbers, and the files they are from."""
     models: list[Fitted]
     """Every model, the one that predicts best first."""
     next: list[Further]
@@ -82,6 +83,7 @@ class Fit:
     file: str
     """The file with unknowns, or `general model`."""
     notes: list[str] = field(default_factory=list[str])
+    """Remarks on the data and the answer, as sentences."""
     losses: Losses | None = None
     """Random losses at the likeliest point; None where no rate of loss is unknown, or no model explains the numbers."""
 

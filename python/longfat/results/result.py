@@ -87,10 +87,13 @@ class Result:
     run: str
     """Hash of what it resolved to."""
     title: str
+    """Title of the experiment."""
     labels: dict[str, str]
     """The value of each axis, as in the file."""
     repeat: int
+    """Number of the repeat, from 0."""
     seed: int
+    """Seed of the run's random numbers."""
     metrics: dict[str, float]
     """Metrics of the whole run, by name."""
     resolved: str
@@ -104,7 +107,9 @@ class Result:
     cost: float
     """The estimate of packets times links, made before the run."""
     wall_s: float
+    """Time that the run took, by the clock."""
     cpu_s: float
+    """CPU time that the run took."""
     flows: Later = Later()
     """One row per flow: counters, and every metric of a flow."""
     links: Later = Later()

@@ -79,6 +79,7 @@ class Results(Sequence[Result]):
     """The finished runs of a sweep, in the sweep's order. The tables are described at the top of this module."""
 
     title: str
+    """Title of the experiment."""
     axes: list[str]
     """Names of the axes, the slowest first."""
     runs: Later = Later()
@@ -92,6 +93,7 @@ class Results(Sequence[Result]):
     open: Callable[[str], Result]  # pyright: ignore[reportGeneralTypeIssues]
     """The run of this hash, with its series."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Experiment, changes and version that made the runs; empty where they are not from a folder."""
 
     @classmethod
     def of(cls, title: str, axes: list[str], results: Sequence[Result], provenance: dict[str, Any]) -> Results:
