@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import longfat
@@ -184,19 +182,3 @@ def test_the_alpha_that_was_set_is_the_growth_of_a_round() -> None:
 def test_what_a_state_cannot_be_is_one_clear_error(make: Any, message: str) -> None:
     with pytest.raises(LongfatError, match=f"(?s){message}"):
         make()
-
-
-def test_the_page_lists_every_name_of_every_state() -> None:
-    page = (Path(__file__).parent.parent / "docs/by-hand.md").read_text().split("## Its state by name")[1].split("\n## ")[0]
-    rows = dict(row.strip("| ").split(" | ", 1) for row in page.splitlines() if row.startswith("| `"))
-    for name in CONTROLS:
-        cc = CongestionControl(name)
-        if "ssthresh" in cc.state:
-            cc.set(ssthresh=2 * MSS)
-        cc.on_ack(rtt=0.1)
-        text = next((text for names, text in rows.items() if f"`{name}`" in names), None)
-        assert text is not None, f"docs/by-hand.md: `Its state by name` has no row for {name}"
-        if name == "bbr3":
-            text += rows["`bbr`"]
-        own = set(cc.state) - {"cwnd", "ssthresh"}
-        assert own == set(re.findall(r"`(\w+)`", text)) - {"cwnd"}, name

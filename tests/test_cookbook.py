@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "cookbook"
+EXPERIMENTS = ROOT / "experiments" / "cookbook"
 MOST_WORDS = 30
 
 
@@ -34,7 +35,7 @@ NUMBER = re.compile(r"[\d.,]+(?: ± [\d.,]+)?( ?(?:[GMk]?bit/s|ms|s|%|KiB|MiB|Gi
 
 
 def test_there_are_enough_and_all_are_in_the_index() -> None:
-    there = {path.stem for path in FOLDER.glob("*.toml")}
+    there = {path.stem for path in EXPERIMENTS.glob("*.toml")}
     assert there == set(NAMES) == {path.stem for path in FOLDER.glob("*.py")} - {"make"}
     assert len(NAMES) == len(there) >= 12
     assert (FOLDER / "index.md").read_text(encoding="utf-8") == make.index()
@@ -44,7 +45,7 @@ def test_there_are_enough_and_all_are_in_the_index() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_sentence_of_an_answer_holds_in_the_short_form(name: str) -> None:
-    experiment = longfat.load(FOLDER / f"{name}.toml")
+    experiment = longfat.load(EXPERIMENTS / f"{name}.toml")
     experiment.quicken()
     results = experiment.sweep()
     module = make.entry(name)
@@ -74,9 +75,9 @@ def _without_answer(text: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_random_has_repeats_and_an_interval(name: str) -> None:
-    experiment = longfat.load(FOLDER / f"{name}.toml")
+    experiment = longfat.load(EXPERIMENTS / f"{name}.toml")
     repeats = {run.repeat for run in experiment.resolve_all()}
-    again = longfat.load(FOLDER / f"{name}.toml")
+    again = longfat.load(EXPERIMENTS / f"{name}.toml")
     again["repeats"] = 2
     is_random = any("repeats_alike" not in {given["name"] for given in run.warnings} for run in again.resolve_all())
     assert len(repeats) >= 5 if is_random else len(repeats) == 1
@@ -95,7 +96,7 @@ ONE_PATH = {
 
 def _settings(name: str) -> Iterator[tuple[str, str]]:
     """Yields for each setting of an entry: its path without the queue and its flows, and all that decides the outcome but the seed."""
-    for run in longfat.load(FOLDER / f"{name}.toml").resolve_all():
+    for run in longfat.load(EXPERIMENTS / f"{name}.toml").resolve_all():
         whole = json.loads(run.resolved)
         path = [
             {key: link[key] for key in link if key not in ("queue", "name")} for link in whole["path"]["link"] if link.get("bottleneck")
@@ -126,7 +127,7 @@ def test_pages_that_state_one_path_agree() -> None:
 
 def test_an_answer_can_be_wrong() -> None:
     # The sentences are checked on runs in which the answer is another: without loss, BBR is not better than CUBIC.
-    experiment = longfat.load(FOLDER / "satellite.toml")
+    experiment = longfat.load(EXPERIMENTS / "satellite.toml")
     none = {"none": {"kind": "none"}, "1e-4": {"kind": "none"}}
     experiment["measure.warmup"] = "4 s"
     experiment["measure.duration"] = "10 s"

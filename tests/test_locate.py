@@ -24,6 +24,12 @@ def test_results_lie_as_their_experiments_do() -> None:
     assert names("atm/future/many") == ["atm/future/many"]
     assert names("validation/utilization") == ["validation/utilization"]
     assert names("lfn") == ["lfn"]
+    assert names("bbr-beside-cubic") == names("cookbook/bbr-beside-cubic") == ["cookbook/bbr-beside-cubic"]
+
+
+def test_no_question_of_the_cookbook_has_the_name_of_another_experiment() -> None:
+    for file in sorted((locate.PACKAGE / locate.COOKBOOK).glob("*.toml")):
+        assert names(file.stem) == [f"cookbook/{file.stem}"]
 
 
 def test_a_paper_anywhere_is_the_home_of_its_experiments(tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def test_a_run_that_was_there_has_the_labels_of_now(tmp_path: Path) -> None:
 
 
 def test_means_and_ratios_of_groups_of_flows() -> None:
-    repeated = longfat.load(Path(__file__).parent.parent / "docs" / "cookbook" / "long-and-short.toml")
+    repeated = longfat.load(Path(__file__).parent.parent / "experiments" / "cookbook" / "long-and-short.toml")
     repeated["measure.warmup"] = "2 s"
     repeated["measure.duration"] = "8 s"
     repeated["repeats"] = 3

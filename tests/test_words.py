@@ -1,23 +1,19 @@
 """Sentences keep the house rules of CONTRIBUTING.md, as far as a machine sees them.
 
 Read are the prose of every page but the notebook, the docstrings and string literals of `python/longfat`, and the string literals of
-`crates` outside tests. `words.json` counts the exceptions of each file, and no count may grow. `python tests/test_words.py` lowers the
-counts to what is there now.
+`crates` outside tests. `python tests/test_words.py` prints the words of the pages by kind: the sections of `docs/index.md`.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
-ALLOWED = Path(__file__).with_name("words.json")
 WORDS, COLUMNS, PAGE = 30, 120, 1500
 FENCE = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 FIRST = re.compile(r"(What|Of|Those|As|That|So|By(?! (default|then)\b)|The same)\b(?!.*\?$)")
@@ -124,20 +120,9 @@ def test_words_by_hand_leave_out_code_and_what_is_generated() -> None:
     assert by_hand("\n\n".join(parts)) == 5
 
 
-def allowed() -> dict[str, dict[str, int]]:
-    return json.loads(ALLOWED.read_text(encoding="utf-8"))
-
-
 @pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_sentences_keep_the_rules(path: Path) -> None:
-    found = list(faults(path))
-    most = allowed().get(path.relative_to(ROOT).as_posix(), {})
-    over = {rule for rule, count in Counter(rule for rule, _ in found).items() if count > most.get(rule, 0)}
-    assert not [fault for fault in found if fault[0] in over], f"more than the {most} of tests/words.json"
-
-
-def test_no_exception_is_for_a_file_that_is_gone() -> None:
-    assert not [name for name in allowed() if not (ROOT / name).is_file()]
+    assert not list(faults(path))
 
 
 @pytest.mark.parametrize(
@@ -163,19 +148,51 @@ def test_comments_say_retransmitted() -> None:
     assert not [path for path in files if RULES["sent again"].search(path.read_text(encoding="utf-8"))]
 
 
-def lower() -> None:
-    """Writes the counts of now, none above what was allowed."""
-    before = allowed() if ALLOWED.exists() else None
-    now = dict[str, dict[str, int]]()
-    for path in OURS:
-        name = path.relative_to(ROOT).as_posix()
-        counts = Counter(rule for rule, _ in faults(path))
-        kept = {rule: min(n, before.get(name, {}).get(rule, 0)) if before is not None else n for rule, n in sorted(counts.items())}
-        if kept := {rule: n for rule, n in kept.items() if n}:
-            now[name] = kept
-    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(counts)}" for name, counts in sorted(now.items()))
-    ALLOWED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+INDEX = ROOT / "docs" / "index.md"
+MOST = {"Start": 6_400, "Questions": 2_600, "How to": 11_600, "Reference": 35_000, "How it works": 7_000}
+"""Most words by hand of the kinds of pages that users read; `TOGETHER` of all five."""
+TOGETHER = 61_000
+
+
+def by_kind(index: str) -> dict[str, dict[Path, int]]:
+    """Words by hand of each page, by the sections of the index: bold lines. A page counts where it is linked first."""
+    kinds: dict[str, dict[Path, int]] = {}
+    seen = {INDEX, (INDEX.parent / "../README.md").resolve()}
+    for part in re.split(r"\n(?=\*\*)", index)[1:]:
+        name = re.match(r"\*\*(.+?)\*\*", part)
+        assert name
+        linked = [(INDEX.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+\.md)\)", part)]
+        pages = [page for page in dict.fromkeys(linked) if page not in seen]
+        seen.update(pages)
+        kinds[name[1]] = {page: by_hand(page.read_text(encoding="utf-8")) for page in pages}
+    return kinds
+
+
+def test_the_words_of_each_kind_are_within_bounds() -> None:
+    words = {kind: sum(pages.values()) for kind, pages in by_kind(INDEX.read_text(encoding="utf-8")).items()}
+    assert not {kind: words[kind] for kind, most in MOST.items() if words[kind] > most}
+    assert sum(words[kind] for kind in MOST) <= TOGETHER
+
+
+def test_every_page_of_docs_counts_in_one_kind() -> None:
+    kinds = by_kind(INDEX.read_text(encoding="utf-8"))
+    counted = [page for pages in kinds.values() for page in pages]
+    assert len(counted) == len(set(counted))
+    assert set(ROOT.glob("docs/**/*.md")) - set(counted) == {INDEX}
+
+
+def print_words() -> None:
+    """Prints pages and words of each kind, then the words of each page."""
+    kinds = by_kind(INDEX.read_text(encoding="utf-8"))
+    print(f"{'kind':15} {'pages':>6} {'words':>7} {'at most':>8}")
+    for kind, pages in kinds.items():
+        print(f"{kind:15} {len(pages):6} {sum(pages.values()):7,} {MOST.get(kind, ''):>8}")
+    of_users = [words for kind in MOST for words in kinds[kind].values()]
+    print(f"{'together':15} {len(of_users):6} {sum(of_users):7,} {TOGETHER:>8}, of the kinds with a bound\n")
+    for kind, pages in kinds.items():
+        for page, words in sorted(pages.items(), key=lambda one: -one[1]):
+            print(f"{words:6,}  {kind:15} {page.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    lower()
+    print_words()

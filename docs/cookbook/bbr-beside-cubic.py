@@ -1,6 +1,6 @@
 """Does BBR push CUBIC aside?
 
-Somebody on your network has turned BBR on. The others have CUBIC. You ask who gets what, and whether the buffer of the link matters.
+Somebody on your network has turned BBR on. The others have CUBIC. You ask who gets what, and whether the buffer matters.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Rule, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. One flow of each, with equal round trips of 40 ms. Several BBR flows together take about what one takes (Ware and others,
-Modeling BBR's Interactions with Loss-Based Congestion Control, IMC 2019). BBR and BBR3 are those of the drafts."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. One flow of each, with equal round trips of 40 ms. Several BBR flows together take
+about what one takes (Ware and others, IMC 2019). BBR and BBR3 are those of the drafts."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:
@@ -22,8 +22,10 @@ def answer(results: Results) -> Iterator[tuple[str, bool]]:
     (small, *_, large) = got["bbr"].buffers
     first, last = got["bbr"].mean[0], got["bbr"].mean[-1]
     third, deep = got["bbr3"].mean[0], got["bbr3"].mean[-1]
+    one = got["bbr"].buffers.index(1)
     yield f"With a buffer of {small:g} BDP, BBR takes {got['bbr'].said(0)} of the link.", first > 75
     yield f"BBR3 is milder there: it takes {got['bbr3'].said(0)}.", third < first
+    yield f"With 1 BDP, BBR takes {got['bbr'].said(one)}, and BBR3 {got['bbr3'].said(one)}.", first > got["bbr"].mean[one] > last
     yield f"With a buffer of {large:g} BDP it is the other way round: BBR gets {got['bbr'].said(-1)}, and CUBIC the rest.", last < 40
     yield f"BBR3 gets {got['bbr3'].said(-1)} there.", deep < 50
     yield "The buffer decides: BBR wins where it is small, and CUBIC where it is large.", first > 50 > last

@@ -1,6 +1,6 @@
 """Why does my call break up when somebody uploads?
 
-At home you have 20 Mbit/s upstream. Whenever somebody sends a video, your call stutters. The line is fast enough for both.
+You have 20 Mbit/s upstream. Whenever somebody sends a video, your call stutters.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval, with_unit
 
-LIMITS = """Means of five seeds. One upload, by CUBIC. The RED here stands for what a good modem has; `longfat run home-router` has codel, pie, fq_codel and dualpi2.
-A smaller buffer costs throughput on longer paths."""
+LIMITS = """Means of five seeds. One CUBIC upload. RED stands for what a good modem has; `longfat run home-router` has codel, pie, fq_codel and
+dualpi2. A smaller buffer costs throughput on longer paths."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. The queue is adaptive RED, and all flows are long. Short flows gain more: for them a lost packet may be a timeout. DCTCP and Prague make
-more of marks than CUBIC does ([ECN](../ecn.md))."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. The queue is adaptive RED, and all flows are long. Short flows gain more: for them a
+lost packet may be a timeout. DCTCP and Prague make more of marks than CUBIC does ([ECN](../ecn.md))."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

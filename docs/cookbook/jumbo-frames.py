@@ -1,6 +1,6 @@
 """1500 or 9000 bytes?
 
-Your switches can do jumbo frames. You ask whether TCP gains from them, apart from fewer interrupts. The path has 10 Gbit/s and 80 ms.
+Your switches can do jumbo frames. You ask whether TCP gains from them. The path has 10 Gbit/s and 80 ms.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. Both lose the same share of packets. Where a line damages bits, a large packet is six times as likely to be hit, and the gain
-is smaller. Work that hosts save is not in these numbers ([hosts](../hosts.md))."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. Both lose the same share of packets. Where a line damages bits, a large packet is
+six times as likely to be hit, and the gain is smaller. Work that [hosts](../hosts.md) save is not counted."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -1,6 +1,6 @@
 """Why does the far site always lose?
 
-Two sites share a link of 200 Mbit/s. One is 20 ms away, the other 160 ms. Both send all the time, and the far one complains.
+Two sites share a link of 200 Mbit/s. One is 20 ms away, the other 160 ms. Both send all the time.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. One flow each, a queue of 2 MB, and a run of two minutes. A smaller queue makes the round trips differ more, and the shares with
-them. [Validation](../validation.md) has RTT unfairness of every control."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. One flow each, a queue of 2 MB, two minutes. A smaller queue makes round trips and
+shares differ more. [Validation](../validation.md) has RTT unfairness of every control."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

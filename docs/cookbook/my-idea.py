@@ -1,6 +1,6 @@
 """I have an idea for a congestion control. Is it any good?
 
-Your control gives up an eighth of its window at a loss, where Reno gives up half. It looks faster. You ask what it does to others, and to itself.
+Your control gives up an eighth of its window at a loss, where Reno gives up half. You ask what it does to others, and to itself.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. One path. For a paper, run it in [validation](../validation.md), which asks the same of every control. An idea that is more than two
-numbers is a [class in Python](../python-control.md), in this same file."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. One path. For a paper, run it in [validation](../validation.md), which asks the same
+of every control. An idea that is more than two numbers is a [class in Python](../python-control.md)."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

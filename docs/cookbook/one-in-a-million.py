@@ -1,7 +1,6 @@
 """What does a loss of one in a million cost?
 
-Your path has a dirty fibre somewhere. The counters say that one packet in a million is lost, which sounds like nothing. The path has
-10 Gbit/s and 100 ms, with packets of 9000 bytes.
+The counters say that one packet in a million is lost. The path has 10 Gbit/s and 100 ms, with packets of 9000 bytes.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """One flow, and runs of 40 s of which 30 count; of five seeds each, ± half of the 95 % interval of their mean. At 1e-7 a run sees few losses or none, so that column says little of a day.
-The means of many flows lie where the response functions say: [validation](../validation.md)."""
+LIMITS = """One flow, and 30 s of runs of 40 s. Means of five seeds, ± half of the 95 % interval. At 1e-7 a run sees few losses or none, so that
+column says little of a day. The means of many flows follow the response functions ([validation](../validation.md))."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

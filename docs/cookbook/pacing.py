@@ -1,6 +1,6 @@
 """Does pacing help?
 
-Your sender has 10 Gbit/s, the path has 1 Gbit/s, and somewhere on it is a switch with little memory. Others say that `fq` does wonders.
+Your sender has 10 Gbit/s, the path has 1 Gbit/s, and somewhere on it is a switch with little memory.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_unit
 
-LIMITS = """One CUBIC flow. Pacing spreads a window over the round trip; it does not make the window right. Among many flows, paced ones may lose
-to those that send bursts (Aggarwal, Savage and Anderson, INFOCOM 2000). Segmentation offload makes real bursts larger than these."""
+LIMITS = """One CUBIC flow. Pacing does not make the window right. Among many flows, paced ones may lose to those that send bursts (Aggarwal,
+Savage and Anderson, INFOCOM 2000). Segmentation offload makes real bursts larger than these."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -1,6 +1,6 @@
 """How many parallel streams should I use?
 
-Your transfer tool has an option for parallel streams. More seem to be faster, and you ask how many are enough. The path has 10 Gbit/s and 100 ms.
+Your transfer tool has an option for parallel streams, and you ask how many are enough. The path has 10 Gbit/s and 100 ms.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from longfat import Results
 from longfat.plot import Plot
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. Nobody else uses the path. Beside others, n streams take n shares: that is the other reason why they are faster, and not a fair one.
-Streams also spread work over processors, which have no cost here."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. Nobody else uses the path. Beside others, n streams take n shares, which is not
+fair. Streams also spread work over processors, which have no cost here."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -1,7 +1,7 @@
 """How large a buffer does my router need?
 
-The old rule says one bandwidth-delay product. Appenzeller, Keslassy and McKeown (Sizing Router Buffers, SIGCOMM 2004) say that n long flows
-need only that over the root of n. You have a sweep of 240 runs: four numbers of flows, twelve buffers, five repeats.
+The old rule says one bandwidth-delay product. Appenzeller, Keslassy and McKeown (SIGCOMM 2004) say that n long flows need only that over
+the root of n.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from longfat import Results
 from longfat.plot import Axis, Plot, Rule, Series
 
-LIMITS = """All flows are long and Reno, their round trips lie between 60 and 100 ms, and the hosts send with a little random delay.
-Short flows need a buffer of their own. With 256 flows a window is a few packets, and losses are many: look at `retransmission_rate`, too."""
+LIMITS = """Means of five seeds. All flows are long and Reno, with round trips of 60 to 100 ms and a little random delay in the hosts. Short flows need a
+buffer of their own. With 256 flows a window is a few packets, and losses are many: look at `retransmission_rate`, too."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

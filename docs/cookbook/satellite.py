@@ -1,6 +1,6 @@
 """My satellite link has 50 Mbit/s. Why do I get 3?
 
-The satellite is geostationary: 600 ms there and back. Rain loses a packet in 10,000. Downloads crawl, and the operator says that all is well.
+The satellite is geostationary: 600 ms there and back. Rain loses a packet in 10,000, and downloads crawl.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_interval
 
-LIMITS = """Means of five seeds, ± half of their 95 % interval. Many operators split the connection with proxies, and then your control does not cross the satellite. Runs last five minutes, too
-short for a second loss of Reno where no rain falls. Losses come one by one here;
-rain makes bursts (`gilbert_elliott`). Hybla is unkind to others on short paths."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. Many operators split the connection with proxies: your control does not cross the
+satellite then. Runs of five minutes are too short for a second loss of Reno without rain. Losses come one by one here; rain makes
+bursts (`gilbert_elliott`). Hybla is unkind to others on short paths."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

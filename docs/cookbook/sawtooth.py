@@ -1,6 +1,6 @@
 """Why does one TCP flow not fill the link?
 
-In a lab course you send one Reno flow over 50 Mbit/s and 50 ms. There is nobody else, and yet some of the link stays unused.
+In a lab course you send one Reno flow over 50 Mbit/s and 50 ms. Nobody else is there, and yet some of the link stays unused.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_unit
 
-LIMITS = """Reno halves its window. CUBIC keeps seven tenths, so it needs less queue for the same. The [tutorial](../tutorial.md) goes through
-this sawtooth step by step."""
+LIMITS = """Reno halves its window. CUBIC keeps seven tenths, so it needs less queue. The [tutorial](../tutorial.md) goes through this sawtooth
+step by step."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -11,8 +11,8 @@ from longfat import Results
 from longfat.plot import Axis, Plot, Series
 from longfat.plot.units import with_unit
 
-LIMITS = """The connection is new each time, and includes its handshake. A connection that is kept open has its window, until it was idle
-([unused windows](../unused-window.md)). TLS adds a round trip or two."""
+LIMITS = """The connection is new each time, and includes its handshake. A connection that is kept open has its window, until it was idle ([unused
+windows](../unused-window.md)). TLS adds a round trip or two."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -1,7 +1,7 @@
 """I run a transfer node with 100 Gbit/s over 80 ms. What do I set?
 
-You move large files between two sites. Your provider says that the path is clean, and you have no way to know how clean. The hosts have
-faster interfaces than the path.
+You move large files between two sites. Your provider says that the path is clean, and you cannot know how clean. The hosts have faster
+interfaces than the path.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from longfat import Results
 from longfat.plot import Plot
 from longfat.plot.units import with_interval
 
-LIMITS = """Runs last 12 s, and after a loss CUBIC climbs for most of a minute. These are the first seconds of a long transfer, of five seeds each, ± half of the 95 % interval. The hosts take no time here.
-At 100 Gbit/s real ones do. [Advice](../advise.md) tries more settings, and prints the lines for Linux."""
+LIMITS = """Means of five seeds, ± half of the 95 % interval. Runs last 12 s, the first seconds of a long transfer; after a loss CUBIC climbs for
+most of a minute. Hosts take no time here. At 100 Gbit/s real ones do. [Advice](../advise.md) tries more settings, and prints the
+lines for Linux."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -12,8 +12,8 @@ from longfat import Results
 from longfat.plot import Plot
 from longfat.plot.units import with_unit
 
-LIMITS = """A receive buffer of Linux holds half to two thirds of its size as window: `tcp_rmem` must be twice the number, and
-`tcp_wmem` half as much again. A window far over the product does no harm where Linux sizes buffers by itself, but for the queue that it fills."""
+LIMITS = """A receive buffer of Linux holds half to two thirds of its size as window: `tcp_rmem` must be twice the number, and `tcp_wmem` half as
+much again. A larger window costs only the queue that it fills, where Linux sizes buffers by itself."""
 
 
 def answer(results: Results) -> Iterator[tuple[str, bool]]:

@@ -77,7 +77,7 @@ def cookbook() -> Iterator[Entry]:
     for picture in sorted((ROOT / "docs" / "cookbook").glob("*.svg")):
         page = picture.with_suffix(".md")
         title = page.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
-        yield Entry(picture, title, page, picture.with_suffix(".toml"))
+        yield Entry(picture, title, page, ROOT / "experiments" / "cookbook" / f"{picture.stem}.toml")
 
 
 def ready() -> Iterator[Entry]:

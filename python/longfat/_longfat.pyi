@@ -621,13 +621,13 @@ class Connection:
         """Packets, copies left out."""
     @property
     def copies(self) -> RoundTrips | None:
-        """Delays of copies behind their originals; None without copies."""
+        """Delays of copies (mirror ports, second interfaces) behind their originals; no count has copies. None without them."""
     @property
     def captured(self) -> str:
         """`both ways`, `data only`, `acks only` or `no data`."""
     @property
     def capture_point(self) -> str:
-        """`sender`, `receiver`, `between` or `unknown`."""
+        """`sender`, `receiver`, `between` or `unknown`, from the share of the round trip on the sender's side."""
     @property
     def handshake(self) -> bool:
         """True if both SYNs were captured."""
@@ -636,10 +636,10 @@ class Connection:
         """`closed`, `half closed`, `reset` or `open`."""
     @property
     def syns_retransmitted(self) -> int:
-        """Retransmissions of SYNs, both directions."""
+        """Retransmissions of SYNs, both directions; not in `data`."""
     @property
     def fins_retransmitted(self) -> int:
-        """Retransmissions of FINs, both directions."""
+        """Retransmissions of FINs without data, both directions; not in `data`."""
     @property
     def options(self) -> Options:
         """Options that both ends agreed on."""
@@ -654,10 +654,10 @@ class Connection:
         """Round trips of the whole path; None where they are unknown."""
     @property
     def rtt_near(self) -> RoundTrips | None:
-        """Round trips between sender and point of capture."""
+        """Round trips between sender and point of capture: from an ACK to the first segment that echoes its timestamp."""
     @property
     def rtt_far(self) -> RoundTrips | None:
-        """Round trips between point of capture and receiver."""
+        """Round trips between point of capture and receiver: from a segment to its ACK, by Karn's rule."""
     @property
     def bottleneck(self) -> Bottleneck | None:
         """Bottleneck of the path; None where nothing shows it."""
@@ -715,16 +715,16 @@ class Data:
         """Payload acknowledged; where no ACK was captured, payload sent."""
     @property
     def goodput_bps(self) -> float | None:
-        """Payload per time, in bit/s; None where the time is too short."""
+        """Payload acknowledged per time, from the first segment on, in bit/s; None for less than one round trip."""
     @property
     def flight_max_bytes(self) -> int:
-        """Most payload in flight, as the sender saw it."""
+        """Most payload in flight, as the sender saw it: its cwnd, where nothing else limits the sender."""
     @property
     def longest_bytes(self) -> int:
         """Payload of the longest segment."""
     @property
     def offload(self) -> int:
-        """Segments longer than the mss."""
+        """Segments longer than the mss, by TSO or GRO of the host that captured."""
     @property
     def retransmitted(self) -> Retransmitted:
         """Retransmissions."""
@@ -736,10 +736,10 @@ class Data:
         """Episodes that began with a timeout."""
     @property
     def reordered(self) -> Reordered:
-        """Segments out of order that were not lost."""
+        """Segments out of order, not lost, by timestamps; without them, those within half of the least round trip."""
     @property
     def never_captured_bytes(self) -> int:
-        """Payload acknowledged that the capture lacks."""
+        """Payload acknowledged that the capture lacks: it lost packets."""
     @property
     def ce_packets(self) -> int:
         """Packets with CE."""
@@ -768,19 +768,19 @@ class Retransmitted:
         """Their payload."""
     @property
     def fast(self) -> int:
-        """Retransmissions after duplicate acknowledgments or SACK."""
+        """After duplicate or selective ACKs, after partial ones (RFC 6582), or after a later segment arrived (RFC 8985)."""
     @property
     def timeout(self) -> int:
-        """Retransmissions by the retransmission timer."""
+        """By the retransmission timer, and all until the data sent before it are acknowledged."""
     @property
     def tail_probe(self) -> int:
-        """Tail loss probes (RFC 8985)."""
+        """Tail loss probes: the last segment, sooner than the timer (RFC 8985 section 7)."""
     @property
     def unknown(self) -> int:
-        """Retransmissions without a known cause."""
+        """The capture shows no reason."""
     @property
     def needless(self) -> int:
-        """Spurious retransmissions: the data had arrived before."""
+        """Spurious: DSACK (RFC 2883), echoed timestamp (RFC 3522), a late original, or an answer sooner than the least round trip."""
     @property
     def lost_before_capture(self) -> int:
         """Retransmissions whose original was lost before the point of capture."""
@@ -833,16 +833,16 @@ class Bottleneck:
 
     @property
     def rate_bps(self) -> float:
-        """Estimated rate."""
+        """Estimated rate, from trains of ACKs or segments."""
     @property
     def rate_low_bps(self) -> float:
-        """Lower end of the middle two thirds."""
+        """Lower end of the middle two thirds of the trains."""
     @property
     def rate_high_bps(self) -> float | None:
-        """Upper end of the middle two thirds; None where the rate is a lower bound."""
+        """Upper end of the middle two thirds of the trains; None where the rate is a lower bound."""
     @property
     def is_lower_bound(self) -> bool:
-        """True if the path was never full."""
+        """True if something else than the path limits the sender: the rate is a lower bound."""
     @property
     def rate_by(self) -> str:
         """`acks` or `segments`."""
@@ -851,10 +851,10 @@ class Bottleneck:
         """Trains that the rate is estimated from."""
     @property
     def queue_at_losses_bytes(self) -> QueueAtLosses | None:
-        """Bytes queued at losses; None where no loss shows them."""
+        """Bytes queued at losses, from the round trip then: the limit of a droptail queue. None where no loss shows them."""
     @property
     def burst(self) -> Burst | None:
-        """Bursts in front of the bottleneck; None where none was seen."""
+        """Bytes by which the sender ran ahead of the bottleneck; None where none was seen, or the receiver captured."""
 
 @final
 class QueueAtLosses:

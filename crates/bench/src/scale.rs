@@ -110,7 +110,7 @@ pub(crate) fn table() -> io::Result<Vec<String>> {
     println!(
         "\nconnections of {SHARE_MBPS} Mb/s, 50 ms, over {PAIRS} pairs of hosts; a data packet, least of {ROUNDS} runs; memory: 1000 over 100 by the same bottleneck"
     );
-    println!("connections  CPU ns  x 100  events  resent  timeouts  in flight  bytes a connection");
+    println!("connections  CPU ns  x 100  events  resent  timeouts  in flight  bytes per connection");
     let mut rows = Vec::new();
     for (n, of) in NUMBERS.into_iter().zip(&best) {
         let ratio = per_packet(of) / per_packet(&best[0]);
@@ -122,7 +122,7 @@ pub(crate) fn table() -> io::Result<Vec<String>> {
         };
         let shown = if bytes.is_nan() { "-".into() } else { format!("{bytes:.0}") };
         println!(
-            "{n:11}  {:6.0}  {ratio:5.2}  {:6.2}  {:5.2} %  {:7}  {:9}  {shown:>18}",
+            "{n:11}  {:6.0}  {ratio:5.2}  {:6.2}  {:5.2} %  {:7}  {:9}  {shown:>20}",
             per_packet(of),
             of.events as f64 / of.data_packets as f64,
             100.0 * of.retransmitted as f64 / of.data_packets as f64,

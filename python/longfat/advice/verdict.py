@@ -259,7 +259,7 @@ def _today(plan: Plan, worst: Mapping[str, Cell], best: Candidate) -> list[str]:
         return []
     times = worst[best.name].goodput / worst[untouched.name].goodput
     less = f"{_times(times)} times less" if times >= 1.5 else f"{100 * (1 - 1 / times):.0f} % less"
-    return [f"As Linux comes it would be {rate(worst[untouched.name])}: {less}."] if times > 1 + NEAR else []
+    return [f"Unchanged (as Linux comes), the host gets {rate(worst[untouched.name])}: {less}."] if times > 1 + NEAR else []
 
 
 def _times(value: float) -> str:
