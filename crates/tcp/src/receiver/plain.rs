@@ -10,7 +10,7 @@ impl Receiver {
     /// Returns true if nothing is missing, and nobody reads late or is to be told of marks.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.beyond.is_none() & self.fin.is_none() & self.auto_read & (self.echo.kind() == EcnKind::Off)
+        self.beyond.is_none() & self.fin.is_none() & self.auto_read & self.feedback.is_none() & (self.echo.kind() == EcnKind::Off)
     }
 
     /// Returns true if `segment` is current, begins with the next byte, and lies within the window.

@@ -19,7 +19,7 @@ impl Sender {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.repair.is_plain(&self.board)
-            && self.control.is_plain() & self.unused.is_plain() & !self.ecn.is_on()
+            && self.control.is_plain() & !self.is_explicit & self.unused.is_plain() & !self.ecn.is_on()
             && (self.host.room == Room::Yes) & self.host.bursts.is_none() & !self.timers.is_probing() & !self.timers.probe_is_due()
     }
 
