@@ -401,6 +401,11 @@ class Congestion:
     flight_size: int
     """Bytes sent and not acknowledged (RFC 5681)."""
 
+def register_policy(
+    name: str, fields: list[str], action: tuple[str, list[tuple[str, float]]], clock: float, layers: list[tuple[list[list[float]], list[float]]]
+) -> None:
+    """Gives the control `name` the policy it was made of, for the testbed; raises longfat.LongfatError for layers that do not fit."""
+
 def register_control(name: str, summary: str, source: str, class_: type, claims: list[tuple[str, float, float]]) -> None:
     """Makes a class a congestion control with claims (name, least, most); raises longfat.LongfatError for a name that longfat has."""
 

@@ -239,13 +239,15 @@ pub enum ControlFrom {
     Kernel,
     /// Our twin in BPF.
     Twin,
+    /// Policy that steers our program in BPF.
+    Policy,
 }
 
 impl ControlFrom {
     /// Every implementation, in the order of results.
-    pub const ALL: [ControlFrom; 3] = [ControlFrom::Longfat, ControlFrom::Kernel, ControlFrom::Twin];
+    pub const ALL: [ControlFrom; 4] = [ControlFrom::Longfat, ControlFrom::Kernel, ControlFrom::Twin, ControlFrom::Policy];
     /// Words for them in results.
-    pub const WORDS: [&'static str; 3] = ["", "kernel", "twin"];
+    pub const WORDS: [&'static str; 4] = ["", "kernel", "twin", "policy"];
 }
 
 /// Record of one one-way link over the whole run, unless a field says otherwise. Checked at the end of every run:
