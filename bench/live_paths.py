@@ -166,13 +166,15 @@ def measured(text: str, seconds: int) -> dict[str, Any]:
 
 def _shell(text: str, command: list[str]) -> tuple[int, Any]:
     """Runs the command on the path, as soon as no other testbed runs."""
+    run = longfat.Experiment(text).resolve(0)
     while True:
         try:
-            return _longfat.testbed_shell(longfat.Experiment(text).resolve(0), None, command)
+            # It waits for half a second itself.
+            return _longfat.testbed_shell(run, None, command)
         except longfat.ExperimentError as error:
             if "another testbed is running" not in str(error):
                 raise
-            time.sleep(2 + 3 * random.random())
+            time.sleep(0.3)
 
 
 def predicted(seen: str) -> dict[str, dict[str, list[float]]]:
@@ -190,7 +192,8 @@ def predicted(seen: str) -> dict[str, dict[str, list[float]]]:
 def judged(row: dict[str, Any]) -> dict[str, Any]:
     """Errors of one path: shares of the truth, None where the file says `unknown`."""
     truth, path = row["truth"], tomllib.loads(row["seen"])["path"]
-    errors: dict[str, Any] = {"rtt": _number(path["rtt"]) / 1e3 / truth["rtt_ms"] - 1}
+    trip = _number(path["rtt"]) / 1e3
+    errors: dict[str, Any] = {"rtt": trip / truth["rtt_ms"] - 1}
     for way, link, rate, buffer in zip(
         WAYS, (path["bottleneck"], path["bottleneck"]["reverse"]), truth["rates_kbps"], truth["buffers"], strict=True
     ):
@@ -233,6 +236,8 @@ def judge(rows: list[dict[str, Any]]) -> None:
         known = [abs(error) for error in of if error is not None]
         right = sum(error <= goal for error in known)
         print(f"{name:8} within {goal:.0%}: {right} of {len(known)} decided, {len(of) - len(known)} unknown; median error {_median(known)}")
+    beyond = sorted(_number(tomllib.loads(row["seen"])["path"]["rtt"]) / 1e3 - row["truth"]["rtt_ms"] for row in rows)
+    print(f"base RTT beyond that of the emulated path: {beyond[0]:.2f} to {beyond[-1]:.2f} ms" if beyond else "no path")
     kinds = [error for one in errors for key, error in one.items() if key.startswith("kind")]
     print(f"kind of queue: {sum(kinds)} of {len(kinds)} right")
     for text, controls in (("measured", (MEASURED,)), ("others", OTHERS), ("all", (MEASURED, *OTHERS))):

@@ -179,6 +179,14 @@ def _seconds(every: str) -> float:
 
 def _keep(host: str, key: str | None, seconds: int, control: str | None, ways: Sequence[str], file: Path, every_s: float | None) -> None:
     """Measures once, or every so often until Ctrl-C, and keeps the history."""
+    try:
+        _kept(host, key, seconds, control, ways, file, every_s)
+    except KeyboardInterrupt:
+        page = history.write_page(file, host)
+        raise Stopped(f"Stopped: {count(len(history.read(file)), 'measurement')} kept in {file}, and drawn in {page}") from None
+
+
+def _kept(host: str, key: str | None, seconds: int, control: str | None, ways: Sequence[str], file: Path, every_s: float | None) -> None:
     due = time.monotonic()
     while True:
         record, failed, is_stopped = _measured(host, key, seconds, control, ways)
@@ -186,24 +194,17 @@ def _keep(host: str, key: str | None, seconds: int, control: str | None, ways: S
             history.append(file, record)
         page = history.write_page(file, host)
         (err if failed else out).print(terminal.escape(history.line(record)), soft_wrap=True, highlight=False)
-        if every_s is None or is_stopped:
+        if every_s is None:
             out.print(f"  {terminal.escape(str(page))}", soft_wrap=True, highlight=False)
         if is_stopped:
-            raise _stopped(file)
+            raise KeyboardInterrupt
         if every_s is None:
             if failed:
                 raise failed
             return
         # A measurement that took longer does not make up for the ones it has missed.
         due += every_s * max(1, math.ceil((time.monotonic() - due) / every_s))
-        try:
-            time.sleep(max(0.0, due - time.monotonic()))
-        except KeyboardInterrupt:
-            raise _stopped(file) from None
-
-
-def _stopped(file: Path) -> Stopped:
-    return Stopped(f"Stopped: {count(len(history.read(file)), 'measurement')} kept in {file}, and drawn in {history.page_of(file)}")
+        time.sleep(max(0.0, due - time.monotonic()))
 
 
 def _measured(

@@ -129,12 +129,12 @@ def transfers(host: str, key: str | None, seen: Survey, deadline: float) -> dict
             continue
         whole = float(flow["delivered_all_s"])
         # A transfer that was not over has its time until the end.
-        time = (whole if whole > begun else result.end_s) - begun
+        took = (whole if whole > begun else result.end_s) - begun
         efficiency = 1 - float(flow["bytes_retransmitted"]) / sent
         ratio = math.nan
         if found and found.rate_bps and found.is_bottleneck and delivered:
-            ratio = time * found.rate_bps.value / (8 * delivered * MTU / (MTU - HEADERS))
-        made[way] = Transfer(8 * delivered / time, efficiency, float(flow["rtt_mean_s"]) / idle - 1, ratio)
+            ratio = took * found.rate_bps.value / (8 * delivered * MTU / (MTU - HEADERS))
+        made[way] = Transfer(8 * delivered / took, efficiency, float(flow["rtt_mean_s"]) / idle - 1, ratio)
     return made
 
 

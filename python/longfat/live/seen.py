@@ -100,9 +100,10 @@ def facts(result: Result, direction: str) -> Facts:
     at, end = at[end < len(times)], end[end < len(times)]
     rates = [float(rate) for rate in 8 * (arrived[end] - arrived[at]) / (times[end] - times[at])]
     rates = rates or [float(flow["goodput_bps"])]
-    retransmitted, sent = (_grown(series[name].to_numpy()) for name in ("bytes_retransmitted", "bytes_sent"))
+    retransmitted = _grown(series["bytes_retransmitted"].to_numpy())
+    sent = _grown(arrived) + retransmitted
     times, arrived = whole["time_s"].to_numpy(), whole["bytes_arrived"].to_numpy()
-    beyond = arrived - float(np.quantile(rates, BUSY)) * times / 8
+    beyond = arrived - float(np.quantile(rates, 0.5)) * times / 8
     peaks = 8 * np.diff(arrived) / np.diff(times)
 
     def metric(name: str) -> float:
@@ -210,14 +211,16 @@ def _direction(name: str, facts: Facts, burst: Direction | None, is_lossy: bool,
 def _rate(name: str, facts: Facts, burst: Direction | None, unknown: list[str]) -> tuple[float, list[str]]:
     """Rate of the link, or where it is not known the least that it can be; its lines."""
     rate = facts.rate_bps
-    if facts.fills:
+    # Losses at random keep a flow from standing at the rate.
+    is_burst = burst is not None and burst.rate_bps is not None and burst.is_bottleneck
+    if facts.fills and not (is_burst and facts.cause == RANDOM):
         low, high = (float(np.quantile(facts.rates_bps, part)) * MTU / (MTU - HEADERS) for part in (0.5, 1))
         return rate, [
             f"# {name}: 90th percentile of what arrived in half a second, with headers, packets of {MTU} bytes; "
             f"median {_bits(low)}, most {_bits(high)}.",
             f'rate = "{_bits(rate)}"',
         ]
-    why = facts.why_not_full
+    why = "losses at random keep the flow below the rate" if facts.cause == RANDOM else facts.why_not_full
     if burst and burst.rate_bps and burst.is_bottleneck:
         rate = max(burst.rate_bps.value, rate)
         low, high = burst.rate_bps.low, burst.rate_bps.high
@@ -272,12 +275,13 @@ def _managed(name: str, facts: Facts) -> list[str]:
 
 def _policer(name: str, facts: Facts) -> list[str]:
     """Bucket of tokens: losses without a wait, at a steady rate."""
-    rate = facts.rate_bps
+    # What the bucket saved up raises high quantiles, and no median.
+    rate = float(np.quantile(facts.rates_bps, 0.5)) * MTU / (MTU - HEADERS)
     faster = max(facts.peak_bps * MTU / (MTU - HEADERS), 1.5 * rate)
     burst = max(facts.excess_bytes * MTU / (MTU - HEADERS), 10 * MTU)
     return [
-        f"# {name}: losses without a wait, at a steady rate: 90th percentile of what arrived in half a second, with headers. The link "
-        "before it is at least as fast as packets arrived at most.",
+        f"# {name}: losses without a wait, at a steady rate: median of what arrived in half a second, with headers. The link before it "
+        "is at least as fast as packets arrived at most.",
         f'rate = "{_bits(faster)}"',
         f'queue = {{ kind = "policer", rate = "{_bits(rate)}", burst = "{_bytes(burst)}" }}',
     ]
