@@ -227,6 +227,8 @@ class Run:
     backend: str
     is_real_time: bool
     """True if it takes the time it is about, and so has the machine to itself."""
+    spread_s: float
+    """Least time from the begin of a repeat to that of the next (`[live] spread`)."""
     resolved: str
     """Resolved run, as JSON."""
     warnings: list[Given]
