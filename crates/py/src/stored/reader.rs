@@ -5,8 +5,8 @@ use longfat_disk::TemporaryFile;
 use longfat_model::Experiment;
 use longfat_record::trace::columns::{self, Column, Form, NONE};
 use longfat_record::trace::{
-    AckSample, Event, FlowRecord, FlowSample, HostRecord, InfoSample, LinkRecord, LinkSample, PacketEvent, ProbeSample, Sample, Series,
-    Trace,
+    AckSample, Event, FlowRecord, FlowSample, HostRecord, HostSample, InfoSample, LinkRecord, LinkSample, PacketEvent, ProbeSample, Sample,
+    Series, Trace,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -39,6 +39,7 @@ pub(crate) fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyRes
         acks: reader.all("acks", columns::acks())?,
         tcp_info: reader.all("tcp_info", columns::tcp_info())?,
         probes: reader.all("probes", columns::probes())?,
+        host_series: reader.all("host_series", columns::host_series())?,
         ..trace
     };
     let missing = reader.missing;
@@ -58,6 +59,7 @@ pub(crate) struct Together {
     acks: IntoIter<AckSample>,
     tcp_info: IntoIter<InfoSample>,
     probes: IntoIter<ProbeSample>,
+    host_series: IntoIter<HostSample>,
     missing: Vec<String>,
 }
 
@@ -81,6 +83,7 @@ impl Together {
             acks: reader.all("acks", columns::acks())?.into_iter(),
             tcp_info: reader.all("tcp_info", columns::tcp_info())?.into_iter(),
             probes: reader.all("probes", columns::probes())?.into_iter(),
+            host_series: reader.all("host_series", columns::host_series())?.into_iter(),
             missing: reader.missing,
         })
     }
@@ -102,6 +105,7 @@ impl Together {
             acks: some(&mut self.acks, rows("acks")),
             tcp_info: some(&mut self.tcp_info, rows("tcp_info")),
             probes: some(&mut self.probes, rows("probes")),
+            host_series: some(&mut self.host_series, rows("host_series")),
             ..trace
         };
         let experiment = experiment?;

@@ -58,6 +58,7 @@ proptest! {
         check(columns::packets(), &cells);
         check(columns::tcp_info(), &cells);
         check(columns::probes(), &cells);
+        check(columns::host_series(), &cells);
     }
 }
 

@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use super::{Column, Form, bits};
-use crate::trace::ProbeSample;
+use crate::trace::host::{COUNTERS, Counter};
 use crate::trace::tcp_info::{Field, InfoSample, field};
+use crate::trace::{HostSample, ProbeSample};
 use longfat_core::time::Time;
 
 table! {
@@ -53,4 +54,27 @@ table! {
         column!(count "arrived", "1", "1: it arrived", arrived),
         column!(count "unstamped", "1", "1: the kernel of an end did not stamp it, and the time of a thread stands in", unstamped),
     ]
+}
+
+table! {
+    /// One row a host and second: counters of the host.
+    host_series: HostSample = {
+        let mut columns = vec![
+            column!(time "time_s", "when, on the near host's clock", time),
+            Column::new(Form::Word(|| &["near", "far"]), "host", "1", "which host", |row: &HostSample| u64::from(row.is_far))
+                .put(|row, cell| row.is_far = cell == 1),
+        ];
+        columns.extend(COUNTERS.iter().enumerate().map(|(place, counter)| of_counter(place, counter)));
+        columns
+    }
+}
+
+fn of_counter(place: usize, counter: &'static Counter) -> Column<HostSample> {
+    let doc = match counter.unit {
+        "1" => counter.doc.to_owned(),
+        unit => format!("{} ({unit})", counter.doc),
+    };
+    // A table is made once.
+    Column::new(Form::CountOrNone, counter.name, counter.unit, doc.leak(), move |row: &HostSample| row.values[place])
+        .put(move |row, cell| row.values[place] = cell)
 }

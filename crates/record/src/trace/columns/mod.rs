@@ -191,7 +191,7 @@ mod live;
 mod packets;
 mod series;
 
-pub use live::{probes, tcp_info};
+pub use live::{host_series, probes, tcp_info};
 pub use packets::{acks, packets};
 pub use series::{events, flow_series, link_series};
 
