@@ -16,7 +16,7 @@ use socket2::Socket;
 use crate::Error;
 use crate::linux::data::{self, Wish};
 use crate::linux::look::{Extent, look};
-use crate::linux::plane::{Flow, Left, Plane};
+use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
@@ -63,6 +63,8 @@ pub(crate) struct Outcome {
     pub ours: Left,
     /// Samples of the other host.
     pub theirs: Vec<Row>,
+    /// Counters of the other host, by its own clock since its beginning.
+    pub their_looks: Vec<Look>,
     /// Probes of this host and of the other.
     pub probes: [Stamps; 2],
     /// End of the run, on our clock since its beginning.
@@ -180,6 +182,7 @@ struct Session<'a> {
     ours: Option<Left>,
     end: Nanos,
     theirs: Vec<Row>,
+    their_looks: Vec<Look>,
     rate_limit: Option<u64>,
     waited: Nanos,
     ended: Option<Result<(), Error>>,
@@ -224,6 +227,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         ours: None,
         end: 0,
         theirs: Vec::new(),
+        their_looks: Vec::new(),
         rate_limit: None,
         waited: 0,
         ended: None,
@@ -243,8 +247,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         }
     }
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, stamps, end, rate_limit, waited, found, .. } = session;
-    Ok(Outcome { ours, theirs, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit, waited, found })
+    let Session { theirs, their_looks, stamps, end, rate_limit, waited, found, .. } = session;
+    Ok(Outcome { ours, theirs, their_looks, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit, waited, found })
 }
 
 impl Session<'_> {
@@ -317,6 +321,11 @@ impl Session<'_> {
                     self.fail(fault);
                 }
             }
+            Action::Keep(piece) if rows::is_of_host(&piece) => {
+                if let Err(fault) = rows::add_looks(&piece, &mut self.their_looks) {
+                    self.fail(fault);
+                }
+            }
             Action::Keep(piece) => match rows::of_piece(&piece, self.asked.offer.flows.len() as u32) {
                 Ok(rows) => self.theirs.extend(rows),
                 Err(fault) => self.fail(fault),
@@ -370,7 +379,7 @@ impl Session<'_> {
         }
         if let Some(survey) = self.survey.take() {
             survey.stop.store(true, Relaxed);
-            self.ours = Some(Left { rows: Vec::new(), waited: Time::ZERO });
+            self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO });
             match survey.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(found) => self.found = Some(found),
                 Err(error) => self.end_with(error),

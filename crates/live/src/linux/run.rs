@@ -7,7 +7,7 @@ use longfat_core::time::{Duration, Time};
 use longfat_host::facts::{Before, Losses, TcpMemory};
 use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
-use longfat_record::trace::{HopSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace};
+use longfat_record::trace::{HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace};
 use socket2::Socket;
 
 use crate::Error;
@@ -15,6 +15,7 @@ use crate::envelope;
 use crate::linux::client::{self, Asked, Outcome};
 use crate::linux::data::{self, Wish};
 use crate::linux::look::Extent;
+use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
 use crate::linux::serve::program;
@@ -161,7 +162,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
     })?;
-    let Outcome { ours, theirs, probes, end, is_cut, base_rtt, rate_limit, .. } = outcome;
+    let Outcome { ours, theirs, their_looks, probes, end, is_cut, base_rtt, rate_limit, .. } = outcome;
     let spoilt = before.since(Losses::default());
     // By the same ports, so that routers which share load by them send it the same way. A path that was not seen before tells of no change.
     let is_seen = !is_cut && !seen_before.rtt_ns.is_empty();
@@ -186,6 +187,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let ahead = base_rtt[0].unwrap_or(0) / 2;
     let we_send: Vec<bool> = experiment.flows.iter().map(|flow| we_send(live, flow)).collect();
     let lead = AROUND.as_ps() / 1000;
+    let host_series = host_series(&ours.looks, &their_looks, lead, ahead, end);
     let both = Both { ours: ours.rows, theirs, lead, ahead, end };
     let (mut trace, mut judged) = replay::trace(experiment, &we_send, both);
     let span = [trace.span.0, trace.span.1].map(|time| lead + time.as_ps() / 1000);
@@ -200,7 +202,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let unstamped = samples.iter().map(|sample| sample.arrived & sample.unstamped).sum();
     let real_time =
         RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };
-    Ok(Trace { real_time: Some(real_time), probes: samples, hops, ..trace })
+    Ok(Trace { real_time: Some(real_time), probes: samples, hops, host_series, ..trace })
 }
 
 /// Looks at the path from the UDP port `from` (0: any), at the time `now` of the run. A server that grants no survey and a path without UDP leave
@@ -247,6 +249,19 @@ fn hops(seen: &Survey, is_after: bool) -> impl Iterator<Item = HopSample> {
 pub fn survey(at: &str, key: Option<&str>, go_on: &mut dyn FnMut() -> bool) -> Result<Survey, Error> {
     let key = key.map(keys::load).transpose()?;
     client::survey(at, key.as_ref(), Extent::Whole, 0, &mut |_| go_on())
+}
+
+/// Returns the counters of both hosts in order of time, of which the flows begin at `lead`; the other host began earlier than this one by `ahead`.
+/// Looks after the `end` are left out, all of nanoseconds.
+fn host_series(ours: &[Look], theirs: &[Look], lead: u64, ahead: u64, end: u64) -> Vec<HostSample> {
+    let of = |looks: &[Look], shift: u64, is_far: bool| {
+        let within = looks.iter().filter_map(|(at, values)| Some((at.checked_sub(shift)?, values)));
+        let within = within.filter(|(at, _)| at + lead <= end);
+        within.map(|(at, values)| HostSample { time: Time::from_ps(1000 * at), is_far, values: *values }).collect::<Vec<_>>()
+    };
+    let mut all: Vec<HostSample> = [of(ours, lead, false), of(theirs, lead + ahead, true)].concat();
+    all.sort_by_key(|look| look.time);
+    all
 }
 
 /// Gain and loss of a clock with this skew.

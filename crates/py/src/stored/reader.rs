@@ -5,8 +5,8 @@ use longfat_disk::TemporaryFile;
 use longfat_model::Experiment;
 use longfat_record::trace::columns::{self, Column, Form, NONE};
 use longfat_record::trace::{
-    AckSample, Event, FlowRecord, FlowSample, HopSample, HostRecord, InfoSample, LinkRecord, LinkSample, PacketEvent, ProbeSample, Sample,
-    Series, Trace,
+    AckSample, Event, FlowRecord, FlowSample, HopSample, HostRecord, HostSample, InfoSample, LinkRecord, LinkSample, PacketEvent,
+    ProbeSample, Sample, Series, Trace,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -40,6 +40,7 @@ pub(crate) fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyRes
         tcp_info: reader.all("tcp_info", columns::tcp_info())?,
         probes: reader.all("probes", columns::probes())?,
         hops: reader.all("hops", columns::hops())?,
+        host_series: reader.all("host_series", columns::host_series())?,
         ..trace
     };
     let missing = reader.missing;
@@ -60,6 +61,7 @@ pub(crate) struct Together {
     tcp_info: IntoIter<InfoSample>,
     probes: IntoIter<ProbeSample>,
     hops: IntoIter<HopSample>,
+    host_series: IntoIter<HostSample>,
     missing: Vec<String>,
 }
 
@@ -84,6 +86,7 @@ impl Together {
             tcp_info: reader.all("tcp_info", columns::tcp_info())?.into_iter(),
             probes: reader.all("probes", columns::probes())?.into_iter(),
             hops: reader.all("hops", columns::hops())?.into_iter(),
+            host_series: reader.all("host_series", columns::host_series())?.into_iter(),
             missing: reader.missing,
         })
     }
@@ -106,6 +109,7 @@ impl Together {
             tcp_info: some(&mut self.tcp_info, rows("tcp_info")),
             probes: some(&mut self.probes, rows("probes")),
             hops: some(&mut self.hops, rows("hops")),
+            host_series: some(&mut self.host_series, rows("host_series")),
             ..trace
         };
         let experiment = experiment?;

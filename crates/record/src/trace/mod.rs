@@ -5,6 +5,7 @@
 mod cause;
 pub mod columns;
 mod counts;
+pub mod host;
 mod links;
 mod packet_log;
 mod packets;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use cause::Cause;
 pub use counts::FlowCounts;
+pub use host::HostSample;
 pub(crate) use links::mean;
 pub use links::{CellTotals, LinkTotals};
 pub use packet_log::{Offsets, PacketLog, PacketPlace};
@@ -59,6 +61,8 @@ pub struct Trace {
     pub probes: Vec<ProbeSample>,
     /// Routers on the way to the far host: those before the run, then those after it, each in order of their TTL.
     pub hops: Vec<HopSample>,
+    /// Counters of the real hosts between which a run took place, in order of time.
+    pub host_series: Vec<HostSample>,
     /// End of the run, in virtual time.
     pub end: Time,
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the

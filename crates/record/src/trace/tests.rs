@@ -59,6 +59,7 @@ proptest! {
         check(columns::tcp_info(), &cells);
         check(columns::probes(), &cells);
         check(columns::hops(), &cells);
+        check(columns::host_series(), &cells);
     }
 }
 

@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use super::{Column, Form, bits};
+use crate::trace::host::{COUNTERS, Counter};
 use crate::trace::tcp_info::{Field, InfoSample, field};
-use crate::trace::{HopSample, ProbeSample};
+use crate::trace::{HopSample, HostSample, ProbeSample};
 use longfat_core::time::Time;
 
 table! {
@@ -73,4 +74,27 @@ fn address(name: &'static str, place: usize) -> Column<HopSample> {
     Column::new(Form::Count, name, "1", doc, move |row: &HopSample| row.address[place])
         .put(move |row, cell| row.address[place] = cell)
         .hidden()
+}
+
+table! {
+    /// One row a host and second: counters of the host.
+    host_series: HostSample = {
+        let mut columns = vec![
+            column!(time "time_s", "when, on the near host's clock", time),
+            Column::new(Form::Word(|| &["near", "far"]), "host", "1", "which host", |row: &HostSample| u64::from(row.is_far))
+                .put(|row, cell| row.is_far = cell == 1),
+        ];
+        columns.extend(COUNTERS.iter().enumerate().map(|(place, counter)| of_counter(place, counter)));
+        columns
+    }
+}
+
+fn of_counter(place: usize, counter: &'static Counter) -> Column<HostSample> {
+    let doc = match counter.unit {
+        "1" => counter.doc.to_owned(),
+        unit => format!("{} ({unit})", counter.doc),
+    };
+    // A table is made once.
+    Column::new(Form::CountOrNone, counter.name, counter.unit, doc.leak(), move |row: &HostSample| row.values[place])
+        .put(move |row, cell| row.values[place] = cell)
 }

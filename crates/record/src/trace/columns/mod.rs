@@ -214,7 +214,7 @@ mod live;
 mod packets;
 mod series;
 
-pub use live::{hops, probes, tcp_info};
+pub use live::{hops, host_series, probes, tcp_info};
 pub use packets::{acks, packets};
 pub use series::{events, flow_series, link_series};
 
