@@ -89,6 +89,17 @@ def test_counts_are_whole_and_scales_are_kept() -> None:
     assert models(long, "file")[0].at([0, 0]).count("\n") == long.count("\n")
 
 
+def test_clocks_and_cycles_of_hosts_are_ranges() -> None:
+    host = '[[host]]\nname = "left1"\ncpu = { unknown = ["57 MHz", "1000 MHz"] }\nsend_packet = { unknown = ["0 cycles", "900 cycles"] }\n'
+    (model,) = models(of() + host, "file")
+    clock, cycles = model.unknowns[-2:]
+    assert (clock.path, clock.unit, clock.scale, cycles.unit, cycles.scale) == ("host[0].cpu", "MHz", "log", "cycles", "linear")
+    assert 'cpu = "239 MHz"' in model.at([0, 0, 0.5, 0])
+    assert 'send_packet = "0 cycles"' in model.at([0, 0, 0.5, 0])
+    assert longfat.Experiment(model.at([0.5] * 4)).run_count == 1
+    assert clock.said(57) == "57 MHz"
+
+
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [
@@ -583,6 +594,30 @@ def test_an_emulator_that_is_surprised_is_less_sure() -> None:
     spread = wary.seed_variances[0] ** 0.5
     assert spread > 1.2 * calm.seed_variances[0] ** 0.5
     assert spread == pytest.approx(0.2, rel=0.4)
+
+
+def compared(measured: float, spread: float | None, predicted: float) -> float:
+    """Standard deviations between a share and a prediction of it."""
+    values = {"retransmission_rate": measured} | ({} if spread is None else {"retransmission_rate_sd": spread})
+    (number,) = gathered([one(**values)]).observed
+    errors, variances = Emulators([number]).compared(np.array([[log_of("retransmission_rate", predicted) - number.log]]), np.zeros((1, 1)))
+    return float(errors[0, 0] / np.sqrt(variances[0, 0]))
+
+
+@pytest.mark.parametrize(("measured", "spread"), [(0.0, 2e-4), (1e-4, 2e-4), (5e-3, 1e-3)])
+def test_a_share_with_a_stated_spread_is_compared_on_its_own_scale(measured: float, spread: float) -> None:
+    for away in (-2.0, -1.0, 1.0, 3.0):
+        if (predicted := measured + away * spread) >= 0:
+            assert compared(measured, spread, predicted) == pytest.approx(away)
+    # An assumed spread is a factor, so it is one on the scale of logarithms.
+    assert compared(5e-3, None, 2 * 5e-3 + FLOOR) == pytest.approx(math.log(2) / 0.3)
+
+
+def test_a_share_near_nothing_does_not_count_as_more_exact_the_higher_it_is_measured() -> None:
+    true, spread = 1e-4, 2e-4
+    measured = np.maximum(0.0, true + spread * np.random.default_rng(1).normal(size=400))
+    away = np.array([compared(float(value), spread, true) for value in measured])
+    assert 0.02 <= (away < -1.96).mean() + (away > 1.96).mean() <= 0.05  # those below 0 are measured as 0, half a spread off
 
 
 def test_the_error_is_that_of_a_factor() -> None:

@@ -353,6 +353,15 @@ def test_both_kernels_and_each_probe_are_in_the_results(home: Path, tmp_path: Pa
         assert abs((those["arrived"] == 0).mean() - lost) < 0.05
         measured = those[(those["time_s"] >= 0) & (those["time_s"] <= result.end_s)]["queue_delay_s"]
         assert abs(measured.quantile(0.5) - result.metrics[f"queue_delay_{way}_p50_s"]) < 1e-3
+    hosts = result.host_series
+    assert set(hosts["host"]) == {"near", "far"}
+    for name in ("near", "far"):
+        those = hosts[hosts["host"] == name]
+        assert len(those) >= 2
+        assert those["time_s"].is_monotonic_increasing
+        assert (those["rx_bytes"].diff().dropna() > 0).all(), "both flows cross the loopback, which is the device of both hosts"
+        assert (those["cores"] >= 1).all()
+    assert result.metrics["mhz_per_mbps"] > 0 or hosts["cpu_clock"].isna().all()
     real = result.real_time
     assert real["clock_fast_ppb"] + real["clock_slow_ppb"] < 1e6, "both ends have one clock"
     assert real["probes_unstamped"] == ((probes["arrived"] == 1) & (probes["unstamped"] == 1)).sum()

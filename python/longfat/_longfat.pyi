@@ -227,6 +227,8 @@ class Run:
     backend: str
     is_real_time: bool
     """True if it takes the time it is about, and so has the machine to itself."""
+    spread_s: float
+    """Least time from the begin of a repeat to that of the next (`[live] spread`)."""
     resolved: str
     """Resolved run, as JSON."""
     warnings: list[Given]
@@ -408,6 +410,15 @@ class Congestion:
     """A loss, a timeout, the same timeout again, an ECN mark, or a full queue of the host."""
     flight_size: int
     """Bytes sent and not acknowledged (RFC 5681)."""
+
+def register_policy(
+    name: str,
+    fields: list[str],
+    action: tuple[str, list[tuple[str, float]]],
+    clock: float,
+    layers: list[tuple[list[list[float]], list[float]]],
+) -> None:
+    """Gives the control `name` the policy it was made of, for the testbed; raises longfat.LongfatError for layers that do not fit."""
 
 def register_control(name: str, summary: str, source: str, class_: type, claims: list[tuple[str, float, float]]) -> None:
     """Makes a class a congestion control with claims (name, least, most); raises longfat.LongfatError for a name that longfat has."""

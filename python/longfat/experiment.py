@@ -69,6 +69,11 @@ class Experiment:
         return self._document.text
 
     @property
+    def repeats(self) -> int:
+        """Runs of each combination of the sweep."""
+        return self._document.repeats
+
+    @property
     def axes(self) -> dict[str, list[str]]:
         """Name and values of each axis of the sweep; the last turns fastest."""
         return dict(self._document.axes)
@@ -208,7 +213,7 @@ class Experiment:
                     coordinate.perform(work, Task(str(store.folder), self.title, self._document.text), executor, jobs, tick)
                 else:
                     with store.writer(lambda: _kept(work)) as writer:
-                        perform(work, self.resolve, writer.keep, said, tick)
+                        perform(work, self.resolve, writer.keep, said, tick, self.repeats)
 
             plan = self.plans.rounds(partial(finished_in, store), wanted, do)
 
@@ -228,7 +233,7 @@ class Experiment:
         def simulate(plan: Plan) -> None:
             work.begin(plan.items.without(kept.keys()))
             self.plans.check(work.items)
-            perform(work, self.resolve, keep, jobs, tick)
+            perform(work, self.resolve, keep, jobs, tick, self.repeats)
 
         plan = self.plans.rounds(kept.get, wanted, simulate)
         results = [labelled(kept[run.hash], run) for run in plan.named]
@@ -262,7 +267,7 @@ class Experiment:
             work.begin(left(plan, store))
             self.plans.check(work.items)
             store.begin(self.title, list(self.axes), self.text, self._facts(plan, SweepSummary(), jobs or default_jobs()))
-            perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick)
+            perform(work, self.resolve, writer.keep, jobs or default_jobs(), tick, self.repeats)
         return work.done
 
     def gather(self, folder: str | Location) -> Results:

@@ -37,11 +37,7 @@ static inline void mend(struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(hook_init, struct sock *sk)
 {
-	struct state *s = state(sk);
-	struct tcp_sock *tp = tcp_sock(sk);
-
-	s->window = (struct window){ .round_end = tp->snd_nxt, .delivered = tp->delivered, .rtt = -1 };
-	s->control = (struct control){};
+	begin(sk);
 #ifdef on_init
 	on_init(sk);
 #endif
@@ -50,22 +46,11 @@ void BPF_PROG(hook_init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(hook_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct tcp_sock *tp = tcp_sock(sk);
-	struct window *w = window(sk);
-	struct ack ack = { .acked = sample->pkts_acked, .delivered = tp->delivered - w->delivered };
+	struct ack ack = { .acked = sample->pkts_acked };
 
 	mend(sk);
-	w->rtt = sample->rtt_us;
-	w->delivered = tp->delivered;
-	if (!ack.delivered)
+	if (!take_in(sk, &ack, sample->rtt_us))
 		return;
-	if (w->rtt >= 0 && (!w->rtt_min || (u32)w->rtt < w->rtt_min))
-		w->rtt_min = w->rtt;
-	if ((s32)(tp->snd_una - w->round_end) > 0) {
-		w->round++;
-		w->round_end = tp->snd_nxt;
-		ack.is_new_round = true;
-	}
 #ifdef on_sample
 	on_sample(sk, &ack);
 #endif

@@ -16,7 +16,8 @@ typedef __u32 __wsum;
 #include "types.h"
 
 /* Types that libbpf's list of helpers names and we do not use. */
-enum bpf_map_type { BPF_MAP_TYPE_UNSPEC };
+enum bpf_map_type { BPF_MAP_TYPE_UNSPEC, BPF_MAP_TYPE_SK_STORAGE = 24 };
+#define BPF_F_NO_PREALLOC 1
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>

@@ -15,6 +15,7 @@ typedef long long s64;
 #define false 0
 
 #define TCP_CA_NAME_MAX 16
+#define TCP_CA_Recovery 3
 #define TCP_CA_Loss 4
 #define TCP_INIT_CWND 10
 #define TCP_INFINITE_SSTHRESH 0x7fffffffU
@@ -23,6 +24,7 @@ typedef long long s64;
 
 struct sock {
 	u32 sk_pacing_status;
+	unsigned long sk_pacing_rate; /* bytes per second */
 } RELOCATED;
 
 struct inet_sock {
@@ -31,6 +33,7 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	u8 icsk_ca_state : 5;
 	u64 icsk_ca_priv[13];
 } RELOCATED;
 
@@ -43,6 +46,7 @@ struct tcp_options_received {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	struct tcp_options_received rx_opt;
+	u32 mss_cache;
 	u64 tcp_mstamp; /* when this ACK arrived, in us */
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
@@ -64,6 +68,11 @@ struct ack_sample {
 	s32 rtt_us; /* negative: none */
 } RELOCATED;
 
+struct rate_sample {
+	long rtt_us; /* negative: none */
+	u32 prior_in_flight; /* segments, before this ACK */
+} RELOCATED;
+
 enum tcp_ca_event {
 	CA_EVENT_CWND_RESTART = 1,
 	CA_EVENT_COMPLETE_CWR = 2,
@@ -76,6 +85,7 @@ struct tcp_congestion_ops {
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rate);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	u32 flags;

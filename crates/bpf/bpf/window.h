@@ -76,6 +76,37 @@ static inline void set_ssthresh(struct sock *sk, u64 to)
 	window(sk)->ssthresh_fraction = to;
 }
 
+/* Begins the state of a connection. */
+static inline void begin(struct sock *sk)
+{
+	struct state *s = state(sk);
+	struct tcp_sock *tp = tcp_sock(sk);
+
+	s->window = (struct window){ .round_end = tp->snd_nxt, .delivered = tp->delivered, .rtt = -1 };
+	s->control = (struct control){};
+}
+
+/* Takes the deliveries and the round trip of an ACK in. Returns true if it delivered something. */
+static inline bool take_in(struct sock *sk, struct ack *ack, s32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_sock(sk);
+	struct window *w = window(sk);
+
+	ack->delivered = tp->delivered - w->delivered;
+	w->rtt = rtt_us;
+	w->delivered = tp->delivered;
+	if (!ack->delivered)
+		return false;
+	if (w->rtt >= 0 && (!w->rtt_min || (u32)w->rtt < w->rtt_min))
+		w->rtt_min = w->rtt;
+	if ((s32)(tp->snd_una - w->round_end) > 0) {
+		w->round++;
+		w->round_end = tp->snd_nxt;
+		ack->is_new_round = true;
+	}
+	return true;
+}
+
 /* RFC 5681 section 3.1. */
 static inline bool in_slow_start(struct sock *sk)
 {

@@ -2,6 +2,7 @@
 //! that it outlives the process that made it.
 
 use std::fs;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +11,8 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, Open
 use longfat_core::params::Params;
 use nix::mount::{MsFlags, mount};
 
-use crate::{Error, Place, Twin, find, knobs, list, privilege, settings};
+use crate::agent::METER;
+use crate::{AGENT, Error, Order, Place, Step, Twin, find, knobs, list, privilege, settings};
 
 /// Mount point of the BPF filesystem, which keeps loaded controls.
 const BPFFS: &str = "/sys/fs/bpf";
@@ -22,7 +24,7 @@ const KNOBS: &str = ".rodata.knobs";
 /// write it. Returns its name there.
 pub fn load(name: &str, changes: &[(String, String)]) -> Result<&'static str, Error> {
     let twin = find(name)?;
-    let Registered(mut link) = register(twin, &settings(twin, changes)?)?;
+    let Registered { mut link, .. } = register(twin, &settings(twin, changes)?)?;
     mount_bpffs()?;
     fs::create_dir_all(folder()).map_err(|error| Error::failed(format!("make {}", folder().display()))(error.into()))?;
     // The control is unregistered at the end of this function, unless it is pinned.
@@ -35,7 +37,21 @@ pub fn load(name: &str, changes: &[(String, String)]) -> Result<&'static str, Er
 
 /// A control that is registered as long as this value lives. The end of the process unregisters it, too.
 #[derive(Debug)]
-pub struct Registered(Link);
+pub struct Registered {
+    link: Link,
+    maps: Vec<MapHandle>,
+}
+
+/// The control that agents steer, registered as long as this value lives.
+#[derive(Debug)]
+pub struct Steered {
+    _link: Link,
+    orders: MapHandle,
+    meters: MapHandle,
+}
+
+/// Compiled program of the control that agents steer.
+static AGENT_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.bpf.o"));
 
 /// Checks that `twin` may be registered here, and is not yet.
 pub fn ready(twin: &Twin) -> Result<(), Error> {
@@ -46,16 +62,66 @@ pub fn ready(twin: &Twin) -> Result<(), Error> {
 /// Registers `twin` with the kernel, for the whole machine, with these parameters of its core.
 pub fn register(twin: &Twin, params: &Params) -> Result<Registered, Error> {
     ready(twin)?;
+    attach(twin.kernel_name, || open(twin, params))
+}
+
+/// Checks that [`steer`] may be called here, and nobody has yet.
+pub fn ready_to_steer() -> Result<(), Error> {
+    privilege::check()?;
+    if list().iter().any(|one| one.name == AGENT) { Err(Error::Loaded(AGENT)) } else { Ok(()) }
+}
+
+/// Registers the control that agents steer with the kernel, for the whole machine.
+pub fn steer() -> Result<Steered, Error> {
+    ready_to_steer()?;
+    let Registered { link, maps } = attach(AGENT, || ObjectBuilder::default().name(AGENT)?.open_memory(AGENT_OBJECT))?;
+    let mut maps = maps.into_iter().filter(|map| map.map_type() == MapType::SkStorage);
+    // In the order in which the program has them.
+    let (Some(orders), Some(meters)) = (maps.next(), maps.next()) else { unreachable!("the program has two maps of sockets") };
+    Ok(Steered { _link: link, orders, meters })
+}
+
+impl Steered {
+    /// Begins to steer `socket`, which has the control and is not connected yet.
+    pub fn begin(&self, socket: &impl AsFd, order: Order) -> Result<(), Error> {
+        self.meters.update(&key(socket), &[0; METER], MapFlags::ANY).map_err(|error| Error::failed("steer a socket")(error.into()))?;
+        self.order(socket, order)
+    }
+
+    /// Orders `socket`.
+    pub fn order(&self, socket: &impl AsFd, order: Order) -> Result<(), Error> {
+        self.orders.update(&key(socket), &order.bytes(), MapFlags::ANY).map_err(|error| Error::failed("steer a socket")(error.into()))
+    }
+
+    /// Returns the last step of `socket` if it comes after the one that the agent has `taken`. It stays until it is taken, too.
+    pub fn step(&self, socket: &impl AsFd, taken: u64) -> Result<Option<Step>, Error> {
+        let read = || {
+            let found = self.meters.lookup(&key(socket), MapFlags::ANY).map_err(|error| Error::failed("read a meter")(error.into()))?;
+            Ok(found.as_deref().and_then(Step::read).filter(|step| step.number > taken))
+        };
+        // The program may have been at it while the first was read, and writes its number last. The second is whole.
+        if read()?.is_some() { read() } else { Ok(None) }
+    }
+}
+
+/// Key of a socket in maps of sockets: its descriptor.
+fn key(socket: &impl AsFd) -> [u8; 4] {
+    socket.as_fd().as_raw_fd().to_ne_bytes()
+}
+
+/// Registers the control `name` of the program that `open` gives.
+fn attach(name: &'static str, open: impl FnOnce() -> libbpf_rs::Result<OpenObject>) -> Result<Registered, Error> {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
     libbpf_rs::set_print(Some((PrintLevel::Warn, listen)));
-    let registered = open(twin, params).and_then(OpenObject::load).and_then(|mut object| {
-        let mut ops = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("every twin has its ops");
-        ops.attach_struct_ops()
+    let registered = open().and_then(OpenObject::load).and_then(|mut object| {
+        let maps = object.maps().map(|map| MapHandle::try_from(&map)).collect::<libbpf_rs::Result<_>>()?;
+        let mut ops = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("every program has its ops");
+        Ok(Registered { link: ops.attach_struct_ops()?, maps })
     });
     libbpf_rs::set_print(None);
-    registered.map(Registered).map_err(|error| {
+    registered.map_err(|error| {
         let said = last_words(&SAID.lock().unwrap_or_else(PoisonError::into_inner));
-        Error::failed(format!("load {}", twin.kernel_name))(format!("{error}{said}").into())
+        Error::failed(format!("load {name}"))(format!("{error}{said}").into())
     })
 }
 

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use longfat_bpf::{Error, Place, TWINS, Twin, list, load, unload};
+use longfat_bpf::{AGENT, Error, Order, Place, TWINS, Twin, list, load, steer, unload};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 
 const FOLDER: &str = "/sys/fs/bpf/longfat";
@@ -94,4 +94,40 @@ fn what_is_in_use_goes_only_by_force() {
     assert_eq!(unload(twin.name, false), Err(Error::NotLoaded(twin.kernel_name)));
     // The connection still uses the control.
     assert_eq!(getsockopt(&ends.0, TcpCongestion).unwrap().to_string_lossy().trim_end_matches('\0'), twin.kernel_name);
+}
+
+/// An agent that orders 4 segments reads steps of 4 segments, and one that orders a rate is paced.
+#[test]
+fn an_agent_steers_a_socket() {
+    let _alone = alone();
+    let steered = match steer() {
+        Ok(steered) => steered,
+        Err(why @ (Error::NotAllowed(_) | Error::NoBtf | Error::Loaded(_))) => return println!("skipped: {why}"),
+        Err(why) => panic!("{why}"),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.set_tcp_congestion(AGENT.as_bytes()).unwrap();
+    socket.set_send_buffer_size(1 << 16).unwrap();
+    let mut order = Order::default();
+    steered.begin(&socket, order).unwrap();
+    socket.connect(&listener.local_addr().unwrap().into()).unwrap();
+    let (mut sender, mut receiver) = (TcpStream::from(socket), listener.accept().unwrap().0);
+    let reader = std::thread::spawn(move || std::io::copy(&mut receiver, &mut std::io::sink()).unwrap());
+    let (mut steps, mut last) = (0, None);
+    for _ in 0..VOLUME >> 16 {
+        sender.write_all(&[7; 1 << 16]).unwrap();
+        let Some(step) = steered.step(&sender, order.taken).unwrap() else { continue };
+        assert_eq!(step.number, order.taken + 1, "a step stays until it is taken");
+        (order.cwnd, order.taken) = (4, step.number);
+        steered.order(&sender, order).unwrap();
+        (steps, last) = (steps + 1, Some(step));
+    }
+    drop(sender);
+    assert_eq!(reader.join().unwrap() as usize, VOLUME);
+    let step = last.unwrap();
+    let measured = step.measured(1000);
+    assert!(steps > 3 && step.cwnd == 4, "{steps} {step:?}");
+    assert!(measured.sums.delivered >= 1000 && measured.in_flight <= 4000 && measured.sums.rtts > 0.0, "{measured:?}");
+    assert!(measured.now > measured.begin && measured.rtt_min > longfat_core::time::Duration::ZERO, "{measured:?}");
 }

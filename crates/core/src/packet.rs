@@ -52,13 +52,20 @@ const SACK_PERMITTED: u8 = 0x02;
 const MSS: u8 = 0x04;
 const WINDOW_SCALE: u8 = 0x08;
 const SACK_SHIFT: u32 = 4;
+const SACK_MASK: u8 = 0x70;
+const CONGESTION: u8 = 0x80;
+
+/// Bit of the first word of a congestion header: a router has answered. No window is that large (RFC 7323 §2.3).
+const ANSWERED: u32 = 1 << 31;
+/// Returned feedback that is not there: no number.
+const NO_FEEDBACK: u32 = f32::NAN.to_bits();
 
 /// Bits of [`Segment::accecn`]: present, in order 1, and the number of fields.
 const ACCECN: u8 = 0x80;
 const ACCECN_ORDER: u8 = 0x04;
 const ACCECN_FIELDS: u8 = 0x03;
-/// Bits of [`Segment::accecn`] between: the length of all options in words of 4 bytes, at most ten (RFC 9293 §3.1). They are kept up to
-/// date, since every queue and link on the way asks for the length.
+/// Bits of [`Segment::accecn`] between: the length of all options in words of 4 bytes, at most ten (RFC 9293 §3.1), and five words of a
+/// congestion header. They are kept up to date, since every queue and link on the way asks for the length.
 const WORDS: u8 = 0x78;
 const WORDS_SHIFT: u32 = 3;
 
@@ -73,6 +80,25 @@ pub struct AccEcnOption {
     pub values: [u32; 3],
 }
 
+/// Congestion header of XCP, between the IP header and TCP's (Katabi, Handley and Rohrs, SIGCOMM 2002, section 3.2).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CongestionHeader {
+    /// H_cwnd: the sender's congestion window in bytes, at most 2^31 - 1.
+    pub cwnd: u32,
+    /// H_rtt: the sender's round trip in seconds; zero if it knows none.
+    pub rtt: f32,
+    /// H_feedback: change of the window in bytes that the sender asks for, or that the routers on the way grant.
+    pub feedback: f32,
+    /// True if a router on the way has answered.
+    pub answered: bool,
+}
+
+impl CongestionHeader {
+    /// Bytes of the header: cwnd, round trip, feedback, and the feedback returned, after a word for protocol and version (as in
+    /// draft-falk-xcp-spec-03, from memory).
+    pub const LEN: u32 = 20;
+}
+
 impl AccEcnOption {
     /// Returns its length, padded to 4 bytes: 2 bytes and 3 for each field.
     #[inline]
@@ -85,7 +111,8 @@ impl AccEcnOption {
 ///
 /// SYN options and SACK blocks never share a segment, so they share their space; a fourth SACK block
 /// takes the place of the timestamps (RFC 2018 §3: four blocks fit only without them). The fields of an AccECN option take
-/// the space of the last SACK blocks, from the back: at most two blocks fit beside one, and one beside all three fields.
+/// the space of the last SACK blocks, from the back: at most two blocks fit beside one, and one beside all three fields. So does a
+/// congestion header, which leaves room for two blocks without data, and for one with data.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Segment {
@@ -144,7 +171,7 @@ impl Segment {
     /// Returns the number of SACK blocks (0 to 4).
     #[inline]
     pub const fn sack_count(&self) -> usize {
-        (self.options >> SACK_SHIFT) as usize
+        ((self.options & SACK_MASK) >> SACK_SHIFT) as usize
     }
     /// Returns SACK block `i` as (left edge, right edge) (RFC 2018 §3).
     #[inline]
@@ -152,13 +179,21 @@ impl Segment {
         let at = (2 + 2 * i) & 7;
         (self.space[at], self.space[at + 1])
     }
-    /// Appends a SACK block; false when there is no room (three with timestamps, four without; fewer beside an AccECN option).
+    /// Appends a SACK block; false when there is no room (three with timestamps, four without; fewer beside an AccECN option or a congestion
+    /// header).
     #[inline]
     pub fn push_sack(&mut self, left: u32, right: u32) -> bool {
         let n = self.sack_count();
-        let most = match (self.accecn & ACCECN, self.options & TIMESTAMPS) {
+        let most = match (self.accecn & ACCECN, self.options & (TIMESTAMPS | CONGESTION)) {
             (0, 0) => 4,
-            (0, _) => 3,
+            (0, TIMESTAMPS) => 3,
+            (0, _) => {
+                if self.len > 0 {
+                    1
+                } else {
+                    2
+                }
+            }
             _ => blocks_beside(self.accecn & ACCECN_FIELDS),
         };
         if n >= most {
@@ -168,7 +203,7 @@ impl Segment {
         let at = (2 + 2 * n) & 7;
         self.space[at] = left;
         self.space[at + 1] = right;
-        self.options = (self.options & 0x0f) | (((n + 1) as u8) << SACK_SHIFT);
+        self.options = (self.options & !SACK_MASK) | (((n + 1) as u8) << SACK_SHIFT);
         self.lengthen(if n == 0 { 3 } else { 2 });
         true
     }
@@ -196,7 +231,7 @@ impl Segment {
     #[inline]
     pub fn set_accecn(&mut self, option: AccEcnOption) -> bool {
         debug_assert!(option.fields <= 3 && option.order <= 1);
-        if self.accecn & ACCECN != 0 || self.sack_count() > blocks_beside(option.fields) {
+        if self.accecn & ACCECN != 0 || self.has_congestion() || self.sack_count() > blocks_beside(option.fields) {
             return false;
         }
         self.accecn |= ACCECN | (option.order * ACCECN_ORDER) | option.fields;
@@ -211,6 +246,54 @@ impl Segment {
         field(1);
         field(2);
         true
+    }
+    /// Returns true if there is a congestion header.
+    #[inline]
+    pub const fn has_congestion(&self) -> bool {
+        self.options & CONGESTION != 0
+    }
+    /// Returns the congestion header that goes forward with data.
+    #[inline]
+    pub fn congestion(&self) -> Option<CongestionHeader> {
+        let [.., cwnd, rtt, feedback, _] = self.space;
+        let header = CongestionHeader {
+            cwnd: cwnd & !ANSWERED,
+            rtt: f32::from_bits(rtt),
+            feedback: f32::from_bits(feedback),
+            answered: cwnd & ANSWERED != 0,
+        };
+        (self.has_congestion() && self.len > 0).then_some(header)
+    }
+    /// Sets the congestion header of a data segment.
+    ///
+    /// # Panics
+    /// In debug builds, if this is a SYN, has no data, or has options whose space it needs.
+    pub fn set_congestion(&mut self, header: CongestionHeader) {
+        debug_assert!(self.len > 0 && header.cwnd & ANSWERED == 0 && self.sack_count() <= 1);
+        self.add_congestion();
+        self.space[4] = header.cwnd | if header.answered { ANSWERED } else { 0 };
+        (self.space[5], self.space[6]) = (header.rtt.to_bits(), header.feedback.to_bits());
+    }
+    /// Returns the feedback that goes back to the sender of data, in bytes of its window.
+    #[inline]
+    pub fn returned_feedback(&self) -> Option<f32> {
+        (self.has_congestion() && self.space[7] != NO_FEEDBACK).then(|| f32::from_bits(self.space[7]))
+    }
+    /// Sets the feedback that goes back.
+    ///
+    /// # Panics
+    /// In debug builds, if this is a SYN or has options whose space it needs.
+    pub fn set_returned_feedback(&mut self, feedback: f32) {
+        debug_assert!(self.sack_count() <= 2 && !feedback.is_nan());
+        self.add_congestion();
+        self.space[7] = feedback.to_bits();
+    }
+    fn add_congestion(&mut self) {
+        debug_assert!(!self.has(flags::SYN) && !self.has_accecn());
+        if !self.has_congestion() {
+            self.space[7] = NO_FEEDBACK;
+        }
+        self.add(CONGESTION, CongestionHeader::LEN / 4);
     }
     /// Returns the maximum segment size option of a SYN (RFC 9293 §3.7.1).
     pub const fn mss(&self) -> Option<u16> {
@@ -256,12 +339,17 @@ impl Segment {
     /// Returns the bytes of TCP options as usually laid out: each option padded to 4 bytes (RFC 7323 appendix A).
     #[inline]
     pub const fn options_len(&self) -> u32 {
+        self.words_len() - if self.has_congestion() { CongestionHeader::LEN } else { 0 }
+    }
+    /// Returns the bytes of options and of a congestion header.
+    #[inline]
+    const fn words_len(&self) -> u32 {
         4 * ((self.accecn & WORDS) >> WORDS_SHIFT) as u32
     }
-    /// Returns the bytes of headers, of IPv4 and of TCP: 20 + 20 + options.
+    /// Returns the bytes of headers, of IPv4 and of TCP: 20 + 20 + options, and those of a congestion header.
     #[inline]
     pub const fn header_len(&self) -> u32 {
-        40 + self.options_len()
+        40 + self.words_len()
     }
     /// Returns the length of the IPv4 packet that carries this segment.
     #[inline]
@@ -308,6 +396,12 @@ impl std::fmt::Debug for Segment {
         }
         if let Some(AccEcnOption { order, fields, values }) = self.accecn() {
             write!(f, " ECN{order} {:?}", &values[..fields.into()])?;
+        }
+        if let Some(CongestionHeader { cwnd, rtt, feedback, answered }) = self.congestion() {
+            write!(f, " XCP cwnd {cwnd} rtt {rtt} feedback {feedback}{}", if answered { "" } else { " asked" })?;
+        }
+        if let Some(feedback) = self.returned_feedback() {
+            write!(f, " XCP returned {feedback}")?;
         }
         Ok(())
     }

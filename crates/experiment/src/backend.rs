@@ -4,6 +4,7 @@ use super::error::Fault;
 use super::error::Span;
 use super::tree::{Entry, Node, Step, Table, Tree, path_text};
 use longfat_core::by_name;
+use longfat_tcp::congestion::extensions;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 
@@ -24,6 +25,8 @@ pub struct Backend {
     pub is_real_time: bool,
     /// Everything that an experiment may ask for and the backend cannot do.
     pub cannot: &'static [&'static [Limit]],
+    /// True if it runs policies of `longfat.gym`, beside the controls that its limits leave.
+    pub runs_policies: bool,
     /// Tables and keys of a file that the backend neither does nor refuses: they describe what it does not control. A warning names them.
     pub uncontrolled: &'static [&'static str],
 }
@@ -54,6 +57,7 @@ pub const REGISTRY: &[Backend] = &[
         source: "docs/simulator.md",
         is_real_time: false,
         cannot: &[],
+        runs_policies: true,
         uncontrolled: &[],
     },
     Backend {
@@ -62,6 +66,7 @@ pub const REGISTRY: &[Backend] = &[
         source: "docs/testbed.md",
         is_real_time: true,
         cannot: &[testbed::CANNOT, linux::CANNOT],
+        runs_policies: true,
         uncontrolled: &[],
     },
     Backend {
@@ -70,6 +75,7 @@ pub const REGISTRY: &[Backend] = &[
         source: "docs/live.md",
         is_real_time: true,
         cannot: &[live::CANNOT, linux::CANNOT],
+        runs_policies: false,
         uncontrolled: live::UNCONTROLLED,
     },
 ];
@@ -79,6 +85,11 @@ impl Backend {
     /// Returns everything that it cannot do.
     pub fn limits(&self) -> impl Iterator<Item = &'static Limit> {
         self.cannot.iter().copied().flatten()
+    }
+
+    /// True if `json` is a policy that it runs, though its `limit` does not name it.
+    fn runs(&self, limit: &Limit, json: &Json) -> bool {
+        self.runs_policies && limit.key == "flow.congestion_control" && word(json).is_some_and(|name| extensions::policy(name).is_some())
     }
 
     /// True if it runs between real hosts, over a path that nobody controls.
@@ -99,7 +110,7 @@ pub(super) fn of(root: &Node) -> &'static Backend {
 pub(super) fn check(backend: &Backend, run: &Json, root: &Node) -> Result<(), Fault> {
     for limit in backend.limits() {
         let keys: Vec<&str> = limit.key.split('.').collect();
-        let Some(asked) = first(run, &keys, &|table, json| !limit.allows(table, json)) else { continue };
+        let Some(asked) = first(run, &keys, &|table, json| !limit.allows(table, json) && !backend.runs(limit, json)) else { continue };
         let (span, path) = written(limit, word(asked), root);
         let fault = Fault::new(span, path, format!("the backend `{}` cannot do {}", backend.name, limit.what));
         let fault = if let Some(word) = word(asked) { fault.found(format!("\"{word}\"")) } else { fault };

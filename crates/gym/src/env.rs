@@ -9,12 +9,12 @@ use longfat_model::Experiment;
 use longfat_model::route::Routes;
 use longfat_sim::Simulation;
 use longfat_tcp::Stats;
+use longfat_tcp::agent::action::Action;
+use longfat_tcp::agent::moment::{MEASURES, Moment};
+use longfat_tcp::agent::observation::{self, Field};
+use longfat_tcp::agent::{Clock, Meter, known};
 use longfat_tcp::congestion::held::Hold;
 
-use crate::action::Action;
-use crate::meter::{Clock, Meter, known};
-use crate::moment::{MEASURES, Moment};
-use crate::observation::{self, Field};
 use crate::reward::Reward;
 use crate::steered::{Shared, Steered, lock};
 

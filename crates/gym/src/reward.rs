@@ -1,7 +1,7 @@
 //! Rewards: what an agent is to seek, one row each.
 
-use crate::Param;
-use crate::moment::Moment;
+use longfat_tcp::agent::Param;
+use longfat_tcp::agent::moment::Moment;
 
 /// Reward in the registry.
 #[derive(Debug)]

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
+use longfat_tcp::agent::action::Command;
+use longfat_tcp::agent::{Clock, Meter};
 use longfat_tcp::congestion::held::{Held, Hold};
 use longfat_tcp::congestion::state::{self, Refusal};
 use longfat_tcp::congestion::{AckSample, CongestionControl, CongestionEvent, PathModel, Traits, Unused, Variable, Window};
-
-use crate::action::Command;
-use crate::meter::{Clock, Meter};
 
 /// State that the agent and the control share.
 #[derive(Debug)]

@@ -38,6 +38,16 @@ pub fn dropped() -> u64 {
     rings + dropped_at_input(&read("/proc/net/softnet_stat")) + sum_of(&read_own("netstat"), AT_CONNECTION)
 }
 
+/// Returns the packets that TCP connections had no room for, as the text of `/proc/net/netstat` has it; `None` where that is empty.
+pub(crate) fn dropped_by_tcp(netstat: &str) -> Option<u64> {
+    (!netstat.is_empty()).then(|| sum_of(netstat, AT_CONNECTION))
+}
+
+/// Returns the memory of all TCP of the machine, in bytes.
+pub(crate) fn tcp_memory() -> Option<u64> {
+    Some(held(&read("/proc/net/sockstat"))? * page())
+}
+
 /// Packets that one network stack has lost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
@@ -141,7 +151,7 @@ impl TcpMemory {
     }
     /// Takes in the memory in use now.
     pub fn look(&mut self) {
-        self.most = self.most.max(held(&read("/proc/net/sockstat")).unwrap_or(0) * page());
+        self.most = self.most.max(tcp_memory().unwrap_or(0));
     }
 }
 

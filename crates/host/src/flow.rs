@@ -185,6 +185,11 @@ impl SenderEnd {
         }
     }
 
+    /// Returns its socket, connected or not yet.
+    pub fn socket(&self) -> Option<&socket2::Socket> {
+        self.unconnected.as_ref().or_else(|| self.end.stream.as_ref().map(|stream| &stream.socket))
+    }
+
     /// Does what can be done.
     pub fn attend(&mut self, now: Time) {
         let established = &mut self.watch.record.established;

@@ -1,10 +1,11 @@
 //! The Linux host: kernel sockets with the simulator's applications on them ([`flow`], [`stream`], [`datagrams`]), `TCP_INFO` ([`info`]), clocks
-//! ([`clock`]), the path itself ([`path`]), and counters of what a host lost ([`facts`]).
+//! ([`clock`]), the path itself ([`path`]), what a host lost ([`facts`]), and counters of the whole host ([`counters`]).
 //!
 //! It knows no path: sockets are made in the network namespace of the calling thread. Elsewhere than on Linux it is empty.
 #![cfg(target_os = "linux")]
 
 pub mod clock;
+pub mod counters;
 pub mod datagrams;
 mod error;
 pub mod facts;
@@ -12,6 +13,7 @@ pub mod flow;
 pub mod info;
 pub mod options;
 pub mod path;
+mod qdisc;
 pub mod stamps;
 pub mod stream;
 pub mod sys;

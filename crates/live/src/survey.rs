@@ -57,6 +57,10 @@ pub struct Burst {
 pub struct Survey {
     /// Address of the server.
     pub address: String,
+    /// UDP port of this host.
+    pub port: u16,
+    /// Time for which the server let others go first.
+    pub waited_ns: Nanos,
     /// Least round trip of three TCP handshakes, before and after.
     pub base_rtt_ns: [Option<Nanos>; 2],
     /// Questions on an idle path.

@@ -43,6 +43,10 @@ pub struct Experiment {
 pub struct Live {
     /// The two hosts, in the order of the network's nodes.
     pub hosts: Vec<LiveHost>,
+    /// Time from the begin of a repeat to that of the next, at least.
+    pub spread: Duration,
+    /// True if the path is looked at before and after the run.
+    pub survey: bool,
     /// Tables of the file that describe what such a run does not control.
     pub uncontrolled: Vec<String>,
 }

@@ -170,6 +170,10 @@ impl Run {
     fn is_real_time(&self) -> bool {
         self.0.backend.is_real_time
     }
+    #[getter]
+    fn spread_s(&self) -> f64 {
+        self.0.experiment.live.as_ref().map_or(0.0, |live| live.spread.as_secs_f64())
+    }
     /// Warnings before the run: a list of {name, text, count}.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

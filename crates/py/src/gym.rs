@@ -8,12 +8,14 @@ use crate::error::ExperimentError;
 use crate::hooks;
 use crate::samples::{PyAck, PyCongestion};
 use longfat_core::time::{Duration, Time};
-use longfat_gym::action::{self, Space};
-use longfat_gym::moment::{From, MEASURES, Moment};
-use longfat_gym::observation::{self, Field};
 use longfat_gym::reward::{self, Reward};
-use longfat_gym::{Clock, Ended, Env, Meter, Param, Sets, Setup, Source, Told};
+use longfat_gym::{Ended, Env, Sets, Setup, Source, Told};
 use longfat_model::Experiment;
+use longfat_tcp::agent::action::{self, Action, Space};
+use longfat_tcp::agent::moment::{MEASURES, Moment};
+use longfat_tcp::agent::observation::{self, Field};
+use longfat_tcp::agent::{Clock, Layer, Meter, Param, Policy, allowed};
+use longfat_tcp::congestion::extensions;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,14 +58,14 @@ fn values_of(what: &str, params: &[Param], given: &[(String, f64)]) -> PyResult<
     Ok(params.iter().map(value).collect())
 }
 
-fn sets_of(name: &str, given: &[(String, f64)]) -> PyResult<Sets> {
+fn action_of(name: &str, given: &[(String, f64)]) -> PyResult<(&'static Action, Vec<f64>)> {
     let all: Vec<&str> = action::REGISTRY.iter().map(|action| action.name).collect();
     let action = action::find(name).ok_or_else(|| unknown(&format!("no action is called `{name}`"), name, &all))?;
     let values = values_of(name, action.params, given)?;
     if values.iter().any(|value| *value <= 0.0) {
         return Err(LongfatError::new_err(format!("{name}: expected parameters above 0, got {values:?}")));
     }
-    Ok(Sets::Listed(action, values))
+    Ok((action, values))
 }
 
 fn reward_of(name: &str, given: &[(String, f64)]) -> PyResult<(&'static Reward, Vec<f64>)> {
@@ -178,7 +180,10 @@ impl Environments {
         let (name, given, is_variable) = action;
         let sets = match (is_variable, &given[..]) {
             (true, [(_, least), (_, most)]) => Sets::Variable { name, least: *least, most: *most },
-            _ => sets_of(&name, &given)?,
+            _ => {
+                let (action, values) = action_of(&name, &given)?;
+                Sets::Listed(action, values)
+            }
         };
         let reward = reward.map(|(name, given)| reward_of(&name, &given)).transpose()?;
         let fields = fields_of(&fields)?;
@@ -301,7 +306,8 @@ fn shaped<T: numpy::Element>(py: Python<'_>, numbers: Vec<T>, rows: (usize, usiz
 pub struct Decider {
     meter: Meter,
     fields: Vec<&'static Field>,
-    sets: Sets,
+    action: &'static Action,
+    params: Vec<f64>,
     clock: Clock,
     moment: Moment,
     /// A decision is due once the instant of the last ACK is over.
@@ -313,21 +319,9 @@ impl Decider {
     #[new]
     fn new(mss: u64, fields: Vec<String>, action: (String, Vec<(String, f64)>), clock: f64) -> PyResult<Self> {
         let fields = fields_of(&fields)?;
-        if let Some(field) = fields.iter().find(|field| field.from != From::Hooks) {
-            return Err(LongfatError::new_err(format!(
-                "`{}` cannot be observed by a control by name: it comes from {}, which its hooks do not tell",
-                field.name,
-                field.from.name()
-            )));
-        }
-        let sets = sets_of(&action.0, &action.1)?;
-        if let Sets::Listed(listed, _) = &sets
-            && (listed.needs_own || listed.space != Space::Unit)
-        {
-            let why = if listed.needs_own { "it needs one beside it" } else { "a policy gives a number from -1 to 1, and not a choice" };
-            return Err(LongfatError::new_err(format!("`{}` cannot be a control by name: {why}", listed.name)));
-        }
-        Ok(Decider { meter: Meter::new(mss), fields, sets, clock: clock_of(clock), moment: Moment::default(), is_due: false })
+        let (action, params) = action_of(&action.0, &action.1)?;
+        allowed(&fields, action).map_err(LongfatError::new_err)?;
+        Ok(Decider { meter: Meter::new(mss), fields, action, params, clock: clock_of(clock), moment: Moment::default(), is_due: false })
     }
 
     /// Takes an ACK; returns the observation of a decision that was due before it.
@@ -352,8 +346,7 @@ impl Decider {
 
     /// Returns cwnd in bytes and pacing rate in bit/s that an action sets.
     fn act(&self, action: f64) -> (Option<u64>, Option<f64>) {
-        let Sets::Listed(listed, params) = &self.sets else { return (None, None) };
-        let command = (listed.of)(params, action, &self.moment);
+        let command = (self.action.of)(&self.params, action, &self.moment);
         (command.cwnd, command.pacing_rate.map(|rate| rate.as_bps() as f64))
     }
 }
@@ -371,6 +364,22 @@ impl Decider {
         observation::write(&self.fields, &self.moment, &mut numbers);
         Some(PyArray1::from_vec(py, numbers))
     }
+}
+
+/// Gives the control `name` the policy that it was made of, so that the testbed can run it. `layers` are weights, row by row, and biases.
+#[pyfunction]
+pub(crate) fn register_policy(
+    name: &str,
+    fields: Vec<String>,
+    action: (String, Vec<(String, f64)>),
+    clock: f64,
+    layers: Vec<(Vec<Vec<f64>>, Vec<f64>)>,
+) -> PyResult<()> {
+    let (action, params) = action_of(&action.0, &action.1)?;
+    let layers = layers.into_iter().map(|(weights, bias)| Layer { weights, bias }).collect();
+    let policy = Policy::new(fields_of(&fields)?, action, params, clock_of(clock), layers).map_err(LongfatError::new_err)?;
+    extensions::give(name, policy);
+    Ok(())
 }
 
 /// Returns every registry of environments by kind: a list of dicts.

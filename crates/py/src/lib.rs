@@ -49,6 +49,7 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<gym::Environments>()?;
     module.add_class::<gym::Decider>()?;
     module.add_function(wrap_pyfunction!(gym::gym_registries, module)?)?;
+    module.add_function(wrap_pyfunction!(gym::register_policy, module)?)?;
     module.add_class::<samples::PyWindow>()?;
     module.add_class::<samples::PyAck>()?;
     module.add_class::<samples::PyCongestion>()?;

@@ -6,6 +6,7 @@ use longfat_record::trace::columns::{Column, Form, NONE};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The columns of a table, in order. Words are of the experiment or of the registries.
@@ -17,7 +18,7 @@ pub(crate) struct Table<'a> {
 enum Cells<'a> {
     Integers(Vec<i64>),
     Numbers(Vec<f64>),
-    Words(Vec<&'a str>),
+    Words(Vec<Cow<'a, str>>),
 }
 
 impl Cells<'_> {
@@ -39,7 +40,7 @@ impl<'a> Table<'a> {
         self.columns.push((name, Cells::Numbers(values.collect())));
     }
     pub(crate) fn words(&mut self, name: &'static str, values: impl Iterator<Item = &'a str>) {
-        self.columns.push((name, Cells::Words(values.collect())));
+        self.columns.push((name, Cells::Words(values.map(Cow::Borrowed).collect())));
     }
 
     /// Adds the shown columns of `columns`.
@@ -58,6 +59,11 @@ impl<'a> Table<'a> {
                 Form::Time => self.numbers(column.name, cells.map(|cell| or_nan(cell, |ps| Time::from_ps(ps).as_secs_f64()))),
                 Form::Number => self.numbers(column.name, cells.map(f64::from_bits)),
                 Form::Word(words) => self.words(column.name, cells.map(|cell| words()[cell as usize])),
+                Form::Text => {
+                    let mut texts = Vec::with_capacity(rows.rows());
+                    (0..rows.pieces()).for_each(|i| texts.extend(rows.piece(i).iter().map(|row| Cow::Owned(column.text(row)))));
+                    self.columns.push((column.name, Cells::Words(texts)));
+                }
             }
         }
     }
@@ -160,8 +166,8 @@ impl Stacked {
             (Stacked::Words(places, known), Cells::Words(more)) => {
                 for word in more {
                     let next = known.len() as i32;
-                    let place = known.get(word).copied().unwrap_or_else(|| {
-                        known.insert(word.to_owned(), next);
+                    let place = known.get(&*word).copied().unwrap_or_else(|| {
+                        known.insert(word.into_owned(), next);
                         next
                     });
                     places.push(place);

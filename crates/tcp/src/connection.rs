@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::Sender;
 use crate::seq::wrap;
-use longfat_core::packet::{Ecn, Segment, flags};
+use longfat_core::packet::{CongestionHeader, Ecn, Segment, flags};
 use longfat_core::time::{Duration, Time};
 use std::sync::Arc;
 
@@ -331,12 +331,16 @@ impl Connection {
             sender.waits(now);
             return None;
         }
-        sender.carry_options(self.receiver.options_len(sender.mss(), self.timestamps.is_some()));
+        let header = if sender.is_explicit() || self.receiver.returns_feedback(sender.mss()) { CongestionHeader::LEN.into() } else { 0 };
+        sender.carry_options(self.receiver.options_len(sender.mss(), self.timestamps.is_some()) + header);
         let Some(range) = sender.next(now) else {
             sender.waits(now);
             return None;
         };
         sender.segment(range, segment);
+        if segment.len > 0 && sender.is_explicit() {
+            sender.ask_routers(segment);
+        }
         if range.retransmitted && range.start == 1 {
             self.receiver.echo.forgo_option();
         }

@@ -47,7 +47,7 @@ pub(super) struct Receiver {
     /// Data beyond a gap, where there is one.
     beyond: Option<Box<Beyond>>,
     /// The last segment held nothing new: report it first (RFC 2883).
-    duplicate: Option<(u64, u64)>,
+    duplicate: Option<(u64, NonZeroU64)>,
     sack: bool,
     dsack: bool,
     /// Offset of the other side's FIN, once seen.
@@ -69,8 +69,16 @@ pub(super) struct Receiver {
     last_ack_sent: u64,
     /// ECN marks that ACKs report.
     pub echo: Echo,
+    /// Feedback of routers that the next ACK returns, in bytes.
+    feedback: Option<f32>,
     pub duplicates: u64,
     pub bytes_duplicate: u64,
+}
+
+/// Returns the range `start..end`, unless it is empty.
+#[inline]
+fn span(start: u64, end: u64) -> Option<(u64, NonZeroU64)> {
+    NonZeroU64::new(end).filter(|end| start < end.get()).map(|end| (start, end))
 }
 
 impl Receiver {
@@ -100,6 +108,7 @@ impl Receiver {
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
             echo: Echo::new(),
+            feedback: None,
             duplicates: 0,
             bytes_duplicate: 0,
         };
@@ -173,6 +182,10 @@ impl Receiver {
             self.ts_recent = val;
             self.ts_recent_at = now;
         }
+        if let Some(header) = segment.congestion().filter(|header| header.answered) {
+            // Katabi, Handley and Rohrs 2002 §3.4: it goes back with the acknowledgment. A delayed ACK returns the sum.
+            *self.feedback.get_or_insert(0.0) += header.feedback;
+        }
         let tell = self.echo.arrived(segment.flags, segment.len.into(), ecn, self.acks.unacked + len > 0);
         let verdict = if len == 0 { Verdict::Quiet } else { self.take(now, segment, start, len) };
         let has_news = self.buffer.sizing.is_some() && len > 0 && self.follow_arrival(now, segment, ecn);
@@ -206,7 +219,7 @@ impl Receiver {
         if len > 0 && start < self.nxt && start + len <= self.nxt {
             self.duplicates += 1;
             self.bytes_duplicate += u64::from(segment.len);
-            self.duplicate = Some((start, start + len));
+            self.duplicate = span(start, start + len);
         }
     }
 
@@ -215,7 +228,7 @@ impl Receiver {
     fn in_order(&mut self, now: Time, start: u64, end: u64) -> Verdict {
         if start < self.nxt {
             self.bytes_duplicate += self.nxt - start;
-            self.duplicate = Some((start, self.nxt));
+            self.duplicate = span(start, self.nxt);
         }
         let fresh = end - self.nxt;
         self.advance(end);
@@ -233,7 +246,7 @@ impl Receiver {
         self.bytes_duplicate += end - sent_start - fresh;
         if fresh < end - sent_start.min(start) {
             // RFC 2883 §4: the first block tells what came twice.
-            self.duplicate = Some(if fresh == 0 { (sent_start, end) } else { (sent_start, start) }).filter(|(s, e)| s < e);
+            self.duplicate = if fresh == 0 { span(sent_start, end) } else { span(sent_start, start) };
         }
         if let Some(end) = beyond.close(self.nxt) {
             self.advance(end);

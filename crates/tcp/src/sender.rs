@@ -73,6 +73,8 @@ pub(super) struct Sender {
     empty_window_probe: bool,
     /// True if the control asks for forward delays.
     wants_forward_delay: bool,
+    /// True if data carries a congestion header.
+    is_explicit: bool,
     /// The ACK that ends a recovery lets cwnd grow.
     grows_at_recovery_end: bool,
 }
@@ -85,6 +87,7 @@ impl Sender {
             iss,
             board: Scoreboard::default(),
             wants_forward_delay: control.traits().wants_forward_delay,
+            is_explicit: control.traits().explicit > 0.0,
             control: Measured::new(control),
             trips: RoundTrips::new(config, phase),
             timers: Timers::STOPPED,
@@ -128,7 +131,7 @@ impl Sender {
     pub(crate) fn replace_control(&mut self, config: &TcpConfig) {
         let config = TcpConfig { mss: self.mss as u32, ..config.clone() };
         self.control = Measured::new(congestion::build(&config));
-        self.wants_forward_delay = self.control.traits().wants_forward_delay;
+        self.note_wishes();
         self.ecn.set_uses(congestion::ecn_use(&config));
         if self.control.traits().starts_over {
             self.repair.set_kind(RecoveryKind::Tahoe);
@@ -143,8 +146,20 @@ impl Sender {
 
     /// Replaces the control by one that goes on with what was measured for it.
     pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl + Send>) {
-        self.wants_forward_delay = control.traits().wants_forward_delay;
         self.control.replace(control);
+        self.note_wishes();
+    }
+
+    /// Notes the services that the control asks of each packet.
+    fn note_wishes(&mut self) {
+        let traits = self.control.traits();
+        (self.wants_forward_delay, self.is_explicit) = (traits.wants_forward_delay, traits.explicit > 0.0);
+    }
+
+    /// Returns true if data carries a congestion header. A segment this short has no room for one.
+    #[inline]
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.is_explicit && self.mss >= 64
     }
 
     /// Payload bytes of a full segment.

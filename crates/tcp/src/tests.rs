@@ -153,7 +153,7 @@ impl<'a> Pair<'a> {
             let end = if to_client { &mut self.client } else { &mut self.server };
             if let Some(count) = &mut self.plain
                 && let Some(mut plain) = end.plain()
-                && plain.handle(self.now, &segment)
+                && plain.handle(self.now, &segment, || ecn)
             {
                 let mut answer = Vec::new();
                 let is_all = plain.send(self.now, |segment| answer.push(*segment));

@@ -6,13 +6,17 @@
 
 use std::fmt;
 
-use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
+use longfat_core::packet::{AccEcnOption, CongestionHeader, Ecn, Segment, flags};
 
 /// Bytes of the IPv4 header, which has no options here.
 const IP_HEADER: usize = 20;
 /// Bytes of the TCP header without options.
 const TCP_HEADER: usize = 20;
 const PROTOCOL_TCP: u8 = 6;
+/// RFC 3692 §2.1: for experiments. A congestion header comes before TCP's (draft-falk-xcp-spec-03 asks for a number of its own).
+const PROTOCOL_XCP: u8 = 253;
+/// Bytes of the congestion header.
+const XCP_HEADER: usize = CongestionHeader::LEN as usize;
 /// The flags of a TCP header: all but the data offset and the three bits still reserved (RFC 9768 §3.2.2, figure 3).
 const FLAGS: u16 = 0x01ff;
 
@@ -104,10 +108,11 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// RFC 9293 §3.1: the TCP checksum also covers addresses, protocol and length. `packet` is the whole IPv4 packet.
-fn tcp_sum(packet: &[u8]) -> u16 {
-    let length = packet.len() - IP_HEADER;
-    fold(sum(&packet[IP_HEADER..], sum(&packet[12..IP_HEADER], u64::from(PROTOCOL_TCP) + length as u64)))
+/// RFC 9293 §3.1: the TCP checksum also covers addresses, protocol and length. `packet` is the whole IPv4 packet, in which TCP begins at
+/// `start`.
+fn tcp_sum(packet: &[u8], start: usize) -> u16 {
+    let length = packet.len() - start;
+    fold(sum(&packet[start..], sum(&packet[12..IP_HEADER], u64::from(PROTOCOL_TCP) + length as u64)))
 }
 
 /// Appends the IPv4 packet that carries `segment` with `payload` to `out`.
@@ -121,11 +126,16 @@ pub fn emit(source: Address, destination: Address, ecn: Ecn, segment: &Segment, 
     // RFC 791 §3.1: version 4 and five words of header; identification 0, don't fragment; time to live 64.
     out.extend([0x45, ecn as u8]);
     out.extend(total.to_be_bytes());
-    out.extend([0, 0, 0x40, 0, 64, PROTOCOL_TCP, 0, 0]);
+    let protocol = if segment.has_congestion() { PROTOCOL_XCP } else { PROTOCOL_TCP };
+    out.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
     out.extend(source.ip);
     out.extend(destination.ip);
     let checksum = !fold(sum(&out[start..], 0));
     out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
+    if segment.has_congestion() {
+        emit_congestion(segment, out);
+    }
+    let tcp = out.len();
 
     out.extend(source.port.to_be_bytes());
     out.extend(destination.port.to_be_bytes());
@@ -138,8 +148,32 @@ pub fn emit(source: Address, destination: Address, ecn: Ecn, segment: &Segment, 
     emit_options(segment, out);
     out.extend(payload);
     debug_assert_eq!(out.len() - start, usize::from(total));
-    let checksum = !tcp_sum(&out[start..]);
-    out[start + IP_HEADER + 16..start + IP_HEADER + 18].copy_from_slice(&checksum.to_be_bytes());
+    let checksum = !tcp_sum(&out[start..], tcp - start);
+    out[tcp + 16..tcp + 18].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// The congestion header: a word for the protocol behind it and the length, then cwnd, round trip, feedback and the feedback returned, the
+/// last three as IEEE 754 numbers. No number: there is none.
+fn emit_congestion(segment: &Segment, out: &mut Vec<u8>) {
+    out.extend([PROTOCOL_TCP, XCP_HEADER as u8, 0, 0]);
+    let CongestionHeader { cwnd, rtt, feedback, answered } =
+        segment.congestion().unwrap_or(CongestionHeader { cwnd: 0, rtt: f32::NAN, feedback: f32::NAN, answered: false });
+    out.extend((cwnd | u32::from(answered) << 31).to_be_bytes());
+    for number in [rtt, feedback, segment.returned_feedback().unwrap_or(f32::NAN)] {
+        out.extend(number.to_bits().to_be_bytes());
+    }
+}
+
+/// Reads the congestion header `bytes` into `segment`, which has its flags and length.
+fn parse_congestion(bytes: &[u8], segment: &mut Segment) {
+    let number = |at| f32::from_bits(be32(bytes, at));
+    let (cwnd, rtt, feedback, returned) = (be32(bytes, 4), number(8), number(12), number(16));
+    if segment.len > 0 && !rtt.is_nan() && !feedback.is_nan() {
+        segment.set_congestion(CongestionHeader { cwnd: cwnd & !(1 << 31), rtt, feedback, answered: cwnd >> 31 != 0 });
+    }
+    if !returned.is_nan() {
+        segment.set_returned_feedback(returned);
+    }
 }
 
 fn emit_options(segment: &Segment, out: &mut Vec<u8>) {
@@ -203,18 +237,23 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, WireError> {
         return Err(WireError::IpChecksum);
     }
     // More fragments, or an offset (RFC 791 §3.1).
-    if bytes[9] != PROTOCOL_TCP || be16(bytes, 6) & 0x3fff != 0 {
+    let has_congestion = bytes[9] == PROTOCOL_XCP;
+    if !(has_congestion || bytes[9] == PROTOCOL_TCP) || be16(bytes, 6) & 0x3fff != 0 {
         return Err(WireError::NotTcp);
     }
     let total = usize::from(be16(bytes, 2));
-    if total < IP_HEADER + TCP_HEADER || bytes.len() < total {
+    let start = IP_HEADER + if has_congestion { XCP_HEADER } else { 0 };
+    if total < start + TCP_HEADER || bytes.len() < total {
         return Err(WireError::Truncated);
     }
     let packet = &bytes[..total];
-    if tcp_sum(packet) != 0xffff {
+    if has_congestion && packet[IP_HEADER..IP_HEADER + 2] != [PROTOCOL_TCP, XCP_HEADER as u8] {
+        return Err(WireError::NotTcp);
+    }
+    if tcp_sum(packet, start) != 0xffff {
         return Err(WireError::TcpChecksum);
     }
-    let tcp = &packet[IP_HEADER..];
+    let tcp = &packet[start..];
     let header = usize::from(tcp[12] >> 4) * 4;
     if header < TCP_HEADER || header > tcp.len() {
         return Err(WireError::DataOffset);
@@ -223,6 +262,9 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, WireError> {
     let mut segment = Segment::new(be32(tcp, 4), be16(tcp, 12) & FLAGS, payload.len() as u16);
     segment.ack = be32(tcp, 8);
     segment.window = be16(tcp, 14);
+    if has_congestion && !segment.has(flags::SYN) {
+        parse_congestion(&packet[IP_HEADER..start], &mut segment);
+    }
     parse_options(&tcp[TCP_HEADER..header], &mut segment)?;
     let address = |ip: usize, port: usize| Address { ip: packet[ip..ip + 4].try_into().expect("four bytes"), port: be16(tcp, port) };
     let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(bytes[1] & 3)];

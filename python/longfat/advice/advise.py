@@ -15,7 +15,8 @@ from longfat.advice.plan import Plan, plan, to_toml
 from longfat.advice.question import read
 from longfat.advice.rounds import Rounds
 from longfat.advice.sources import Source, read_source
-from longfat.advice.verdict import Verdict, verdict
+from longfat.advice.verdict import Verdict, so_far, verdict
+from longfat.cores import default_jobs
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
 from longfat.results.results import Results
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 ASKED = "question.json"
 """File beside the results that says what was asked."""
-NOT_ASKED = ("folder", "jobs", "tick")
+NOT_ASKED = ("folder", "jobs", "tick", "first")
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def advise(
     folder: str | Path | None = None,
     jobs: int | None = None,
     tick: Callable[[float], object] = lambda _: None,
+    first: Callable[[str], object] = lambda _: None,
 ) -> Advice:
     """Which control, window, streams and pacing for a path: runs candidates in the cases of what is not known.
 
@@ -120,7 +122,8 @@ def advise(
 
     `edge` is the rate of the hosts' interfaces: by default the next Ethernet above the path's. A candidate that is behind in one case is
     not run in the others, since it cannot win; with `everything` it is. With `folder`, runs are kept there and not run twice. `tick` is
-    called ten times a second with the share of all runs that is done. Raises LongfatError.
+    called ten times a second with the share of all runs that is done. `first` is called once it is known what to set, with a sentence that
+    says so, if there are runs left that complete the tables. Raises LongfatError.
     """
     asked = {name: value for name, value in locals().items() if name not in NOT_ASKED and value is not None}
     if file is not None:
@@ -148,7 +151,13 @@ def advise(
         raise LongfatError(f"advice needs the path's {' and '.join(missing)}: longfat advise --rate 10Gbit/s --rtt 150ms, or a file")
     made = plan(read(**words, thorough=thorough, told=source.told))
     experiment = Experiment(to_toml(made), name="advice")
-    rounds = Rounds(made, experiment, everything=everything)
+    rounds = Rounds(
+        made,
+        experiment,
+        everything=everything,
+        jobs=jobs or default_jobs(),
+        settled=lambda cells: first(so_far(made, cells)),
+    )
     most = max(1.0, experiment.plans.whole().items.cost)
     results = experiment.sweep(folder, jobs=jobs, tick=lambda work: tick(work.current_cost / most), wanted=rounds.wanted)
     if folder is not None:

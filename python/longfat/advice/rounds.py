@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from longfat.advice import cases, ranking
 from longfat.advice.candidates import Candidate
@@ -23,10 +24,13 @@ from longfat.results.result import Result
 
 def wanted(plan: Plan, cells: Cells) -> list[Key]:
     """Cells on which the answer may still depend; none where it is settled."""
-    hardest = _hardest_first(plan)
+    return deciding(plan, cells) or completing(plan, cells)
 
-    def missing(one: Candidate, names: Sequence[str]) -> list[Key]:
-        return [(one.name, name) for name in names if (one.name, name) not in cells]
+
+def deciding(plan: Plan, cells: Cells) -> list[Key]:
+    """Cells on which it may still depend who is set; none where that is settled."""
+    hardest = _hardest_first(plan)
+    missing = partial(_missing, cells)
 
     def contest(among: Sequence[Candidate]) -> list[Key]:
         """Until it is known who is level."""
@@ -45,16 +49,27 @@ def wanted(plan: Plan, cells: Cells) -> list[Key]:
     if rest := contest(plan.candidates):
         return rest
     best = ranking.best_of(plan, cells, ranking.level(plan, cells, plan.candidates))
-    if best.kernel and (rest := contest([one for one in plan.candidates if not one.kernel])):
-        return rest
-    every = [case.name for case in plan.cases]
-    if rest := [key for one in plan.candidates for key in missing(one, every if one.usual else hardest if one.untouched else [])]:
-        return rest
-    return _kinder(plan, cells, best, missing)
+    return contest([one for one in plan.candidates if not one.kernel]) if best.kernel else []
 
 
-def _kinder(plan: Plan, cells: Cells, best: Candidate, missing: Callable[[Candidate, Sequence[str]], list[Key]]) -> list[Key]:
+def completing(plan: Plan, cells: Cells) -> list[Key]:
+    """Cells that are in the answer beside who is set, once that is settled: those that people ask about, and kinder candidates."""
+    return [key for key in always(plan) if key not in cells] or _kinder(plan, cells)
+
+
+def always(plan: Plan) -> list[Key]:
+    """Cells that are run whatever the others give."""
+    every, judged = [case.name for case in plan.cases], _hardest_first(plan)
+    return [(one.name, name) for one in plan.candidates for name in (every if one.usual else judged if one.untouched else [])]
+
+
+def _missing(cells: Cells, one: Candidate, names: Sequence[str]) -> list[Key]:
+    return [(one.name, name) for name in names if (one.name, name) not in cells]
+
+
+def _kinder(plan: Plan, cells: Cells) -> list[Key]:
     """Until it is known who of those that leave others clearly more gets the most."""
+    best, missing = ranking.best_of(plan, cells, ranking.level(plan, cells, plan.candidates)), partial(_missing, cells)
     rival, share = ranking.rival_case(plan), ranking.kept(plan, cells, best)
     if rival is None or math.isnan(share) or share >= ranking.ENOUGH:
         return []
@@ -79,8 +94,19 @@ SEVERAL = 3
 class Rounds:
     """Decides for `Experiment.sweep` which runs are wanted, by what those before gave."""
 
-    def __init__(self, plan: Plan, experiment: Experiment, *, everything: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        experiment: Experiment,
+        *,
+        everything: bool,
+        jobs: int = 1,
+        settled: Callable[[Cells], object] = lambda _: None,
+    ) -> None:
+        """`settled` is told the cells once it is known who is set, if more runs are to come. Of fewer runs than `jobs`, cores are idle."""
         self.plan = plan
+        self._jobs = jobs
+        self._settled = settled
         self.cells: dict[Key, Cell] = {}
         """Known cells."""
         self.copied: set[Key] = set()
@@ -94,6 +120,9 @@ class Rounds:
             self._runs.setdefault((labels["candidate"], labels["case"]), []).append((run.index, run.hash))
         self._asked: dict[Key, int] = {}
         """Seeds that are wanted of each cell."""
+        self._early: set[Key] = set()
+        """Cells that are run before they are asked for, on cores that have nothing else to do."""
+        self._is_settled = everything
         for key in self._runs if everything else ():
             self._asked[key] = self._seeds(key)[0]
 
@@ -108,13 +137,36 @@ class Rounds:
                 if len(some) == len(runs):
                     self.cells[key] = cell_of(self.plan, *key, some)
             if all(key in self.cells and self.cells[key].seeds == seeds for key, seeds in self._asked.items()):
-                if more := wanted(self.plan, self.cells):
+                if more := deciding(self.plan, self.cells):
                     self._ask(more)
+                    self._fill()
+                    continue
+                if more := completing(self.plan, self.cells):
+                    self._ask(more)
+                    new = [run for key in self._asked if key not in self.cells for _, run in self._runs[key][: self._asked[key]]]
+                    if not self._is_settled and any(finished(run) is None for run in new):
+                        self._settled(self.cells)
+                    self._is_settled = True
                     continue
                 if unsure := ranking.unsure(self.plan, self.cells):
                     self._repeat(unsure)
                     continue
-            return sorted(number for key, seeds in self._asked.items() for number, _ in self._runs[key][:seeds])
+            early = {key: self._seeds(key)[0] for key in self._early}
+            return sorted(number for key, seeds in (early | self._asked).items() for number, _ in self._runs[key][:seeds])
+
+    def _fill(self) -> None:
+        """Gives cores that would be idle cells that are run in any case. Nothing is decided by them before they are asked for."""
+        idle = self._jobs - sum(seeds for key, seeds in self._asked.items() if key not in self.cells)
+        for key in always(self.plan):
+            if idle > 0 and key not in self._asked and key not in self._early and key not in self.cells and not self._may_copy(key):
+                self._early.add(key)
+                idle -= self._seeds(key)[0]
+
+    def _may_copy(self, key: Key) -> bool:
+        """Returns true if the cell may turn out to be a copy of that with a smaller buffer."""
+        smaller = cases.smaller(self.plan.cases, self._cases[key[1]])
+        before = self.cells.get((key[0], smaller.name)) if smaller else None
+        return smaller is not None and (before is None or not before.dropped)
 
     def _seeds(self, key: Key) -> tuple[int, int]:
         return self.plan.seeds(self._candidates[key[0]], self._cases[key[1]])

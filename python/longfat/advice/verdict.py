@@ -85,6 +85,15 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
     return Verdict(best, stock, len(alike) == 1, reasons, notes)
 
 
+def so_far(plan: Plan, cells: Cells) -> str:
+    """What to set, by the cells that decide it, and how sure that is. More seeds may still change the numbers."""
+    worst = {one.name: worst_case(plan, cells, one) for one in plan.candidates}
+    alike = level(plan, cells, plan.candidates)
+    found = _first(plan, cells, worst, best_of(plan, cells, alike))[0]
+    others = f"{len(alike)} candidates are level in throughput" if len(alike) > 1 else "decided by throughput"
+    return f"So far: {found} Confidence: {others}. The runs that are left complete the tables and narrow the intervals."
+
+
 def rate(cell: Cell) -> str:
     """`9.32 ± 0.75 Gbit/s`."""
     return with_interval(cell.goodput, cell.half, "bit/s")

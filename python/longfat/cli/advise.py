@@ -94,6 +94,7 @@ def advise_command(
             folder=folder,
             jobs=jobs,
             tick=share,
+            first=lambda said: err.print(terminal.escape(said), soft_wrap=True) if err.is_terminal else None,
         )
     if as_json:
         print(json.dumps(advice.as_json(), indent=2))

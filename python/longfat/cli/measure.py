@@ -5,18 +5,24 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
+import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from longfat.errors import LongfatError
+from longfat._longfat import quantity
+from longfat.errors import LongfatError, Stopped
 from longfat.experiment import Experiment
-from longfat.live import flent, stream
-from longfat.live.seen import HEADERS, MTU, Facts, facts, seen
+from longfat.live import flent, history, stream
+from longfat.live.seen import HEADERS, MTU, Facts, ends, facts, seen
+from longfat.live.survey import survey
 from longfat.report import terminal
 from longfat.results import Result
+from longfat.text import count
 
 out = terminal.console()
 err = terminal.console(stderr=True)
@@ -97,6 +103,12 @@ def measure_command(
         bool, typer.Option("--json-stream", help="Print the events of `iperf3 --json-stream`, each direction when it has ended.")
     ] = False,
     only: Annotated[Literal["up", "down"] | None, typer.Option("--direction", help="Measure this direction alone.")] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="TIME", help="Measure again and again, so far apart, such as 1h, and keep the history.")
+    ] = None,
+    kept: Annotated[
+        Path | None, typer.Option("--history", metavar="FILE.jsonl", help="Add the measurement to this history, and draw FILE.html.")
+    ] = None,
 ) -> None:
     """Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change."""
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
@@ -105,8 +117,16 @@ def measure_command(
         raise LongfatError(f"--flent {to_flent}: expected a name that ends in {flent.SUFFIX}, in a folder that is there")
     if as_json and as_stream:
         raise LongfatError("--json and --json-stream: expected one of them")
+    if every or kept:
+        if to or to_flent or as_json or as_stream:
+            raise LongfatError("--every and --history keep measurements: leave out --out, --flent, --json and --json-stream")
+        file = kept or history.name_of(host)
+        history.check(file)
+        _keep(host, key, seconds, control, DIRECTIONS if only is None else (only,), file, _seconds(every) if every else None)
+        return
     if to and only:
         raise LongfatError(f"--out {to}: needs both directions: leave out --direction")
+    looked = survey(host, key) if to else None
     made: dict[str, Result] = {}
     for direction in DIRECTIONS if only is None else (only,):
         begun = datetime.datetime.now(datetime.UTC)
@@ -124,7 +144,7 @@ def measure_command(
     ways = [_way(direction, result) for direction, result in made.items()]
     unknown: list[str] = []
     if to:
-        path = seen(host, f"{datetime.datetime.now():%Y-%m-%d %H:%M}", *(facts(result, direction) for direction, result in made.items()))
+        path = seen(host, f"{datetime.datetime.now():%Y-%m-%d %H:%M}", facts(made["up"], "up"), facts(made["down"], "down"), looked)
         unknown = path.unknown
         try:
             to.write_text(path.text, encoding="utf-8")
@@ -150,6 +170,62 @@ def measure_command(
             out.print(terminal.escape(said), soft_wrap=True, highlight=False)
 
 
+def _seconds(every: str) -> float:
+    found = quantity(re.sub(r"(?<=\d)(?=[a-z])", " ", every))
+    if found is None or found[1] != "s" or found[0] < 1:
+        raise LongfatError(f"--every {every}: expected a time, such as 10min or 1h")
+    return found[0]
+
+
+def _keep(host: str, key: str | None, seconds: int, control: str | None, ways: Sequence[str], file: Path, every_s: float | None) -> None:
+    """Measures once, or every so often until Ctrl-C, and keeps the history."""
+    try:
+        _kept(host, key, seconds, control, ways, file, every_s)
+    except KeyboardInterrupt:
+        page = history.write_page(file, host)
+        raise Stopped(f"Stopped: {count(len(history.read(file)), 'measurement')} kept in {file}, and drawn in {page}") from None
+
+
+def _kept(host: str, key: str | None, seconds: int, control: str | None, ways: Sequence[str], file: Path, every_s: float | None) -> None:
+    due = time.monotonic()
+    while True:
+        record, failed, is_stopped = _measured(host, key, seconds, control, ways)
+        if any(way in record for way in DIRECTIONS) or failed:
+            history.append(file, record)
+        page = history.write_page(file, host)
+        (err if failed else out).print(terminal.escape(history.line(record)), soft_wrap=True, highlight=False)
+        if every_s is None:
+            out.print(f"  {terminal.escape(str(page))}", soft_wrap=True, highlight=False)
+        if is_stopped:
+            raise KeyboardInterrupt
+        if every_s is None:
+            if failed:
+                raise failed
+            return
+        # A measurement that took longer does not make up for the ones it has missed.
+        due += every_s * max(1, math.ceil((time.monotonic() - due) / every_s))
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def _measured(
+    host: str, key: str | None, seconds: int, control: str | None, ways: Sequence[str]
+) -> tuple[history.Record, LongfatError | None, bool]:
+    """One measurement of these directions; why it failed, and whether Ctrl-C ended it."""
+    record: history.Record = {"time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "host": host, "seconds": seconds}
+    try:
+        for direction in ways:
+            result = _run(host, direction, key, seconds, control)
+            record[direction] = _plain(_way(direction, result))
+            record.setdefault("path", history.path_of(result))
+            if result.real_time["is_cut"]:
+                return record, None, True
+    except KeyboardInterrupt:
+        return record, None, True
+    except LongfatError as error:
+        return record | {"error": str(error)}, error, False
+    return record, None, False
+
+
 def _write_flent(file: Path, result: Result, direction: str, host: str, begun: datetime.datetime) -> None:
     try:
         flent.write(file, result, direction, host, begun)
@@ -158,19 +234,25 @@ def _write_flent(file: Path, result: Result, direction: str, host: str, begun: d
 
 
 def _written(file: Path, unknown: list[str], ways: list[Way]) -> list[str]:
-    """Sentences about the file of the path: its unknowns, or with none a simulation of it beside the measurement."""
-    if unknown:
-        return [f"{file}: the path, without what one flow each way does not decide:", *(f"  {one}" for one in unknown)]
-    runs = {run.labels["direction"]: run.flows.iloc[0] for run in Experiment(file.read_text(encoding="utf-8")).sweep()}
-    lines = [f"{file}: the path as an experiment. Measured, and simulated over it:"]
+    """Sentences about the file of the path: its unknowns, and a simulation beside the measurement, at both ends of what is unknown."""
+    said = [f"{file}: the path, without what this does not decide:", *(f"  {one}" for one in unknown)] if unknown else []
+    runs = [
+        {run.labels["direction"]: run.flows.iloc[0] for run in Experiment(text).sweep()} for text in ends(file.read_text(encoding="utf-8"))
+    ]
+    at = "" if len(runs) == 1 else ", with the unknown at its least and at its most"
+    said.append(f"{file}: the path as an experiment. Measured, and simulated over it{at}:")
     for way in ways:
-        flow = runs[way.direction]
-        lines.append(
-            f"  {way.direction:4} {way.goodput_bps / 1e6:,.1f} and {flow['goodput_bps'] / 1e6:,.1f} Mbit/s; RTT under load "
-            f"{1e3 * way.rtt_loaded_s:.1f} and {1e3 * flow['rtt_p50_s']:.1f} ms; retransmitted "
-            f"{100 * way.retransmission_rate:.3f} and {100 * _retransmitted(flow):.3f} %"
+        flows = [run[way.direction] for run in runs]
+
+        def joined(values: list[float], digits: int) -> str:
+            return " to ".join(dict.fromkeys(f"{value:,.{digits}f}" for value in values))
+
+        said.append(
+            f"  {way.direction:4} {way.goodput_bps / 1e6:,.1f} and {joined([flow['goodput_bps'] / 1e6 for flow in flows], 1)} Mbit/s; "
+            f"RTT under load {1e3 * way.rtt_loaded_s:.1f} and {joined([1e3 * flow['rtt_p50_s'] for flow in flows], 1)} ms; "
+            f"retransmitted {100 * way.retransmission_rate:.3f} and {joined([100 * _retransmitted(flow) for flow in flows], 3)} %"
         )
-    return lines
+    return said
 
 
 def measure(host: str, direction: str, key: str | None, seconds: float) -> Way:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, cast
 
 import typer
@@ -15,11 +16,15 @@ from longfat.lazy import np
 from longfat.live.seen import HEADERS, MTU
 from longfat.live.survey import Codepoint, Direction, Survey, survey
 from longfat.report import terminal
+from longfat.sweep.work import execute
 
 out = terminal.console()
 
 TRANSFER_S, MOST, LEAST = 2.0, 4_000_000, 100_000
 """One transfer each way, one so long after the other: half of that at the rate of the burst, and so many bytes."""
+
+LIMIT_S, TRIPS = 20.0, 40
+"""The whole probe ends so many seconds and round trips after the server let it begin."""
 
 TOO_SLOW = f"it needs {8 * LEAST / 1e3:.0f} kbit/s each way"
 
@@ -43,12 +48,17 @@ def probe_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Look at the path to a `longfat serve`, in 20 s and 40 round trips: RTT, routers, MTU, codepoints, rate, memory."""
+    begun = time.monotonic()
     seen = survey(host, key)
+    trip = max([rtt for rtt in (seen.base_rtt_before_s, *seen.rtt_s) if not math.isnan(rtt)], default=0.0)
+    deadline = begun + seen.waited_s + LIMIT_S + TRIPS * trip
     moved: dict[str, Transfer] = {}
     lost = seen.lost
     if lost is None and is_fast_enough(seen):
         try:
-            moved = transfers(host, key, seen)
+            moved = transfers(host, key, seen, deadline)
+        except _OverTime:
+            seen = replace(seen, cut=(*seen.cut, "TCP"))
         except ExperimentError as error:
             lost = str(error).removeprefix(f"{host}: ")
     if as_json:
@@ -67,12 +77,26 @@ def is_fast_enough(seen: Survey) -> bool:
     return min(rates) >= 8 * LEAST
 
 
-def transfers(host: str, key: str | None, seen: Survey) -> dict[str, Transfer]:
-    """One transfer `up` and then one `down`. LongfatError where the server is not there, or says no."""
+class _OverTime(Exception):
+    """Raised inside a run to end it."""
+
+
+def transfers(host: str, key: str | None, seen: Survey, deadline: float) -> dict[str, Transfer]:
+    """One transfer `up` and then one `down`, by the `deadline` of the monotonic clock: what there is by then is measured.
+
+    LongfatError where the server is not there, or says no. `_OverTime` where neither began.
+    """
+
+    def progress(_: float) -> None:
+        if time.monotonic() > deadline:
+            raise _OverTime
+
     named = f"key = {json.dumps(key)}" if key else ""
     volumes = [_volume(found) for found in (seen.up, seen.down)]
-    result = Experiment(f"""
+    experiment = Experiment(f"""
         backend = "live"
+        [live]
+        survey = false
         [[live.host]]
         name = "here"
         at = "local"
@@ -93,21 +117,24 @@ def transfers(host: str, key: str | None, seen: Survey) -> dict[str, Transfer]:
         traffic = {{ kind = "ttcp", volume = "{volumes[1]} bytes" }}
         [measure]
         duration = "{2 * TRANSFER_S} s"
-    """).run()
+    """)
+    result = execute(experiment.resolve(0), "", progress)[0]
     idle = min([rtt for rtt in (result.real_time["base_rtt_before_s"], *seen.rtt_s) if rtt], default=math.nan)
     made: dict[str, Transfer] = {}
     for (way, found, begun), (_, flow) in zip(
         (("up", seen.up, 0.0), ("down", seen.down, TRANSFER_S)), result.flows.iterrows(), strict=True
     ):
         delivered, sent = float(flow["bytes_delivered"]), max(float(flow["bytes_sent"]), 1.0)
+        if result.end_s <= begun:
+            continue
         whole = float(flow["delivered_all_s"])
         # A transfer that was not over has its time until the end.
-        time = (whole if whole > begun else result.end_s) - begun
+        took = (whole if whole > begun else result.end_s) - begun
         efficiency = 1 - float(flow["bytes_retransmitted"]) / sent
         ratio = math.nan
         if found and found.rate_bps and found.is_bottleneck and delivered:
-            ratio = time * found.rate_bps.value / (8 * delivered * MTU / (MTU - HEADERS))
-        made[way] = Transfer(8 * delivered / time, efficiency, float(flow["rtt_mean_s"]) / idle - 1, ratio)
+            ratio = took * found.rate_bps.value / (8 * delivered * MTU / (MTU - HEADERS))
+        made[way] = Transfer(8 * delivered / took, efficiency, float(flow["rtt_mean_s"]) / idle - 1, ratio)
     return made
 
 

@@ -50,15 +50,20 @@ def run_command(
     shard: Annotated[
         str | None, typer.Option(metavar="N/COUNT", help="Carry out only part N of COUNT; `longfat gather` makes the tables.")
     ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Add as many repeats as the file has to those that are finished.")] = False,
     max_runs: Annotated[int, typer.Option(help="Refuse to start more runs than this.")] = 2000,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Start however many runs there are.")] = False,
 ) -> None:
     """Run experiments; finished runs are kept."""
     if executor is not None and shard is not None:
         raise LongfatError("--executor hands runs to workers, --shard runs a part of them here: choose one")
+    if again and shard is not None:
+        raise LongfatError("--again adds repeats to finished ones, --shard runs a part of the file's: choose one")
     part = shards.read(shard) if shard is not None else None
     # All of them are parsed before the first is run: a mistake in the last should not wait for the others.
     asked = chosen(what, results, changes, quick=quick, backend=backend)
+    for one in asked:
+        _repeat(one, again=again)
     with named(executor, jobs) as workers:
         where = named_where(workers, executor) if workers and executor else count(jobs or default_jobs(), "core")
         # Runs that cannot be done are named before anything runs.
@@ -89,6 +94,20 @@ def run_command(
             from longfat.cli.compare import print_comparison
 
             print_comparison(out, folder, results_home(location(results), quick=quick))
+
+
+def _repeat(one: Chosen, *, again: bool) -> None:
+    """Keeps the repeats that `--again` has added to the results; with `again`, adds those of the file once all are finished."""
+    store, asked = Store(one.folder), one.experiment.repeats
+    if again and one.experiment.plans.is_adaptive:
+        raise LongfatError(f"--again: the results of {one.source.name} say how many repeats it has ([precision], [search])")
+    if not store.is_there():
+        return
+    have = max(asked, int(store.changes_so_far().get("repeats", "0")))
+    if have > asked:
+        one.experiment.set("repeats", str(have))
+    if again and not len(one.experiment.missing(one.folder)):
+        one.experiment.set("repeats", str(have + asked))
 
 
 def _checked(one: Chosen, part: tuple[int, int] | None, jobs: int, max_runs: int | None) -> Plan:

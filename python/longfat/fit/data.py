@@ -56,6 +56,8 @@ class Observed:
     """Its logarithm; of a share, that of the share and `FLOOR`."""
     sigma: float
     """Standard deviation of `log`."""
+    relative: float = 0.0
+    """Stated standard deviation of a share over the share and `FLOOR`: the share is then compared on its own scale. 0 otherwise."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,6 @@ def _observed(setting: int, one: Measurement, name: str, spread: float | None) -
     log = log_of(name, value)
     known = one.spreads.get(name)
     # A deviation on the scale of logarithms, which a large one cannot be read from one end alone.
-    stated = math.log1p(known / (value + FLOOR if share else value)) if known else None
-    sigma = stated or (SPREAD_OF_SHARES if share else relative)
-    return Observed(setting, name, value, log, max(sigma, 1e-3))
+    stated = known / (value + FLOOR if share else value) if known else 0.0
+    sigma = math.log1p(stated) or (SPREAD_OF_SHARES if share else relative)
+    return Observed(setting, name, value, log, max(sigma, 1e-3), max(stated, 1e-3) if share and stated else 0.0)

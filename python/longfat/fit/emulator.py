@@ -74,6 +74,7 @@ class Emulators:
         self.reach = np.array([max(REACH, LEAST_REACH * one.sigma) for one in self.observed])
         self.measured = np.array([one.log for one in self.observed])
         self.sigma = np.array([one.sigma for one in self.observed])
+        self.relative = np.array([one.relative for one in self.observed])
         self._points = np.zeros((0, 0))
 
     def residuals(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,17 +112,32 @@ class Emulators:
         """Variance of what the emulator itself does not know, at each place."""
         return np.maximum(self.predict(places)[1] - self.seed_variances, 0.0)
 
+    def compared(self, differences: NDArray[np.float64], variances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Errors of predictions and their variances, with the spread of what was measured, from differences of logarithms.
+
+        A share with a stated spread is compared on its own scale, in units of the measured share plus `FLOOR`: its spread is symmetric
+        there. As a logarithm, a share near 0 would count as more exact the higher it was measured.
+        """
+        own, ratios = self.relative > 0, np.exp(np.where(self.relative > 0, differences, 0.0))
+        errors = np.where(own, ratios - 1, differences)
+        return errors, np.where(own, self.relative**2, self.sigma**2) + variances * ratios**2
+
     def log_likelihoods(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the likelihood of each number at each place."""
         means, variances = self.predict(places)
-        variances = variances + self.sigma**2
-        return -0.5 * (means**2 / variances + np.log(2 * np.pi * variances))
+        errors, variances = self.compared(np.where(self.relative > 0, self._straight(means), means), variances)
+        return -0.5 * (errors**2 / variances + np.log(2 * np.pi * variances))
 
     def logs(self, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of each number at places, on the logarithmic scale, as somebody would measure it again."""
         means, variances = self.predict(places)
-        straight = np.arctanh(np.clip(means / self.reach, -0.999, 0.999)) * self.reach
-        return self.measured + straight, np.sqrt(variances + self.sigma**2)
+        straight = self._straight(means)
+        spread = np.where(self.relative > 0, np.log1p(self.relative * np.exp(-np.where(self.relative > 0, straight, 0.0))), self.sigma)
+        return self.measured + straight, np.sqrt(variances + spread**2)
+
+    def _straight(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Residuals on the scale that is not bent."""
+        return np.arctanh(np.clip(means / self.reach, -0.999, 0.999)) * self.reach
 
 
 def _fitted(points: NDArray[np.float64], values: NDArray[np.float64], kernel: Any, *, seek: bool) -> Any:

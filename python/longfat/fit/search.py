@@ -61,8 +61,8 @@ class Searched:
     @property
     def deviations(self) -> NDArray[np.float64]:
         """Output of each point less what was measured, in standard deviations."""
-        seeds = self.emulators.seed_variances
-        return (self.outputs - self.emulators.measured) / np.sqrt(self.emulators.sigma**2 + seeds)
+        errors, variances = self.emulators.compared(self.outputs - self.emulators.measured, self.emulators.seed_variances)
+        return errors / np.sqrt(variances)
 
     def step(self) -> None:
         """One more wave of runs."""

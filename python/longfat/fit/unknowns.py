@@ -25,7 +25,9 @@ MOST_MODELS = 24
 """Most models of one file: each takes runs of its own."""
 UNITS = {"bps": ("bit/s", 1.0), "s": ("us", 1e6), "bytes": ("bytes", 1.0), "packets": ("packets", 1.0)}
 """The unit in which a value is written into a file, and the number of them in one of `quantity`."""
-WHOLE = ("bit/s", "bytes", "packets", "segments", "buffers", "cells")
+COUNTS = ("MHz", "cycles", "cells", "quanta", "rounds", "samples")
+"""Units of whole numbers that `quantity` does not know."""
+WHOLE = ("bit/s", "bytes", "packets", "segments", "buffers", *COUNTS)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Unknown:
         if self.unit == "number":
             return str(round(value)) if self.whole else f"{value:.6g}" if "e" in f"{value:.6g}" else f"{value:.9g}"
         unit, times = UNITS.get(self.unit, (self.unit, 1.0))
-        number = str(max(1, round(value * times))) if unit in WHOLE else f"{value * times:.3f}"
+        number = str(max(0 if not self.low else 1, round(value * times))) if unit in WHOLE else f"{value * times:.3f}"
         return f'"{number} {unit}"'
 
     def said(self, value: float) -> str:
@@ -189,7 +191,11 @@ def _quantity(value: object) -> tuple[float, str] | None:
         return None
     if isinstance(value, int | float):
         return float(value), "number"
-    return quantity(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    if counted := re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(COUNTS)})\s*", value):
+        return float(counted[1]), counted[2]
+    return quantity(value)
 
 
 def _choice(value: Any) -> tuple[str, str]:

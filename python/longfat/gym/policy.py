@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longfat._longfat import Decider
+from longfat._longfat import Decider, register_policy
 from longfat.control import congestion_control
 from longfat.errors import LongfatError
 from longfat.gym.settings import Choice, clock, sets
@@ -80,7 +80,9 @@ def control(name: str, policy: Policy | Path | str) -> type:
     It decides as an agent of `Env` does whose flow has `reno`, bit for bit, where `decide` is "rtt" or "ack" and the stack does not pace.
     Each decision holds from the next ACK or timeout on, in recovery and after timeouts, too. Until the first one it is in slow start, and
     ssthresh stays Reno's (RFC 5681). A control knows what its hooks tell: observations from `tcp_info`, actions that need a control beside
-    it, and choices raise LongfatError. A run's identity holds the hash of the weights.
+    it, choices and layers that do not fit raise LongfatError. A run's identity holds the hash of the weights.
+
+    On the testbed the policy itself decides, and no Python runs: `decide` is "rtt" or a time there.
     """
     learned = policy if isinstance(policy, Policy) else Policy.load(policy)
     action, when = sets(learned.action), clock(learned.decide)
@@ -137,4 +139,6 @@ def control(name: str, policy: Policy | Path | str) -> type:
                 self.window.restart()
 
     Learned.__module__ = __name__
-    return congestion_control(name=name)(Learned)
+    made = congestion_control(name=name)(Learned)
+    register_policy(name, fields, action[:2], when, [(np.asarray(w).tolist(), np.asarray(b).tolist()) for w, b in learned.layers])
+    return made

@@ -129,6 +129,8 @@ class Survey:
     """UDP payload that was sent and received here."""
     cut: tuple[str, ...]
     """Parts for which the time did not suffice."""
+    waited_s: float
+    """Time until the server granted the survey, because others came first."""
     lost: str | None
     """Reason why the far host was lost before the survey was over; None: it was not."""
 
@@ -167,6 +169,7 @@ def read(found: dict[str, Any]) -> Survey:
         rate_limit_bps=math.nan if found["rate_limit"] is None else float(found["rate_limit"]),
         bytes=found["bytes"],
         cut=tuple(found["cut"]),
+        waited_s=found["waited_ns"] / 1e9,
         lost=found["lost"],
     )
 

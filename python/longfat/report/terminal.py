@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from longfat.results.warning import kinds
-from longfat.text import clean
+from longfat.text import clean, duration
 
 if TYPE_CHECKING:
     from longfat._longfat import Entry
@@ -62,7 +62,8 @@ def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], obje
                     bar.start_task(tables)
                 bar.update(tables, visible=True, completed=work.tables)
                 return
-            bar.update(task, total=work.total_cost, completed=work.current_cost, runs=f"{work.done}/{work.planned} runs")
+            waits = f", the next repeat begins in {duration(work.waits_s)}" if work.waits_s else ""
+            bar.update(task, total=work.total_cost, completed=work.current_cost, runs=f"{work.done}/{work.planned} runs{waits}")
 
         yield tick
 

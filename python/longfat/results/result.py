@@ -21,9 +21,23 @@ if TYPE_CHECKING:
     from longfat._longfat import Column, Run, Table, Tables, Trace
     from longfat.plot import Plot
 
-SeriesName = Literal["flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes"]
-TableName = Literal["runs", "flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes"]
-SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes")
+SeriesName = Literal["flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes", "hops", "host_series"]
+TableName = Literal[
+    "runs",
+    "flows",
+    "links",
+    "hosts",
+    "flow_series",
+    "link_series",
+    "events",
+    "packets",
+    "acks",
+    "tcp_info",
+    "probes",
+    "hops",
+    "host_series",
+]
+SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes", "hops", "host_series")
 
 
 @dataclass(frozen=True)
@@ -130,6 +144,10 @@ class Result:
     """All of `TCP_INFO` at both ends of each flow over time; rows only between real hosts."""
     probes: Later = Later()
     """Probes beside the flows; rows only between real hosts."""
+    hops: Later = Later()
+    """Routers on the way to the far host, before the run and after it; rows only between real hosts."""
+    host_series: Later = Later()
+    """Counters of both hosts over time; rows only between real hosts."""
     provenance: dict[str, Any] = field(default_factory=dict[str, Any])
     """Provenance: results_version, backend, longfat (version, commit, code; in real time also the machine), finished."""
     verdict: str | None = None
@@ -181,6 +199,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "acks": (),
     "tcp_info": ("end",),
     "probes": ("direction",),
+    "hops": ("when", "address"),
+    "host_series": ("host",),
 }
 """The tables of a run, each with the columns of words that it has also where it has no rows."""
 

@@ -20,6 +20,8 @@ table           a row is              columns
 `acks`          one ACK at a sender   run, time_s, flow, acked_bytes, sent_bytes, cwnd_bytes, ssthresh_bytes ...
 `tcp_info`      one end, an instant   run, time_s, flow, end, every field of `TCP_INFO`: between real hosts
 `probes`        one probe             run, time_s, direction, number, queue_delay_s ...: between real hosts
+`hops`          one router            run, when, ttl, address, rtt_s: between real hosts
+`host_series`   one host, a second    run, time_s, host, cpu_system, qdisc_drops ...: between real hosts
 ==============  ====================  =================================================================
 
 `run` is the hash of what the run resolved to. `longfat list metrics` says what each metric is and who defined it.
@@ -277,6 +279,16 @@ class Results(Sequence[Result]):
     def probes(self) -> pd.DataFrame:
         """One row per run and probe, between real hosts."""
         return self.table("probes")
+
+    @property
+    def hops(self) -> pd.DataFrame:
+        """One row per run and router on the way to the far host, before the run and after it, between real hosts."""
+        return self.table("hops")
+
+    @property
+    def host_series(self) -> pd.DataFrame:
+        """One row per run, host and second: counters of the host, between real hosts."""
+        return self.table("host_series")
 
     def table(self, name: TableName, *, axes: bool = False, form: frames.Form = "pandas") -> Any:
         """A table of all runs, as pandas, polars or Arrow.

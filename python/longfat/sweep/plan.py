@@ -107,6 +107,10 @@ class Items:
         """Sorts the runs by cost, the longest first; runs of the same cost stay in order."""
         return self.where(np.argsort(-self.costs, kind="stable"))
 
+    def in_rounds(self, repeats: int) -> Iterator[Item]:
+        """Yields the runs one by one, repeat after repeat, and within a repeat in the order of their hashes: one that the seed draws."""
+        yield from self.where(np.lexsort((self.digests, self.numbers % np.uint64(repeats))))
+
     def each_longest_first(self) -> Iterator[Item]:
         """Yields the runs one by one, the longest first, without a copy of all of them."""
         order = np.argsort(-self.costs, kind="stable").astype(np.uint32)

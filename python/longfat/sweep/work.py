@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,6 +36,8 @@ class Work:
     planned: int = 0
     """Number of runs, as far as that is known."""
     shares: dict[str, float] = field(default_factory=dict[str, float])
+    waits_s: float = 0.0
+    """Time until the next repeat begins, where runs are spread over time."""
     tables: float | None = None
     """Share of the runs that are in the tables; None while runs are done."""
     _counting: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
@@ -79,14 +81,29 @@ def perform(
     keep: Keep,
     jobs: int,
     tick: Callable[[Work], object] = lambda _: None,
+    repeats: int = 1,
 ) -> None:
     """Does `work` on `jobs` threads, the longest runs first; calls `tick` ten times a second, `keep` with each finished run.
 
-    Runs in real time come after the others, one at a time.
+    Runs in real time come after the others, one at a time: a repeat of each of the `repeats` after the other, in a random order within
+    one, since machines and paths change by the hour. Repeats begin at least `Run.spread_s` apart.
 
     An exception (Ctrl-C among them) stops the runs in flight within a fraction of a second, then goes on its way.
     """
     stop = threading.Event()
+    repeat, begun = -1, float("-inf")
+    """Repeat of the run in real time before, and when that repeat began."""
+
+    def wait_turn(run: Run) -> None:
+        """Waits until the repeat of this run may begin."""
+        nonlocal repeat, begun
+        if run.repeat == repeat:
+            return
+        while (left := begun + run.spread_s - time.monotonic()) > 0 and not stop.is_set():
+            work.waits_s = left
+            stop.wait(min(left, 0.5))
+        work.waits_s = 0.0
+        repeat, begun = run.repeat, time.monotonic()
 
     def one(item: Item) -> None:
         def progress(share: float) -> None:
@@ -98,15 +115,17 @@ def perform(
             return
         try:
             run = resolve(item.number)
+            if item.is_alone:
+                wait_turn(run)
+            if stop.is_set():
+                return
             keep(run, work.title, *timed(run, progress))
             # Here and not where its thread is waited for: a run is counted before the next one on this thread can fail.
             work.finished(item)
         except _Stopped:
             work.shares.pop(item.hash, None)
 
-    def some(items: Items, threads: int) -> None:
-        # The longest first: the cores then fall idle together.
-        queue = items.each_longest_first()
+    def some(queue: Iterator[Item], threads: int) -> None:
         futures: set[Future[None]] = set()
         with ThreadPoolExecutor(threads, thread_name_prefix="longfat") as pool:
             try:
@@ -124,8 +143,9 @@ def perform(
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    some(work.items.those(~work.items.alone), jobs)
-    some(work.items.those(work.items.alone), 1)
+    # The longest first: the cores then fall idle together.
+    some(work.items.those(~work.items.alone).each_longest_first(), jobs)
+    some(work.items.those(work.items.alone).in_rounds(repeats), 1)
 
 
 def share_of(count: int, tick: Callable[[float], object]) -> Callable[[int], object]:

@@ -37,6 +37,7 @@ mod tbf;
 #[cfg(test)]
 mod tests;
 mod wred;
+mod xcp;
 
 pub use classes::{GROUP, HOST, Share, share};
 pub use fifo::{Limit, Measure};
@@ -244,5 +245,6 @@ pub const REGISTRY: &[QueueKind] = &[
     sfb::KIND,
     hhf::KIND,
     ets::KIND,
+    xcp::KIND,
 ];
 by_name!(QueueKind, "queue", with params);

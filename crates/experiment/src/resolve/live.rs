@@ -51,5 +51,7 @@ pub(super) fn hosts<'a>(file: &View<'a>, backend: &Backend) -> Result<Option<(Li
     let written = backend.uncontrolled.iter().filter(|key| file.get(key).is_some()).map(|key| (*key).to_owned());
     let stored = view.items("uncontrolled").into_iter().filter_map(|at| at.node.as_text().map(str::to_owned));
     let uncontrolled = written.chain(stored).collect();
-    Ok(Some((Live { hosts, uncontrolled }, plan)))
+    let spread = view.duration("spread")?.unwrap_or_default();
+    let survey = view.boolean("survey")?;
+    Ok(Some((Live { hosts, spread, survey, uncontrolled }, plan)))
 }

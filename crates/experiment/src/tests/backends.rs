@@ -10,6 +10,7 @@ static BENCH: Backend = Backend {
     summary: "a test's own",
     source: "none",
     uncontrolled: &[],
+    runs_policies: true,
     cannot: &[&[
         Limit { what: "cell switches", key: "path.switches", only: &[], with: None, written: &["path.switches", "path.preset=atm"] },
         Limit { what: "this congestion control", key: "flow.congestion_control", only: &["cubic", "reno"], with: None, written: &[] },

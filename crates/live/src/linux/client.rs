@@ -15,8 +15,8 @@ use socket2::Socket;
 
 use crate::Error;
 use crate::linux::data::{self, Wish};
-use crate::linux::look::{self, look};
-use crate::linux::plane::{Flow, Left, Plane};
+use crate::linux::look::{Extent, look};
+use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
@@ -51,6 +51,8 @@ pub(crate) struct Asked<'a> {
     pub wishes: Vec<Wish>,
     /// Makes our end of a flow on its socket.
     pub end: &'a dyn Fn(usize, Socket) -> Flow,
+    /// Local port of the probes; 0: any that is free.
+    pub udp_port: u16,
     /// Says whether the other host, with these settings, is as it must be.
     pub check: &'a dyn Fn(&[Setting]) -> Result<(), Error>,
 }
@@ -61,6 +63,8 @@ pub(crate) struct Outcome {
     pub ours: Left,
     /// Samples of the other host.
     pub theirs: Vec<Row>,
+    /// Counters of the other host, by its own clock since its beginning.
+    pub their_looks: Vec<Look>,
     /// Probes of this host and of the other.
     pub probes: [Stamps; 2],
     /// End of the run, on our clock since its beginning.
@@ -71,6 +75,8 @@ pub(crate) struct Outcome {
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
     pub rate_limit: Option<u64>,
+    /// Time from the offer to its grant.
+    pub waited: Nanos,
     /// Results of a survey.
     pub found: Option<Survey>,
 }
@@ -176,7 +182,9 @@ struct Session<'a> {
     ours: Option<Left>,
     end: Nanos,
     theirs: Vec<Row>,
+    their_looks: Vec<Look>,
     rate_limit: Option<u64>,
+    waited: Nanos,
     ended: Option<Result<(), Error>>,
 }
 
@@ -219,7 +227,9 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         ours: None,
         end: 0,
         theirs: Vec::new(),
+        their_looks: Vec::new(),
         rate_limit: None,
+        waited: 0,
         ended: None,
     };
     session.act(first);
@@ -237,8 +247,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         }
     }
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, stamps, end, rate_limit, found, .. } = session;
-    Ok(Outcome { ours, theirs, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit, found })
+    let Session { theirs, their_looks, stamps, end, rate_limit, waited, found, .. } = session;
+    Ok(Outcome { ours, theirs, their_looks, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit, waited, found })
 }
 
 impl Session<'_> {
@@ -311,6 +321,11 @@ impl Session<'_> {
                     self.fail(fault);
                 }
             }
+            Action::Keep(piece) if rows::is_of_host(&piece) => {
+                if let Err(fault) = rows::add_looks(&piece, &mut self.their_looks) {
+                    self.fail(fault);
+                }
+            }
             Action::Keep(piece) => match rows::of_piece(&piece, self.asked.offer.flows.len() as u32) {
                 Ok(rows) => self.theirs.extend(rows),
                 Err(fault) => self.fail(fault),
@@ -341,12 +356,13 @@ impl Session<'_> {
             return self.end_with(error);
         }
         self.rate_limit = granted.rate;
+        self.waited = nanos(self.zero);
         let share = granted.rate.map(|rate| rate / offer.flows.len().max(1) as u64);
         let wishes: Vec<Wish> = self.asked.wishes.iter().map(|wish| Wish { rate: share, ..wish.clone() }).collect();
-        let (to, own, rtt) = (self.to, self.own.clone(), Duration::from_nanos(self.machine.rtt()));
+        let (to, own, rtt, from) = (self.to, self.own.clone(), Duration::from_nanos(self.machine.rtt()), self.asked.udp_port);
         thread::spawn(move || {
             let made = data_connections(to, &granted, &wishes).and_then(|sockets| {
-                let probe = granted.probe.map_or(Ok(None), |token| probe::reach(to, token, rtt))?;
+                let probe = granted.probe.map_or(Ok(None), |token| probe::reach(to, token, rtt, from))?;
                 Ok((sockets, probe))
             });
             let _ = own.send(Input::Connected(made));
@@ -363,7 +379,7 @@ impl Session<'_> {
         }
         if let Some(survey) = self.survey.take() {
             survey.stop.store(true, Relaxed);
-            self.ours = Some(Left { rows: Vec::new(), waited: Time::ZERO });
+            self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO });
             match survey.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(found) => self.found = Some(found),
                 Err(error) => self.end_with(error),
@@ -399,7 +415,8 @@ impl Session<'_> {
         self.begun = Some(nanos(self.zero));
         let stop = Arc::new(AtomicBool::new(false));
         let (ends, rtt, rate) = (Arc::clone(&stop), self.machine.rtt(), self.rate_limit);
-        let run = move || look(socket, nonce, rtt, rate, Clock::starting_in(Duration::ZERO), &ends);
+        let extent = Extent::of(self.asked.offer.ms);
+        let run = move || look(extent, socket, nonce, rtt, rate, Clock::starting_in(Duration::ZERO), &ends);
         match thread::Builder::new().name("survey".to_owned()).spawn(run) {
             Ok(thread) => self.survey = Some(Looking { stop, thread }),
             Err(e) => self.end_with(Error::system("the survey has no thread", e)),
@@ -407,15 +424,23 @@ impl Session<'_> {
     }
 }
 
-/// Surveys the path to the server at `at`; calls `go_on` several times a second, and ends early where it says `false`.
+/// Surveys the path to the server at `at`, from the local UDP port `from` (0: any); calls `go_on` several times a second, and ends early where
+/// it says `false`.
 ///
 /// # Errors
 /// A server that is not there, says no or is lost, and a path without UDP.
-pub(crate) fn survey(at: &str, key: Option<&Key>, go_on: &mut dyn FnMut(Nanos) -> bool) -> Result<Survey, Error> {
-    let offer = Offer { ms: look::MILLISECONDS, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(look::BYTES) };
+pub(crate) fn survey(
+    at: &str,
+    key: Option<&Key>,
+    extent: Extent,
+    from: u16,
+    go_on: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<Survey, Error> {
+    let (ms, bytes) = (extent.milliseconds(), extent.bytes());
+    let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(bytes) };
     let end = |_, _| unreachable!("a survey has no flows");
-    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, check: &|_| Ok(()) };
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &|_| Ok(()) };
     let outcome = session(&asked, go_on)?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
-    Ok(Survey { base_rtt_ns: outcome.base_rtt, ..found })
+    Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, ..found })
 }

@@ -22,8 +22,9 @@ use crate::survey::{Burst, Codepoint, Hop, Survey, TooBig};
 const MS: Nanos = 1_000_000;
 /// Longest sleep: the thread then looks whether it is to end.
 const LOOK: Nanos = 20 * MS;
-/// Questions on the idle path, and the time between two.
+/// Questions on the idle path of a whole survey and of a brief one, and the time between two.
 const IDLE: u32 = 20;
+const IDLE_BRIEF: u32 = 10;
 const IDLE_GAP: Nanos = 25 * MS;
 /// Time between questions that need no rhythm.
 const GAP: Nanos = 2 * MS;
@@ -53,15 +54,48 @@ const DRAIN_S: f64 = 2.0;
 /// Rate of the second burst over that with which the first arrived.
 const OVER: f64 = 2.0;
 
-/// Time that parts may take from the beginning of the survey on: the last one leaves time for the end.
-const UNTIL: [Nanos; 6] = [2_000 * MS, 3_000 * MS, 5_000 * MS, 6_500 * MS, 9_000 * MS, 11_500 * MS];
-/// Milliseconds of a survey.
-pub(crate) const MILLISECONDS: u64 = 12_000;
-/// Bytes of a survey, both ways.
-pub(crate) const BYTES: u64 = 11_000_000;
+/// Parts of a survey.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of them.
+    Whole,
+    /// Round trips, hops and MTU alone.
+    Brief,
+}
+
+impl Extent {
+    /// Returns the extent of a survey for which so many milliseconds are asked.
+    pub(crate) fn of(ms: u64) -> Self {
+        if ms == Extent::Whole.milliseconds() { Extent::Whole } else { Extent::Brief }
+    }
+    /// Milliseconds of a survey.
+    pub(crate) const fn milliseconds(self) -> u64 {
+        match self {
+            Extent::Whole => 12_000,
+            Extent::Brief => 5_500,
+        }
+    }
+    /// Bytes of a survey, both ways.
+    pub(crate) const fn bytes(self) -> u64 {
+        match self {
+            Extent::Whole => 11_000_000,
+            Extent::Brief => 1_000_000,
+        }
+    }
+    /// Questions on the idle path.
+    const fn idle(self) -> u32 {
+        match self {
+            Extent::Whole => IDLE,
+            Extent::Brief => IDLE_BRIEF,
+        }
+    }
+}
 
 /// Part of a survey, which ends by a time.
 type Part<'a> = fn(&mut Look<'a>, Nanos);
+/// Name of a part, and milliseconds from the beginning of a whole survey and of a brief one by which it ends; 0: it is no part of that. The last
+/// part leaves time for the end.
+type Listed<'a> = (&'static str, Part<'a>, [Nanos; 2]);
 
 /// An answer, and how it came.
 struct Heard {
@@ -81,6 +115,7 @@ enum News {
 
 /// A survey under way.
 struct Look<'a> {
+    extent: Extent,
     socket: Socket,
     is_v6: bool,
     nonce: Token,
@@ -102,6 +137,7 @@ struct Look<'a> {
 /// # Errors
 /// A kernel without the options of [`path`].
 pub(crate) fn look<'a>(
+    extent: Extent,
     socket: Socket,
     nonce: Token,
     rtt: Nanos,
@@ -112,20 +148,24 @@ pub(crate) fn look<'a>(
     let is_v6 = echo::prepared(&socket)?;
     let _ = nix::sys::prctl::set_timerslack(1);
     let address = socket.peer_addr().ok().and_then(|peer| peer.as_socket()).map(|peer| peer.ip().to_string()).unwrap_or_default();
-    let found = Survey { address, rate_limit: rate, ..Survey::default() };
+    let port = socket.local_addr().ok().and_then(|local| local.as_socket()).map_or(0, |local| local.port());
+    let found = Survey { address, port, rate_limit: rate, ..Survey::default() };
     let (sent, buffer) = (HashMap::new(), vec![0; LARGEST]);
-    let mut look = Look { socket, is_v6, nonce, clock, wall: Wall::now(), stop, number: 0, sent, rtt, tos: 0, buffer, found };
+    let mut look = Look { extent, socket, is_v6, nonce, clock, wall: Wall::now(), stop, number: 0, sent, rtt, tos: 0, buffer, found };
     let begun = nanoseconds(ClockId::CLOCK_MONOTONIC);
-    let parts: [(&'static str, Part<'a>); 6] = [
-        ("round trips", Look::idle),
-        ("codepoints", Look::codepoints),
-        ("hops", Look::hops),
-        ("MTU", Look::mtu),
-        ("burst up", Look::up),
-        ("burst down", Look::down),
+    let parts: [Listed<'a>; 6] = [
+        ("round trips", Look::idle, [2_000, 1_000]),
+        ("codepoints", Look::codepoints, [3_000, 0]),
+        ("hops", Look::hops, [5_000, 3_000]),
+        ("MTU", Look::mtu, [6_500, 5_000]),
+        ("burst up", Look::up, [9_000, 0]),
+        ("burst down", Look::down, [11_500, 0]),
     ];
-    for ((name, part), until) in parts.into_iter().zip(UNTIL) {
-        let until = begun + until;
+    for (name, part, until) in parts {
+        let until = begun + MS * if extent == Extent::Whole { until[0] } else { until[1] };
+        if until == begun {
+            continue;
+        }
         if !look.is_over(until) {
             part(&mut look, until);
         }
@@ -246,8 +286,9 @@ impl Look<'_> {
 
     /// Asks on the idle path.
     fn idle(&mut self, until: Nanos) {
-        let heard = self.round(&[(0, ANSWER, ANSWER); IDLE as usize], IDLE_GAP, until);
-        self.found.asked = IDLE;
+        let count = self.extent.idle();
+        let heard = self.round(&vec![(0, ANSWER, ANSWER); count as usize], IDLE_GAP, until);
+        self.found.asked = count;
         for heard in heard.into_iter().flatten() {
             let Some(sent) = self.sent.get(&heard.answer.number) else { continue };
             let held = heard.answer.left.saturating_sub(heard.answer.came);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::{Program, Socket as _};
 use longfat_host::clock::Clock;
+use longfat_host::counters::{Looker, Values};
 use longfat_host::facts;
 use longfat_host::info;
 use longfat_host::stream::{End, Stream};
@@ -59,19 +60,24 @@ struct Counts {
     has_failed: AtomicBool,
 }
 
+/// Counters of this host at a time of its clock.
+pub(crate) type Look = (Nanos, Values);
+
 /// The ends of all flows at this host, while they run.
 pub(crate) struct Plane {
     counts: Vec<Arc<Counts>>,
     has_volume: Vec<bool>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Time>>,
-    sampler: JoinHandle<Vec<Row>>,
+    sampler: JoinHandle<(Vec<Row>, Vec<Look>)>,
 }
 
 /// Results of a host.
 pub(crate) struct Left {
     /// Samples of all flows, in order of time.
     pub rows: Vec<Row>,
+    /// Counters of the host, each second.
+    pub looks: Vec<Look>,
     /// Time for which the threads waited for a core.
     pub waited: Time,
 }
@@ -127,10 +133,10 @@ impl Plane {
     /// Ends all of it.
     pub(crate) fn halt(self) -> Left {
         self.stop.store(true, Relaxed);
-        let rows = self.sampler.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (rows, looks) = self.sampler.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let waits = self.threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let waited = waits.max().unwrap_or(Time::ZERO);
-        Left { rows, waited }
+        Left { rows, looks, waited }
     }
 }
 
@@ -184,14 +190,18 @@ fn nanoseconds(time: Time) -> Nanos {
     time.as_ps() / 1000
 }
 
-/// The sampler's thread: all of `TCP_INFO` of all flows, each `interval`, and once more at the end.
-fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &AtomicBool) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let (mut next, mut dropped, mut counted) = (Time::ZERO, facts::dropped(), Time::ZERO);
+/// The sampler's thread: all of `TCP_INFO` of all flows, each `interval`, and once more at the end; counters of the host each second.
+fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &AtomicBool) -> (Vec<Row>, Vec<Look>) {
+    let (mut rows, mut looks) = (Vec::new(), Vec::new());
+    let local = flows.first().and_then(|(socket, _)| socket.local_addr().ok()?.as_socket()).map(|local| local.ip());
+    let mut looker = local.map(Looker::new);
+    let (mut next, mut dropped, mut counted) = (Time::ZERO, 0, None);
     loop {
         let is_last = stop.load(Relaxed);
-        if is_last || clock.now().since(counted) >= COUNT {
-            (dropped, counted) = (facts::dropped(), clock.now());
+        let now = clock.now();
+        if is_last || counted.is_none_or(|counted| now.since(counted) >= COUNT) {
+            (dropped, counted) = (facts::dropped(), Some(now));
+            looks.extend(looker.as_mut().map(|looker| (nanoseconds(now), looker.look())));
         }
         for ((socket, counts), flow) in flows.iter().zip(0..) {
             let Ok(info) = info::of(socket) else { continue };
@@ -211,7 +221,7 @@ fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &
             });
         }
         if is_last {
-            return rows;
+            return (rows, looks);
         }
         next += interval;
         while clock.now() < next && !stop.load(Relaxed) {

@@ -265,13 +265,16 @@ pub(crate) fn to_client(local: SocketAddr, peer: SocketAddr) -> Result<Socket, E
     connected(canonical(local), canonical(peer)).map_err(|e| Error::system("a UDP socket", e))
 }
 
-/// Shows `token` to the server at `to` until a nonce comes; the socket, and that. `None`: none came in time, for the `rtt`.
+/// Shows `token` to the server at `to` until a nonce comes; the socket, and that. `None`: none came in time, for the `rtt`. The socket has the
+/// local port `from`, if that is free; 0: any.
 ///
 /// # Errors
 /// A system without sockets left.
-pub(crate) fn reach(to: SocketAddr, token: Token, rtt: Duration) -> Result<Option<(Socket, Token)>, Error> {
+pub(crate) fn reach(to: SocketAddr, token: Token, rtt: Duration, from: u16) -> Result<Option<(Socket, Token)>, Error> {
     let any: IpAddr = if to.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
-    let socket = connected(SocketAddr::new(any, 0), to).map_err(|e| Error::system("a UDP socket", e))?;
+    let socket = connected(SocketAddr::new(any, from), to)
+        .or_else(|_| connected(SocketAddr::new(any, 0), to))
+        .map_err(|e| Error::system("a UDP socket", e))?;
     let deadline = Instant::now() + PATIENCE + 4 * rtt;
     while Instant::now() < deadline {
         // An ICMP message about an earlier question is no end: the server may not listen yet.

@@ -1,7 +1,10 @@
 //! Samples of both ends, and their form on the control channel: one column for each field of `TCP_INFO` that the kernel fills, and ours.
 
 use longfat_host::info::{Field, Info, field};
+use longfat_record::trace::columns::NONE;
+use longfat_record::trace::host::COUNTERS;
 
+use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps};
 use crate::protocol::message::{Rows, SAMPLES};
 use crate::protocol::{Fault, Nanos};
@@ -115,6 +118,44 @@ pub(crate) fn add_probes(piece: &Rows, stamps: &mut Stamps) -> Result<(), Fault>
     if stamps.sent.len().max(stamps.got.len()) as u64 > 2 * SAMPLES { Err(strange()) } else { Ok(()) }
 }
 
+/// First column of counters of the host; the others are [`COUNTERS`].
+const OF_HOST: &str = "host_at_ns";
+
+/// Returns `looks` in pieces of which each fits into a message.
+pub(crate) fn looks_to_pieces(looks: &[Look]) -> Vec<Rows> {
+    let columns: Vec<String> = [OF_HOST].into_iter().chain(COUNTERS.iter().map(|counter| counter.name)).map(str::to_owned).collect();
+    let row = |(at, values): &Look| {
+        [Some(*at)].into_iter().chain(values.iter().map(|value| Some(*value).filter(|value| *value != NONE))).collect()
+    };
+    Rows::pieces(&columns, looks.iter().map(row).collect())
+}
+
+/// True if a piece is of counters of the host.
+pub(crate) fn is_of_host(piece: &Rows) -> bool {
+    piece.columns.first().is_some_and(|column| column == OF_HOST)
+}
+
+/// Adds the looks of a piece to `looks`. A counter that only the other side knows is left out.
+///
+/// # Errors
+/// A look without a time, and more looks than a session may have.
+pub(crate) fn add_looks(piece: &Rows, looks: &mut Vec<Look>) -> Result<(), Fault> {
+    let strange = || Fault("the results of the other side have counters that cannot be".to_owned());
+    let places: Vec<Option<usize>> =
+        piece.columns.iter().map(|column| COUNTERS.iter().position(|counter| counter.name == column)).collect();
+    for row in &piece.rows {
+        let at = row.first().copied().flatten().ok_or_else(strange)?;
+        let mut values = [NONE; COUNTERS.len()];
+        for (place, value) in places.iter().zip(row) {
+            if let (Some(place), Some(value)) = (place, value) {
+                values[*place] = *value;
+            }
+        }
+        looks.push((at, values));
+    }
+    if looks.len() as u64 > SAMPLES { Err(strange()) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +180,25 @@ mod tests {
             let piece = Rows { columns: OF_PROBES.map(str::to_owned).to_vec(), rows: vec![wrong.to_vec()] };
             assert!(add_probes(&piece, &mut Stamps::default()).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn counters_of_a_host_come_as_they_were_read() {
+        let mut values = [NONE; COUNTERS.len()];
+        (values[0], values[5]) = (7, 0);
+        let looks = vec![(1, values), (2, [3; COUNTERS.len()])];
+        let mut back = Vec::new();
+        for piece in looks_to_pieces(&looks) {
+            assert!(is_of_host(&piece) && !is_of_probes(&piece));
+            add_looks(&piece, &mut back).unwrap();
+        }
+        assert_eq!(back, looks);
+        // Another version has other counters, in another order.
+        let columns = [OF_HOST, "of a later version", "cpu_clock"].map(str::to_owned).to_vec();
+        let mut back = Vec::new();
+        add_looks(&Rows { columns: columns.clone(), rows: vec![vec![Some(5), Some(6), Some(8)]] }, &mut back).unwrap();
+        assert_eq!((back[0].0, back[0].1[1], back[0].1[0]), (5, 8, NONE));
+        assert!(add_looks(&Rows { columns, rows: vec![vec![None, Some(6), Some(8)]] }, &mut back).is_err(), "without a time");
     }
 
     fn row(flow: u32, len: usize) -> Row {

@@ -1,21 +1,27 @@
 //! A run of an experiment between this host and a server.
 
+use std::net::IpAddr;
+use std::time::{Duration as Span, Instant, SystemTime};
+
 use longfat_core::time::{Duration, Time};
 use longfat_host::facts::{Before, Losses, TcpMemory};
 use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
-use longfat_record::trace::{ProbeRecord, ProbeSample, RealTime, Trace};
+use longfat_record::trace::{HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace};
 use socket2::Socket;
 
 use crate::Error;
 use crate::envelope;
 use crate::linux::client::{self, Asked, Outcome};
 use crate::linux::data::{self, Wish};
+use crate::linux::look::Extent;
+use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
 use crate::linux::serve::program;
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
+use crate::protocol::Key;
 use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, Setting};
 use crate::survey::Survey;
 
@@ -25,6 +31,8 @@ const INTERVAL: Duration = Duration::from_millis(10);
 const AROUND: Duration = Duration::from_secs(1);
 /// Time between probes of a run, unless it is long.
 const PROBES: Duration = Duration::from_millis(10);
+/// Time after which a look at the path before or after a run ends, whatever it has.
+const LOOKING: Span = Span::from_secs(10);
 /// Part of [`SAMPLES`] that a run takes at most: results then come in seconds.
 const ENOUGH: u64 = SAMPLES / 4;
 
@@ -122,6 +130,10 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     ready(experiment)?;
     let remote = live.remote();
     let key = remote.key.as_deref().map(keys::load).transpose()?;
+    let begun_unix_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let Some(seen_before) = look(live, key.as_ref(), 0, Time::ZERO, go_on) else {
+        return Err(Error::session(&remote.at, "the run was stopped before it began"));
+    };
     let offer = offer(experiment, live)?;
     let begin = Time::ZERO + AROUND;
     let end = begin + experiment.measure.duration;
@@ -138,7 +150,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     };
     let check = |settings: &[Setting]| check(experiment, live, false, &remote.at, settings);
     let wishes = experiment.flows.iter().map(|flow| wish(live, flow)).collect();
-    let asked = Asked { at: &remote.at, key: key.as_ref(), offer, wishes, end: &make, check: &check };
+    let asked = Asked { at: &remote.at, key: key.as_ref(), offer, wishes, end: &make, udp_port: 0, check: &check };
     let before = Before::now(Losses::default());
     let mut memory = TcpMemory::new();
     let mut calls = 0_u32;
@@ -150,8 +162,14 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
     })?;
-    let Outcome { ours, theirs, probes, end, is_cut, base_rtt, rate_limit, .. } = outcome;
+    let Outcome { ours, theirs, their_looks, probes, end, is_cut, base_rtt, rate_limit, .. } = outcome;
     let spoilt = before.since(Losses::default());
+    // By the same ports, so that routers which share load by them send it the same way. A path that was not seen before tells of no change.
+    let is_seen = !is_cut && !seen_before.rtt_ns.is_empty();
+    let now = Time::ZERO + experiment.measure.duration;
+    let seen_after = is_seen.then(|| look(live, key.as_ref(), seen_before.port, now, go_on)).flatten().unwrap_or_default();
+    let surveys = [record(&seen_before), record(&seen_after)];
+    let hops = [(&seen_before, false), (&seen_after, true)].into_iter().flat_map(|(seen, is_after)| hops(seen, is_after)).collect();
     let real_time = RealTime {
         endpoints_waited: ours.waited,
         stolen: spoilt.stolen,
@@ -161,12 +179,15 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         base_rtt: base_rtt.map(|rtt| Time::from_ps(1000 * rtt.unwrap_or(0))),
         rate_limit: rate_limit.unwrap_or(0),
         is_cut: is_cut.into(),
+        surveys,
+        begun_unix_s,
         ..RealTime::default()
     };
     // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
     let ahead = base_rtt[0].unwrap_or(0) / 2;
     let we_send: Vec<bool> = experiment.flows.iter().map(|flow| we_send(live, flow)).collect();
     let lead = AROUND.as_ps() / 1000;
+    let host_series = host_series(&ours.looks, &their_looks, lead, ahead, end);
     let both = Both { ours: ours.rows, theirs, lead, ahead, end };
     let (mut trace, mut judged) = replay::trace(experiment, &we_send, both);
     let span = [trace.span.0, trace.span.1].map(|time| lead + time.as_ps() / 1000);
@@ -181,7 +202,43 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let unstamped = samples.iter().map(|sample| sample.arrived & sample.unstamped).sum();
     let real_time =
         RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };
-    Ok(Trace { real_time: Some(real_time), probes: samples, ..trace })
+    Ok(Trace { real_time: Some(real_time), probes: samples, hops, host_series, ..trace })
+}
+
+/// Looks at the path from the UDP port `from` (0: any), at the time `now` of the run. A server that grants no survey and a path without UDP leave
+/// it unknown. `None`: the caller stopped it.
+fn look(live: &Live, key: Option<&Key>, from: u16, now: Time, go_on: &mut dyn FnMut(&Progress) -> bool) -> Option<Survey> {
+    let (deadline, mut is_wanted) = (Instant::now() + LOOKING, true);
+    let mut wants = |_| {
+        is_wanted = is_wanted && go_on(&Progress { now });
+        is_wanted && Instant::now() < deadline
+    };
+    let found = live.survey.then(|| client::survey(&live.remote().at, key, Extent::Brief, from, &mut wants).ok()).flatten();
+    is_wanted.then(|| found.unwrap_or_default())
+}
+
+/// Returns the numbers of a survey.
+fn record(seen: &Survey) -> SurveyRecord {
+    let time = |ns: Option<&u64>| Time::from_ps(1000 * ns.copied().unwrap_or(0));
+    let links = |routers: Option<u8>| routers.map_or(0, |routers| u64::from(routers) + 1);
+    SurveyRecord {
+        rtt: [time(seen.rtt_ns.iter().min()), time(seen.rtt_ns.iter().max())],
+        mtu: [seen.mtu_up, seen.mtu_down].map(|mtu| mtu.unwrap_or(0).into()),
+        links: [links(seen.routers_up), links(seen.routers_down)],
+    }
+}
+
+/// Returns the routers of a survey.
+fn hops(seen: &Survey, is_after: bool) -> impl Iterator<Item = HopSample> {
+    seen.hops.iter().map(move |hop| {
+        let address = hop.address.as_ref().and_then(|text| text.parse::<IpAddr>().ok());
+        let bits = address.map_or(0, |address| match address {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(v6) => v6.to_bits(),
+        });
+        let rtt_s = hop.rtt_ns.map_or(f64::NAN, |ns| ns as f64 / 1e9);
+        HopSample { is_after, ttl: hop.ttl.into(), address: [(bits >> 64) as u64, bits as u64], rtt_s }
+    })
 }
 
 /// Surveys the path to the server at `at`, with the key of this name: routers, MTU, codepoints, bursts. Calls `go_on` several times a second; when
@@ -191,7 +248,20 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
 /// A key that is missing, a server that is not there, says no or is lost, and a path without UDP.
 pub fn survey(at: &str, key: Option<&str>, go_on: &mut dyn FnMut() -> bool) -> Result<Survey, Error> {
     let key = key.map(keys::load).transpose()?;
-    client::survey(at, key.as_ref(), &mut |_| go_on())
+    client::survey(at, key.as_ref(), Extent::Whole, 0, &mut |_| go_on())
+}
+
+/// Returns the counters of both hosts in order of time, of which the flows begin at `lead`; the other host began earlier than this one by `ahead`.
+/// Looks after the `end` are left out, all of nanoseconds.
+fn host_series(ours: &[Look], theirs: &[Look], lead: u64, ahead: u64, end: u64) -> Vec<HostSample> {
+    let of = |looks: &[Look], shift: u64, is_far: bool| {
+        let within = looks.iter().filter_map(|(at, values)| Some((at.checked_sub(shift)?, values)));
+        let within = within.filter(|(at, _)| at + lead <= end);
+        within.map(|(at, values)| HostSample { time: Time::from_ps(1000 * at), is_far, values: *values }).collect::<Vec<_>>()
+    };
+    let mut all: Vec<HostSample> = [of(ours, lead, false), of(theirs, lead + ahead, true)].concat();
+    all.sort_by_key(|look| look.time);
+    all
 }
 
 /// Gain and loss of a clock with this skew.

@@ -412,8 +412,10 @@ impl<'a> Session<'a> {
                 if let Some(echo) = self.echo.take() {
                     echo.halt();
                 }
-                let pieces = self.plane.take().map_or_else(Vec::new, |plane| rows::to_pieces(&plane.halt().rows));
-                self.give(Event::Halted([pieces, probes].concat()));
+                let left = self.plane.take().map(Plane::halt);
+                let (pieces, looks) =
+                    left.map_or_else(Default::default, |left| (rows::to_pieces(&left.rows), rows::looks_to_pieces(&left.looks)));
+                self.give(Event::Halted([pieces, probes, looks].concat()));
             }
             Action::Close(why) => self.ended = Some(why),
             // Actions of a client.

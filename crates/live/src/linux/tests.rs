@@ -105,7 +105,7 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         Flow { socket, window: flow.window, sends, has_volume: flow.volume.is_some() }
     };
     let at = format!("127.0.0.1:{port}");
-    session(&Asked { at: &at, key, offer, wishes, end: &end, check: &|_| Ok(()) }, go_on)
+    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_| Ok(()) }, go_on)
 }
 
 fn why(result: Result<Outcome, Error>) -> String {

@@ -159,6 +159,8 @@ pub(crate) fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("acks", described(py, columns::acks())?)?;
     all.set_item("tcp_info", described(py, columns::tcp_info())?)?;
     all.set_item("probes", described(py, columns::probes())?)?;
+    all.set_item("hops", described(py, columns::hops())?)?;
+    all.set_item("host_series", described(py, columns::host_series())?)?;
     Ok(all)
 }
 
@@ -176,6 +178,7 @@ fn described<'py, R: 'static>(py: Python<'py>, columns: &[Column<R>]) -> PyResul
             Form::Time => "time",
             Form::Number => "number",
             Form::Word(_) => "word",
+            Form::Text => "text",
         };
         dict.set_item("form", form)?;
         dict.set_item("is_shown", column.is_shown)?;

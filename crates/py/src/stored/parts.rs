@@ -31,7 +31,7 @@ pub(super) fn whole<'py, R: Clone + 'static>(
         match column.form {
             Form::Number => dict.set_item(name, PyArray1::from_vec(py, cells.into_iter().map(f64::from_bits).collect()))?,
             Form::Word(words) => dict.set_item(name, cells.into_iter().map(|cell| words()[cell as usize]).collect::<Vec<_>>())?,
-            Form::Count | Form::CountOrNone | Form::Time => dict.set_item(name, PyArray1::from_vec(py, cells))?,
+            Form::Count | Form::CountOrNone | Form::Time | Form::Text => dict.set_item(name, PyArray1::from_vec(py, cells))?,
         }
     }
     Ok(dict)

@@ -5,8 +5,8 @@ use longfat_disk::TemporaryFile;
 use longfat_model::Experiment;
 use longfat_record::trace::columns::{self, Column, Form, NONE};
 use longfat_record::trace::{
-    AckSample, Event, FlowRecord, FlowSample, HostRecord, InfoSample, LinkRecord, LinkSample, PacketEvent, ProbeSample, Sample, Series,
-    Trace,
+    AckSample, Event, FlowRecord, FlowSample, HopSample, HostRecord, HostSample, InfoSample, LinkRecord, LinkSample, PacketEvent,
+    ProbeSample, Sample, Series, Trace,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -39,6 +39,8 @@ pub(crate) fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyRes
         acks: reader.all("acks", columns::acks())?,
         tcp_info: reader.all("tcp_info", columns::tcp_info())?,
         probes: reader.all("probes", columns::probes())?,
+        hops: reader.all("hops", columns::hops())?,
+        host_series: reader.all("host_series", columns::host_series())?,
         ..trace
     };
     let missing = reader.missing;
@@ -58,6 +60,8 @@ pub(crate) struct Together {
     acks: IntoIter<AckSample>,
     tcp_info: IntoIter<InfoSample>,
     probes: IntoIter<ProbeSample>,
+    hops: IntoIter<HopSample>,
+    host_series: IntoIter<HostSample>,
     missing: Vec<String>,
 }
 
@@ -81,6 +85,8 @@ impl Together {
             acks: reader.all("acks", columns::acks())?.into_iter(),
             tcp_info: reader.all("tcp_info", columns::tcp_info())?.into_iter(),
             probes: reader.all("probes", columns::probes())?.into_iter(),
+            hops: reader.all("hops", columns::hops())?.into_iter(),
+            host_series: reader.all("host_series", columns::host_series())?.into_iter(),
             missing: reader.missing,
         })
     }
@@ -102,6 +108,8 @@ impl Together {
             acks: some(&mut self.acks, rows("acks")),
             tcp_info: some(&mut self.tcp_info, rows("tcp_info")),
             probes: some(&mut self.probes, rows("probes")),
+            hops: some(&mut self.hops, rows("hops")),
+            host_series: some(&mut self.host_series, rows("host_series")),
             ..trace
         };
         let experiment = experiment?;
@@ -239,7 +247,7 @@ fn piece<'a, R: Default + 'static>(
                 _ if column.was_zero => 0,
                 Form::Number => f64::NAN.to_bits(),
                 Form::CountOrNone => NONE,
-                Form::Count | Form::Time | Form::Word(_) => 0,
+                Form::Count | Form::Time | Form::Word(_) | Form::Text => 0,
             };
             rows.iter_mut().for_each(|row| column.set(row, nothing));
             absent.push(column);
@@ -265,7 +273,7 @@ fn piece<'a, R: Default + 'static>(
             (Form::Count | Form::CountOrNone | Form::Time, Kept::Cells(cells)) => {
                 rows.zip(&cells[here.clone()]).for_each(|(row, &cell)| column.set(row, cell));
             }
-            (Form::Count | Form::CountOrNone | Form::Time, _) => return Err(wrong(&stored_name, "expected whole numbers")),
+            (Form::Count | Form::CountOrNone | Form::Time | Form::Text, _) => return Err(wrong(&stored_name, "expected whole numbers")),
         }
     }
     Ok((rows, absent))

@@ -1,7 +1,7 @@
 //! Load of hosts' processors, and the processor cycles per bit.
 
 use super::{Bound, Metric, Scope, goodput, ratio, senders, span_s};
-use crate::trace::Trace;
+use crate::trace::{HostSample, Trace};
 use longfat_model::{Cpu, Experiment, Flow};
 
 pub(super) const SENDER: Metric = Metric {
@@ -27,10 +27,23 @@ pub(super) const MHZ_PER_MBPS: Metric = Metric {
     name: "mhz_per_mbps",
     unit: "MHz/(Mbit/s)",
     bound: Bound::NotNegative,
-    summary: "processor cycles of the sending hosts over payload bits of the measured senders on them: for each sender its host's, and the whole run's; NaN where nothing was delivered",
+    summary: "processor cycles of the sending hosts over payload bits of the measured senders on them: for each sender its host's, and the whole run's; NaN where nothing was delivered. Between real hosts: time of all cores at work, for whatever program, times their clock",
     source: "Bulot, Cottrell and Hughes-Jones 2004, §4.2",
     compute: mhz_per_mbps,
 };
+
+/// The cycles per second, in MHz, of one of the real hosts between which flows ran: time of all cores at work, within the measured span, times
+/// their clock. `None` where the host does not tell, or was looked at less than twice.
+fn of_real_host(trace: &Trace, is_far: bool) -> Option<f64> {
+    let within = |look: &&HostSample| look.is_far == is_far && look.time >= trace.span.0 && look.time <= trace.span.1;
+    let looks: Vec<&HostSample> = trace.host_series.iter().filter(within).collect();
+    let (first, last) = (looks.first()?, looks.last()?);
+    let clocks: Vec<f64> = looks.iter().filter_map(|look| Some(look.get("cpu_clock")? as f64 / 1e6)).collect();
+    let clock = clocks.iter().sum::<f64>() / clocks.len() as f64;
+    let busy = last.busy_ms()?.checked_sub(first.busy_ms()?)? as f64 / 1e3;
+    let seconds = last.time.since(first.time).as_secs_f64();
+    Some(busy / seconds * clock).filter(|mhz| mhz.is_finite())
+}
 
 /// The processor of `node` and the share of the measured span in which it was at work.
 fn of_node(experiment: &Experiment, trace: &Trace, node: usize) -> Option<(Cpu, f64)> {
@@ -55,9 +68,12 @@ fn mhz_per_mbps(experiment: &Experiment, trace: &Trace) -> Vec<(Scope, f64)> {
         match hosts.iter_mut().find(|(host, ..)| *host == node(streams)) {
             Some((_, _, flows)) => flows.extend(streams),
             None => {
-                if let Some((cpu, share)) = of_node(experiment, trace, node(streams)) {
-                    hosts.push((node(streams), share * cpu.mhz as f64, streams.clone()));
-                }
+                let node = node(streams);
+                let mhz = match &experiment.live {
+                    Some(live) if !trace.host_series.is_empty() => of_real_host(trace, node != live.local()),
+                    _ => of_node(experiment, trace, node).map(|(cpu, share)| share * cpu.mhz as f64),
+                };
+                hosts.extend(mhz.map(|mhz| (node, mhz, streams.clone())));
             }
         }
     }

@@ -12,6 +12,7 @@ mod limits;
 mod link_time;
 mod loss;
 mod memory_fairness;
+mod path;
 mod ping;
 mod probes;
 mod queue_delay;
@@ -121,6 +122,10 @@ pub const REGISTRY: &[Metric] = &[
     ping::MEAN,
     ping::DEVIATION,
     ping::LOSS,
+    path::BASE_RTT_BEFORE,
+    path::BASE_RTT_AFTER,
+    path::MTU_UP,
+    path::MTU_DOWN,
     probes::UP_P50,
     probes::UP_P95,
     probes::UP_P99,

@@ -5,9 +5,10 @@ mod reference;
 use std::sync::Arc;
 
 use super::{Bound, REGISTRY, Scope, impossible};
+use crate::trace::host::COUNTERS;
 use crate::trace::{
-    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, Level, LinkRecord, MemoryRecord, ProbeRecord, RealTime, RttRecord, Series,
-    Trace, with_rows_in_memory,
+    CellRecord, FlowCounts, FlowRecord, FlowSample, HostRecord, HostSample, Level, LinkRecord, MemoryRecord, ProbeRecord, RealTime,
+    RttRecord, Series, Trace, with_rows_in_memory,
 };
 use longfat_core::atm::port::Count;
 use longfat_core::packet::Dscp;
@@ -18,7 +19,7 @@ use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::Traffic;
 use longfat_core::units::{Capacity, Rate};
-use longfat_model::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Measure, Network, Node, NodeKind, Ties};
+use longfat_model::{Cpu, Cycles, Experiment, Flow, Host, Intake, Link, Live, LiveHost, Measure, Network, Node, NodeKind, Ties};
 use longfat_tcp::{TcpConfig, stack, window_sizing};
 
 fn flow(traffic: Traffic) -> Flow {
@@ -497,6 +498,43 @@ fn a_bit_costs_cycles() {
         assert!((get("mhz_per_mbps", scope) - 1200.0 / 300.0).abs() < 1e-12);
     }
     assert!(value("mhz_per_mbps", Scope::Run, &experiment(&vec![Traffic::bulk(); 3]), &trace).is_nan());
+}
+
+/// Two real hosts of 2000 MHz. The near one sends 100 Mbit/s and works for 5 of 8 s of its cores; the far one tells no clock.
+#[test]
+fn a_bit_costs_cycles_of_real_hosts() {
+    let mut e = experiment(&vec![Traffic::bulk(); 2]);
+    e.flows[1].from = e.flows[0].to;
+    let host = |at: &str| LiveHost { at: at.to_owned(), key: None };
+    e.live = Some(Live { hosts: vec![host(Live::LOCAL), host("192.0.2.1")], uncontrolled: Vec::new() });
+    let look = |seconds: u64, is_far: bool, system: u64| {
+        let mut look = HostSample { time: at(seconds), is_far, ..HostSample::default() };
+        let mut put = |name: &str, value| look.values[COUNTERS.iter().position(|counter| counter.name == name).unwrap()] = value;
+        for name in ["cpu_user", "cpu_irq", "cpu_softirq"] {
+            put(name, 7);
+        }
+        put("cpu_system", system);
+        if !is_far {
+            put("cpu_clock", 2_000_000_000);
+        }
+        look
+    };
+    // Before the span, and after it, the host had other work.
+    let host_series = vec![
+        look(1, false, 0),
+        look(2, false, 1000),
+        look(2, true, 0),
+        look(10, false, 6000),
+        look(10, true, 900),
+        look(11, false, 99_000),
+    ];
+    let flows = vec![arrived(100_000_000), arrived(100_000_000)];
+    let trace = Trace { flows, host_series, end: at(10), span: (at(2), at(10)), ..Trace::default() };
+    let get = |scope| value("mhz_per_mbps", scope, &e, &trace);
+    assert!((get(Scope::Sender(0)) - 5.0 / 8.0 * 2000.0 / 100.0).abs() < 1e-9, "{}", get(Scope::Sender(0)));
+    assert!(get(Scope::Sender(1)).is_nan(), "{}", get(Scope::Sender(1)));
+    let trace = Trace { host_series: Vec::new(), ..trace };
+    assert!(value("mhz_per_mbps", Scope::Run, &e, &trace).is_nan());
 }
 
 /// Link of 1 Mbit/s for 10 s after 2 s of warmup, busy for 8 s: 2,358 cells per second, of 424 us each.

@@ -5,6 +5,7 @@
 mod cause;
 pub mod columns;
 mod counts;
+pub mod host;
 mod links;
 mod packet_log;
 mod packets;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use cause::Cause;
 pub use counts::FlowCounts;
+pub use host::HostSample;
 pub(crate) use links::mean;
 pub use links::{CellTotals, LinkTotals};
 pub use packet_log::{Offsets, PacketLog, PacketPlace};
@@ -24,6 +26,7 @@ pub(crate) use series::tests::with_rows_in_memory;
 pub use series::{Recorded, Sample, Series, Spill};
 pub use tcp_info::InfoSample;
 
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 use longfat_core::atm::port;
@@ -56,6 +59,10 @@ pub struct Trace {
     pub tcp_info: Vec<InfoSample>,
     /// Probes between real hosts: all those to the far host, then those from it, each in order of their numbers.
     pub probes: Vec<ProbeSample>,
+    /// Routers on the way to the far host: those before the run, then those after it, each in order of their TTL.
+    pub hops: Vec<HopSample>,
+    /// Counters of the real hosts between which a run took place, in order of time.
+    pub host_series: Vec<HostSample>,
     /// End of the run, in virtual time.
     pub end: Time,
     /// The measured span: from the end of the warmup (or the first start of a measured flow, if that is later) to the
@@ -120,6 +127,43 @@ pub struct RealTime {
     pub clock_steps: u64,
     /// Between real hosts: probes that arrived, and that the kernel of an end did not stamp.
     pub probes_unstamped: u64,
+    /// Between real hosts: the path before the run and after it.
+    pub surveys: [SurveyRecord; 2],
+    /// Between real hosts: seconds from the begin of 1970 (UTC) to that of the run, by the near host's clock.
+    pub begun_unix_s: u64,
+}
+
+/// View of an idle path. Zero: not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SurveyRecord {
+    /// Least and greatest of some round trips, without the time at the far host.
+    pub rtt: [Time; 2],
+    /// Bytes of the largest packet that comes through unfragmented: to the far host, and from it.
+    pub mtu: [u64; 2],
+    /// Links on the way to the far host, and from it: one more than there are routers.
+    pub links: [u64; 2],
+}
+
+/// Router on the way to the far host, by the time exceeded of its TTL.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HopSample {
+    /// False: asked before the run; true: after it.
+    pub is_after: bool,
+    /// TTL that ends there, from 1.
+    pub ttl: u32,
+    /// Address as IPv6, high bits and low ones; one of IPv4 as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2). Zero: it stayed silent.
+    pub address: [u64; 2],
+    /// Round trip to it; NaN of a silent one.
+    pub rtt_s: f64,
+}
+
+impl HopSample {
+    /// Returns the address as it is written; `None`: the router stayed silent.
+    pub fn named(&self) -> Option<String> {
+        let [high, low] = self.address.map(u128::from);
+        let address = Ipv6Addr::from_bits(high << 64 | low);
+        (!address.is_unspecified()).then(|| address.to_canonical().to_string())
+    }
 }
 
 /// One probe between real hosts.
@@ -239,13 +283,15 @@ pub enum ControlFrom {
     Kernel,
     /// Our twin in BPF.
     Twin,
+    /// Policy that steers our program in BPF.
+    Policy,
 }
 
 impl ControlFrom {
     /// Every implementation, in the order of results.
-    pub const ALL: [ControlFrom; 3] = [ControlFrom::Longfat, ControlFrom::Kernel, ControlFrom::Twin];
+    pub const ALL: [ControlFrom; 4] = [ControlFrom::Longfat, ControlFrom::Kernel, ControlFrom::Twin, ControlFrom::Policy];
     /// Words for them in results.
-    pub const WORDS: [&'static str; 3] = ["", "kernel", "twin"];
+    pub const WORDS: [&'static str; 4] = ["", "kernel", "twin", "policy"];
 }
 
 /// Record of one one-way link over the whole run, unless a field says otherwise. Checked at the end of every run:

@@ -32,7 +32,7 @@ fn filled<R: Default + 'static>(columns: &[Column<R>], cells: &mut impl Iterator
             match column.form {
                 Form::Word(words) => cell % words().len() as u64,
                 // Values stay below the mark for no value; numbers of flows and links have 32 bits.
-                Form::Count | Form::Time if ["flow", "link", "number"].contains(&column.name) => cell % 4_000_000_000,
+                Form::Count | Form::Time if ["flow", "link", "number", "ttl"].contains(&column.name) => cell % 4_000_000_000,
                 Form::CountOrNone if column.name == "link" => cell % 4_000_000_000,
                 _ => cell,
             },
@@ -58,6 +58,8 @@ proptest! {
         check(columns::packets(), &cells);
         check(columns::tcp_info(), &cells);
         check(columns::probes(), &cells);
+        check(columns::hops(), &cells);
+        check(columns::host_series(), &cells);
     }
 }
 
@@ -197,6 +199,7 @@ fn names_are_distinct_and_say_what_they_are() {
     check(columns::flow_series());
     check(columns::link_series());
     check(columns::events());
+    check(columns::hops());
     let kinds: BTreeSet<&str> = EventKind::all().map(EventKind::word).collect();
     assert_eq!(kinds.len(), DropReason::ALL.len() + 6);
 }

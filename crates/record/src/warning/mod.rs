@@ -20,6 +20,7 @@ mod not_controlled;
 mod not_scaled;
 mod one_instant;
 mod over_a_gibibyte;
+mod path_changed;
 mod phase_locked;
 mod queue_elsewhere;
 mod repeats_alike;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::asked::called;
+use super::path_changed;
 use crate::trace::{RealTime, Trace};
 use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
@@ -152,6 +153,7 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
         let beyond = in_flight.saturating_sub(window.max(FIRST_WINDOW)) as f64 / window as f64;
         judge(&WINDOW, beyond, format!("{name} had {in_flight} bytes in flight, and its window is {window} bytes"));
     }
+    found.extend(path_changed::changes(trace).into_iter().map(|text| (Verdict::Suspect, text)));
     if real.is_cut > 0 {
         let asked = experiment.measure.duration.as_secs_f64();
         found.push((Verdict::Invalid, format!("it was stopped after {:.1} of {asked:.1} s", trace.end.as_secs_f64())));

@@ -122,15 +122,24 @@ fn run(kind: &ControlKind, scene: Scene, given: &[(&'static str, Value)], go_on:
 }
 
 /// The queue in front of the path: a drop-tail buffer of one product. A control that needs exact feedback is promised marks: those of `dualpi2` if it is for L4S
-/// (RFC 9331 §4.1), else those of a step at a quarter of a product (RFC 8257 §3.1 and §4.1: over 0.17 products).
+/// (RFC 9331 §4.1), else those of a step at a quarter of a product (RFC 8257 §3.1 and §4.1: over 0.17 products). A control that routers
+/// steer is promised such a router.
 fn bottleneck(kind: &ControlKind, scene: Scene) -> Choice {
     if kind.ecn.accecn {
         queue::choice("dualpi2")
     } else if kind.ecn.exact && scene != Scene::BesideCubic {
         queue::choice("step").with(&[("threshold", Value::Capacity(Capacity::Bdp(0.25)))])
+    } else if is_steered(kind) && scene != Scene::BesideCubic {
+        queue::choice("xcp")
     } else {
         droptail(Capacity::Bdp(1.0))
     }
+}
+
+/// Returns true if routers tell the control how to change its window.
+fn is_steered(kind: &ControlKind) -> bool {
+    let config = TcpConfig { congestion_control: Choice { kind: kind.name, params: Params::defaults(kind.params) }, ..tcp("rfc") };
+    (kind.build)(&config).traits().explicit > 0.0
 }
 
 /// Jain's fairness index of two shares.

@@ -31,6 +31,7 @@ mod traffic;
 mod unsteady;
 mod waits;
 mod window_sizing;
+mod xcp;
 
 /// Returns the warnings about a run of `experiment` that left `trace`: all, or those with one name.
 fn warnings(experiment: &longfat_model::Experiment, trace: &longfat_record::trace::Trace, name: Option<&str>) -> Vec<String> {

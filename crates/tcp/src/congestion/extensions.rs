@@ -4,6 +4,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::{ControlKind, REGISTRY};
+use crate::agent::Policy;
 
 /// A control that somebody brought.
 #[derive(Clone, Copy)]
@@ -11,6 +12,8 @@ struct Extension {
     kind: &'static ControlKind,
     /// True if it can be built. A stored run may name a control that nobody has brought to this process.
     is_present: bool,
+    /// Policy that it was made of, if it was.
+    policy: Option<&'static Policy>,
 }
 
 static EXTENSIONS: RwLock<Vec<Extension>> = RwLock::new(Vec::new());
@@ -51,8 +54,20 @@ fn put(kind: ControlKind, is_present: bool) -> bool {
     let kind: &'static ControlKind = Box::leak(Box::new(kind));
     let mut all = EXTENSIONS.write().unwrap_or_else(PoisonError::into_inner);
     all.retain(|one| one.kind.name != kind.name);
-    all.push(Extension { kind, is_present });
+    all.push(Extension { kind, is_present, policy: None });
     true
+}
+
+/// Gives the control `name` the policy that it was made of: where a kernel steers the flow, that decides.
+pub fn give(name: &str, policy: Policy) {
+    let policy: &'static Policy = Box::leak(Box::new(policy));
+    let mut all = EXTENSIONS.write().unwrap_or_else(PoisonError::into_inner);
+    all.iter_mut().filter(|one| one.kind.name == name).for_each(|one| one.policy = Some(policy));
+}
+
+/// Returns the policy that the control `name` was made of, if it was.
+pub fn policy(name: &str) -> Option<&'static Policy> {
+    all().into_iter().find(|one| one.kind.name == name).and_then(|one| one.policy)
 }
 
 /// A text that stays for as long as the program runs: names of controls do.

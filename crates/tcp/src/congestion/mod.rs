@@ -44,6 +44,7 @@ pub mod vegas;
 pub mod veno;
 pub mod vivace;
 pub mod westwood;
+pub mod xcp;
 pub mod yeah;
 
 mod extremes;
@@ -173,7 +174,7 @@ pub enum PrrUse {
 }
 
 /// Services that a control asks of the sender.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Traits {
     /// Reductions that PRR may steer.
     pub prr: PrrUse,
@@ -185,12 +186,20 @@ pub struct Traits {
     pub wants_rate: bool,
     /// True if samples must carry the forward delay. It takes two divisions per ACK.
     pub wants_forward_delay: bool,
+    /// The price at which data carries a congestion header, whose cwnd is divided by it (XCP); zero: data carries none.
+    pub explicit: f64,
 }
 
 impl Traits {
     /// A control that keeps a window, and asks for nothing else.
-    pub const WINDOW: Self =
-        Traits { prr: PrrUse::Reductions, burst_least: BURST_LEAST, starts_over: false, wants_rate: false, wants_forward_delay: false };
+    pub const WINDOW: Self = Traits {
+        prr: PrrUse::Reductions,
+        burst_least: BURST_LEAST,
+        starts_over: false,
+        wants_rate: false,
+        wants_forward_delay: false,
+        explicit: 0.0,
+    };
 }
 
 /// A congestion control. Windows are in bytes. Each hook stands for one of Linux's `tcp_congestion_ops`.
@@ -233,6 +242,8 @@ pub trait CongestionControl: std::fmt::Debug {
     fn on_sample(&mut self, _ack: &AckSample) {}
     /// New data was acknowledged outside fast recovery: the window may grow.
     fn on_ack(&mut self, ack: &AckSample);
+    /// Routers change the window by `feedback` bytes: comes before [`Self::on_sample`]. Only with [`Traits::explicit`].
+    fn on_feedback(&mut self, _feedback: f64) {}
     /// Congestion: choose ssthresh, and cwnd as it shall be when recovery ends.
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// Fast recovery is over: all that was outstanding when it began has arrived.
@@ -337,6 +348,7 @@ pub const REGISTRY: &[ControlKind] = &[
     vivace::KIND,
     dctcp::KIND,
     prague::KIND,
+    xcp::KIND,
 ];
 by_name!(ControlKind, "congestion control", with params, and extensions::find);
 

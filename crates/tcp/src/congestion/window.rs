@@ -198,6 +198,15 @@ impl Window {
         self.cwnd = self.bounded(whole);
     }
 
+    /// Changes cwnd by `bytes`, to no less than one segment, as routers say; fractions of a byte add up. Ends slow start.
+    pub fn steer(&mut self, bytes: f64) {
+        let exact = (float(self.cwnd) + self.fraction + bytes).max(float(self.mss));
+        let whole = exact as u64;
+        (self.cwnd, self.fraction) = (self.bounded(whole), exact - float(whole));
+        self.ssthresh = self.cwnd.max(2 * self.mss);
+        self.forget_resume();
+    }
+
     /// Moves cwnd to `bytes`, but never under one segment, by the control's own choice and not for a loss. Ends slow start.
     pub fn move_to(&mut self, bytes: u64) {
         (self.cwnd, self.fraction) = (bytes.max(self.mss), 0.0);

@@ -6,7 +6,7 @@
 use super::sending::Sending;
 use super::{Connection, State};
 use crate::seq::wrap;
-use longfat_core::packet::{Segment, flags};
+use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::Time;
 
 /// A connection with nothing amiss. Nothing else can happen to it while it is borrowed, and a plain segment leaves it as it is: so one look
@@ -15,8 +15,8 @@ use longfat_core::time::Time;
 pub struct Plain<'a>(&'a mut Connection);
 
 impl Connection {
-    /// Returns the connection for plain segments, if nothing is amiss: it is open and goes on, nothing is lost, SACKed, marked or probed, it has
-    /// nothing to say before all else, and its windows follow the congestion control alone.
+    /// Returns the connection for plain segments, if nothing is amiss: it is open and goes on, nothing is lost, SACKed, marked or probed, and
+    /// nothing is to be said before all else.
     #[inline]
     pub fn plain(&mut self) -> Option<Plain<'_>> {
         let is_open = (self.state == State::Established) & !self.released & !self.ack_now;
@@ -28,21 +28,21 @@ impl Connection {
         (is_open && has_no_prompt && sends_plainly && self.receiver.is_plain()).then_some(Plain(self))
     }
 
-    /// Stamps a segment as [`Connection::stamp`] does.
+    /// Stamps `segment`, the first of so many `segments`, as [`Connection::stamp`] does.
     #[inline]
-    fn stamp_plain(&mut self, now: Time, segment: &mut Segment) {
+    fn stamp_plain(&mut self, now: Time, segment: &mut Segment, segments: impl FnOnce() -> u64) {
         if let Some(clock) = self.timestamps {
             segment.set_timestamps(clock.ticks(now) as u32, self.receiver.ts_recent());
         }
-        self.receiver.stamp_plain(segment);
+        self.receiver.stamp_plain(now, segment, segments);
         self.ack_now = false;
     }
 }
 
 impl Plain<'_> {
-    /// Takes in `segment`, if it is plain: returns true if it was. [`Plain::send`] must follow.
+    /// Takes in `segment`, if it is plain: returns true if it was. [`Plain::send`] must follow. `ecn`: its ECN field.
     #[inline]
-    pub fn handle(&mut self, now: Time, segment: &Segment) -> bool {
+    pub fn handle(&mut self, now: Time, segment: &Segment, ecn: impl FnOnce() -> Ecn) -> bool {
         let Connection { sending, receiver, iss, ack_now, .. } = &mut *self.0;
         if segment.flags & !flags::PSH != flags::ACK || !segment.has_no_option_but_timestamps() || !receiver.expects(segment) {
             return false;
@@ -52,7 +52,7 @@ impl Plain<'_> {
             Sending::Silent(silent) => segment.len > 0 && silent.handle_plain_ack(*iss, segment),
         };
         if is_plain {
-            *ack_now = receiver.handle_plain(now, segment);
+            *ack_now = receiver.handle_plain(now, segment, ecn);
         }
         is_plain
     }
@@ -76,7 +76,7 @@ impl Plain<'_> {
             connection.acks_sent += stop;
         }
         if end < stop {
-            connection.stamp_plain(now, &mut segment);
+            connection.stamp_plain(now, &mut segment, || (stop - end) / step);
         }
         while end < stop {
             end += step;

@@ -2,13 +2,24 @@
 
 use super::Receiver;
 use crate::seq::wrap;
-use longfat_core::packet::{Segment, flags};
+use longfat_core::packet::{CongestionHeader, Segment, flags};
 use longfat_core::time::Time;
 
 impl Receiver {
     /// The acknowledgment as it stands: ack, window, SACK blocks, ECN. Counts as sent. `room` is for options.
     #[inline]
     pub(crate) fn stamp(&mut self, now: Time, segment: &mut Segment, room: u64) {
+        let mut room = room;
+        if let Some(feedback) = self.feedback
+            && room >= CongestionHeader::LEN.into()
+            && !segment.has(flags::SYN)
+        {
+            segment.set_returned_feedback(feedback);
+            self.feedback = None;
+        }
+        if segment.has_congestion() {
+            room = room.saturating_sub(CongestionHeader::LEN.into());
+        }
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(segment.has(flags::SYN));
@@ -24,10 +35,16 @@ impl Receiver {
         }
     }
 
+    /// Returns true if a data segment of at most `mss` bytes shall return feedback of routers.
+    #[inline]
+    pub(crate) fn returns_feedback(&self, mss: u64) -> bool {
+        self.feedback.is_some() && mss >= 64
+    }
+
     /// Returns the range that came twice, where DSACK is in use.
     #[inline]
     fn reported(&self) -> Option<(u64, u64)> {
-        self.duplicate.filter(|_| self.dsack)
+        self.duplicate.filter(|_| self.dsack).map(|(start, end)| (start, end.get()))
     }
 
     fn report(&mut self, segment: &mut Segment, room: u64) {

@@ -1,16 +1,16 @@
 //! The receiver's share of [the common case](crate::connection::Plain): the next data, and ACKs of it.
 
-use super::{Receiver, Verdict};
+use super::Receiver;
 use crate::ecn::EcnKind;
 use crate::seq::{timestamp_before, wrap};
-use longfat_core::packet::{Segment, flags};
+use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::Time;
 
 impl Receiver {
-    /// Returns true if nothing is missing, and nobody sizes the window, reads late or is to be told of marks.
+    /// Returns true if nothing is missing, and nobody reads late or is to be told of marks.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.beyond.is_none() & self.fin.is_none() & self.buffer.sizing.is_none() & self.auto_read & (self.echo.kind() == EcnKind::Off)
+        self.beyond.is_none() & self.fin.is_none() & self.auto_read & self.feedback.is_none() & (self.echo.kind() == EcnKind::Off)
     }
 
     /// Returns true if `segment` is current, begins with the next byte, and lies within the window.
@@ -23,7 +23,7 @@ impl Receiver {
 
     /// Takes in a plain segment that it expects. Returns true if it must be acknowledged at once.
     #[inline]
-    pub(crate) fn handle_plain(&mut self, now: Time, segment: &Segment) -> bool {
+    pub(crate) fn handle_plain(&mut self, now: Time, segment: &Segment, ecn: impl FnOnce() -> Ecn) -> bool {
         self.duplicate = None;
         if let Some((val, _)) = segment.timestamps()
             && self.nxt <= self.last_ack_sent
@@ -34,16 +34,22 @@ impl Receiver {
             return false;
         }
         self.largest_segment = self.largest_segment.max(segment.len.into());
-        self.in_order(now, self.nxt, self.nxt + u64::from(segment.len)) == Verdict::AckNow
+        let fresh = u64::from(segment.len);
+        self.nxt += fresh;
+        let is_urgent = self.acks.arrived(now, fresh, self.largest_segment, false);
+        (self.buffer.sizing.is_some() && self.follow_arrival(now, segment, ecn())) || is_urgent
     }
 
-    /// Stamps the acknowledgment of a plain receiver to which nothing has come twice. Counts as sent.
+    /// Stamps the acknowledgment of a plain receiver to which nothing has come twice. Counts as sent, in each of `segments`.
     #[inline]
-    pub(crate) fn stamp_plain(&mut self, segment: &mut Segment) {
+    pub(crate) fn stamp_plain(&mut self, now: Time, segment: &mut Segment, segments: impl FnOnce() -> u64) {
         segment.flags |= flags::ACK;
         segment.ack = wrap(self.irs, self.nxt);
         segment.window = self.advertise(false);
         self.acks.sent();
         self.last_ack_sent = self.nxt;
+        if self.buffer.sizing.is_some() {
+            (0..segments()).for_each(|_| self.note_answer(now, segment));
+        }
     }
 }

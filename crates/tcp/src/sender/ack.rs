@@ -34,6 +34,9 @@ impl Sender {
         if ack.saturating_add(self.peer.max()) < una {
             return true;
         }
+        if let Some(feedback) = segment.returned_feedback() {
+            self.control.on_feedback(feedback.into());
+        }
         self.take_ack(now, segment, ack);
         false
     }

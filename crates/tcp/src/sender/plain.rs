@@ -19,7 +19,7 @@ impl Sender {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.repair.is_plain(&self.board)
-            && self.control.is_plain() & self.unused.is_plain() & !self.buffer.is_sized() & !self.ecn.is_on()
+            && self.control.is_plain() & !self.is_explicit & self.unused.is_plain() & !self.ecn.is_on()
             && (self.host.room == Room::Yes) & self.host.bursts.is_none() & !self.timers.is_probing() & !self.timers.probe_is_due()
     }
 
@@ -62,6 +62,7 @@ impl Sender {
         self.repair.nothing_waits();
         self.arm_rto(now);
         self.set_timer(now);
+        self.size_buffer(now);
         true
     }
 
@@ -74,6 +75,7 @@ impl Sender {
             return burst;
         }
         self.payload_max = mss;
+        self.buffer.refill(una, self.stream.end());
         let allowed = una + self.window();
         let written = self.peer.edge.min(self.buffer.reach(una)).min(self.stream.plain_until());
         let mut segments = 0;

@@ -5,7 +5,7 @@ use super::{Limit, Range, Room, Sender};
 use crate::pacing::quantum;
 use crate::repair::{Allowance, Lost, Speculation};
 use crate::seq::wrap;
-use longfat_core::packet::{Segment, flags};
+use longfat_core::packet::{CongestionHeader, Segment, flags};
 use longfat_core::time::Time;
 
 impl Sender {
@@ -284,5 +284,20 @@ impl Sender {
         if !range.retransmitted && payload > 0 && !self.timers.is_probing() && self.reductions.take_cwr() {
             segment.flags |= flags::CWR;
         }
+    }
+
+    /// Adds the congestion header to a data segment (Katabi, Handley and Rohrs 2002 §3.3). It asks for the window that all that is written
+    /// and may be sent would fill, divided by the packets of the present one.
+    pub(crate) fn ask_routers(&self, segment: &mut Segment) {
+        let window = self.window();
+        let useful = self.end_of_buffered().min(self.peer.edge).saturating_sub(self.board.una());
+        let packets = window.max(self.mss) as f64 / self.mss as f64;
+        segment.set_congestion(CongestionHeader {
+            // §6: the price stands in the header as a smaller window.
+            cwnd: (window as f64 / self.control.traits().explicit).min(f64::from(i32::MAX)) as u32,
+            rtt: self.trips.srtt().as_secs_f64() as f32,
+            feedback: (useful.saturating_sub(window) as f64 / packets) as f32,
+            answered: false,
+        });
     }
 }

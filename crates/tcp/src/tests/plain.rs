@@ -24,11 +24,13 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
         prop::sample::select(vec![CwndValidation::Off, CwndValidation::Rfc5681, CwndValidation::Rfc2861, CwndValidation::Rfc7661]);
     let delayed_ack = prop::sample::select(vec![DelayedAck::Off, DelayedAck::Timer, DelayedAck::Heartbeat, DelayedAck::Adaptive]);
     let pacing = prop_oneof![4 => Just(Pacing::Auto), 1 => Just(Pacing::Off), 1 => Just(Pacing::On)];
+    let sizing = prop_oneof![2 => Just("static"), 3 => prop::sample::select(window_sizing::NAMES)];
     let buffer = || prop_oneof![3 => Just(1u64 << 24), 1 => 10_000u64..100_000];
     let ecn = prop_oneof![7 => Just(crate::ecn::EcnKind::Off), 1 => Just(crate::ecn::EcnKind::Classic)];
-    ((stack, recovery, control, validation, delayed_ack, pacing), (buffer(), buffer(), ecn), (any::<[bool; 6]>(), 1u32..4)).prop_map(
-        |((stack, recovery, control, validation, delayed_ack, pacing), (send, receive, ecn), (flags, ack_every))| {
+    ((stack, recovery, control, validation, delayed_ack, pacing), (buffer(), buffer(), sizing, ecn), (any::<[bool; 6]>(), 1u32..4))
+        .prop_map(|((stack, recovery, control, validation, delayed_ack, pacing), (send, receive, sizing, ecn), (flags, ack_every))| {
             TcpConfig {
+                window_sizing: window_sizing::choice(sizing),
                 congestion_control: congestion::choice(control),
                 recovery,
                 timestamps: flags[0] | flags[5],
@@ -47,8 +49,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 tcp.repair.frto = flags[3];
                 tcp.repair.undo = flags[4];
             })
-        },
-    )
+        })
 }
 
 /// One of two pairs that live through the same history.
@@ -88,16 +89,19 @@ proptest! {
     }
 }
 
-/// Nearly every segment of a transfer without losses is plain, under every control that has no rate measured and paces nothing.
+/// Nearly every segment of a transfer without losses is plain, under every control that has no rate measured and paces nothing, and every
+/// window sizing.
 #[test]
 fn most_segments_are_plain() {
-    for control in congestion::NAMES {
-        let config = TcpConfig { congestion_control: congestion::choice(control), ..config("rfc") };
+    let sizings = window_sizing::NAMES.iter().map(|sizing| (&"reno", sizing));
+    for (control, sizing) in congestion::NAMES.iter().map(|control| (control, &"static")).chain(sizings) {
+        let (congestion_control, window_sizing) = (congestion::choice(control), window_sizing::choice(sizing));
+        let config = TcpConfig { congestion_control, window_sizing, ..config("rfc") };
         let mut pair = pair(&config, &[], true);
         pair.client.write(2_000_000);
         pair.run_until(at_ms(3_000));
         let (sent, plain) = (pair.log.len() as f64, pair.plain.unwrap() as f64);
         let sends_plainly = !["bbr", "bbr3", "copa", "vivace"].contains(control);
-        assert!(plain > if sends_plainly { 0.9 } else { 0.5 } * sent, "{control}: {plain} of {sent}");
+        assert!(plain > if sends_plainly { 0.9 } else { 0.5 } * sent, "{control}, {sizing}: {plain} of {sent}");
     }
 }

@@ -14,7 +14,7 @@ fn bytes_of(segment: &Segment, payload: &[u8]) -> Vec<u8> {
 /// Sets the TCP checksum right again after a change, so that a test reaches what lies behind it.
 fn repair(packet: &mut [u8]) {
     packet[36..38].fill(0);
-    let checksum = !tcp_sum(packet);
+    let checksum = !tcp_sum(packet, IP_HEADER);
     packet[36..38].copy_from_slice(&checksum.to_be_bytes());
 }
 
@@ -56,6 +56,29 @@ fn an_accecn_option_is_laid_out_as_rfc_9768_says() {
     assert!(!ack.push_sack(11, 12));
     assert_eq!(bytes_of(&ack, &[])[60..], [174, 8, 0, 0, 1, 0, 0, 2]);
     assert_eq!((ack.sack(0), ack.sack(1), ack.accecn().unwrap().values), ((7, 8), (9, 10), [1, 2, 0]));
+}
+
+#[test]
+fn a_congestion_header_lies_between_ip_and_tcp() {
+    let mut data = Segment::new(1, flags::ACK, 3);
+    let header = CongestionHeader { cwnd: 0x0102_0304, rtt: 0.5, feedback: -2.0, answered: true };
+    data.set_congestion(header);
+    let packet = bytes_of(&data, b"abc");
+    assert_eq!((packet.len(), packet[9]), (63, PROTOCOL_XCP));
+    // IEEE 754: 0.5 is 3f000000, -2 is c0000000, no number 7fc00000.
+    assert_eq!(packet[20..40], [6, 20, 0, 0, 0x81, 2, 3, 4, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x7f, 0xc0, 0, 0]);
+    let parsed = parse(&packet).unwrap();
+    assert_eq!((parsed.segment, parsed.payload, parsed.segment.congestion()), (data, &b"abc"[..], Some(header)));
+    let mut ack = Segment::new(1, flags::ACK, 0);
+    ack.set_timestamps(1, 2);
+    ack.set_returned_feedback(1460.0);
+    assert!(ack.push_sack(7, 8) && ack.push_sack(9, 10) && !ack.push_sack(11, 12) && ack.header_len() == 92 && ack.options_len() == 32);
+    let packet = bytes_of(&ack, &[]);
+    assert_eq!((parse(&packet).map(|parsed| parsed.segment), ack.returned_feedback()), (Ok(ack), Some(1460.0)));
+    assert_eq!(parse(&packet[..45]), Err(WireError::Truncated));
+    let mut other = packet;
+    other[20] = 17;
+    assert_eq!(parse(&other), Err(WireError::NotTcp));
 }
 
 /// RFC 9768 §3.2.3: of an option of any other length, the whole fields count.

@@ -1,4 +1,5 @@
-//! Congestion controls of sockets: the kernel's own where it has one, our twin in BPF where not, or where that is asked for.
+//! Congestion controls of sockets: the kernel's own where it has one, our twin in BPF where not, or where that is asked for. Policies steer
+//! a program of ours.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,6 +10,8 @@ use std::process::{Command, Stdio};
 use longfat_bpf::Twin;
 use longfat_core::params::Params;
 use longfat_record::trace::ControlFrom;
+use longfat_tcp::agent::{Clock, Policy};
+use longfat_tcp::congestion::extensions;
 use longfat_tcp::{TcpConfig, congestion};
 
 use crate::Error;
@@ -54,12 +57,18 @@ pub struct Chosen {
     pub name: &'static str,
     /// Program to load into the kernel; `None`: the control is the kernel's own.
     pub twin: Option<&'static Twin>,
+    /// Policy that steers the sender.
+    pub policy: Option<&'static Policy>,
 }
 
 impl Chosen {
     /// Returns the implementation of the control.
     pub fn from(&self) -> ControlFrom {
-        if self.twin.is_some() { ControlFrom::Twin } else { ControlFrom::Kernel }
+        match (self.policy, self.twin) {
+            (Some(_), _) => ControlFrom::Policy,
+            (_, Some(_)) => ControlFrom::Twin,
+            _ => ControlFrom::Kernel,
+        }
     }
 }
 
@@ -107,14 +116,17 @@ impl Chooser {
     }
 
     fn ask(&self, kind: &'static str, is_twin_asked: bool) -> Result<Chosen, Error> {
+        if let Some(policy) = extensions::policy(kind).filter(|_| !is_twin_asked) {
+            return steered(kind, policy);
+        }
         let twin = longfat_bpf::find(kind).ok();
         let own = twin.map_or(Some(kind), |twin| twin.linux);
         match (own, twin) {
             (_, None) if is_twin_asked => {
                 Err(Error::unsupported("flow.twin", &format!("a twin of {kind}: longfat has no program of it in BPF")))
             }
-            (Some(name), _) if !is_twin_asked && self.kernel.has(name) => Ok(Chosen { name, twin: None }),
-            (_, Some(twin)) => Ok(Chosen { name: twin.kernel_name, twin: Some(twin) }),
+            (Some(name), _) if !is_twin_asked && self.kernel.has(name) => Ok(Chosen { name, twin: None, policy: None }),
+            (_, Some(twin)) => Ok(Chosen { name: twin.kernel_name, twin: Some(twin), policy: None }),
             (_, None) => {
                 let what = format!(
                     "{kind}: this kernel does not have it, and no module tcp_{kind} (see net.ipv4.tcp_available_congestion_control)"
@@ -128,6 +140,15 @@ impl Chooser {
     pub fn given(self) -> Vec<(&'static Twin, Params)> {
         self.given.into_values().collect()
     }
+}
+
+/// The control of the socket that `policy`, called `kind`, steers.
+fn steered(kind: &str, policy: &'static Policy) -> Result<Chosen, Error> {
+    if policy.clock() == Clock::Ack {
+        let what = format!("a decision at each ACK ({kind}): its policies decide once per round trip or by time (`decide`)");
+        return Err(Error::unsupported("flow.congestion_control", &what));
+    }
+    Ok(Chosen { name: longfat_bpf::AGENT, twin: None, policy: Some(policy) })
 }
 
 /// Linux's own controls of which there is a twin, and whether this kernel has them: (ours, the kernel's, whether it is there).

@@ -3,6 +3,7 @@
 //! measured while it runs ([`longfat_host::facts`]).
 
 mod acks;
+mod agents;
 pub mod check;
 mod controls;
 mod emulator;

@@ -10,6 +10,7 @@ use longfat_model::{Experiment, Flow};
 use longfat_tcp::TcpConfig;
 
 use crate::Error;
+use crate::linux::agents::Steers;
 use crate::linux::controls::{Chooser, Chosen, KernelControls};
 use crate::linux::frame::{TCP, Tuple, UDP};
 use crate::linux::namespace::Interface;
@@ -72,6 +73,18 @@ impl Plan {
         let flows: Vec<FlowPlan> = experiment.flows.iter().enumerate().map(plan).collect::<Result<_, Error>>()?;
         let interfaces = (0..nodes.len()).map(|host| interface(experiment, &nodes, &flows, host)).collect::<Result<_, _>>()?;
         Ok(Plan { nodes, interfaces, flows, controls: chooser.given() })
+    }
+
+    /// True if an end has the control that policies steer.
+    pub fn has_policies(&self) -> bool {
+        self.flows.iter().any(|flow| flow.controls.is_some_and(|ends| ends.iter().any(|end| end.policy.is_some())))
+    }
+
+    /// The flows of `experiment` that policies steer.
+    pub fn steers(&self, experiment: &Experiment) -> Vec<Steers> {
+        let policy = |flow: &FlowPlan| flow.controls.and_then(|[sender, _]| sender.policy);
+        let flows = self.flows.iter().zip(&experiment.flows).enumerate();
+        flows.filter_map(|(i, (plan, flow))| Some((i, policy(plan)?, flow.sender.mss.into()))).collect()
     }
 
     /// The addresses of the hosts.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration as Span;
 
-use longfat_bpf::{Registered, Twin, register};
+use longfat_bpf::{AGENT, Registered, Steered, Twin, register, steer};
 use longfat_core::params::Params;
 use longfat_core::time::{Duration, Time};
 use longfat_host::clock::Clock;
@@ -19,6 +19,7 @@ use nix::unistd::Pid;
 
 use crate::Error;
 use crate::linux::acks::{self, Probe};
+use crate::linux::agents::Agents;
 use crate::linux::check;
 use crate::linux::controls::KernelControls;
 use crate::linux::emulator::{Emulated, Emulator, Exactness, Shared};
@@ -94,6 +95,8 @@ pub(crate) struct Bench {
     pub cores: Cores,
     /// The controls that the kernel was given, until the run ends.
     _controls: Vec<Registered>,
+    /// The control of sockets that policies steer, if there are any.
+    steered: Option<Arc<Steered>>,
     _lock: Lock,
 }
 
@@ -105,6 +108,7 @@ impl Bench {
         acks::remove_left();
         let give = |(twin, params): &(&'static Twin, Params)| register(twin, params).map_err(|why| Error::system(twin.kernel_name, why));
         let controls = plan.controls.iter().map(give).collect::<Result<_, _>>()?;
+        let steered = plan.has_policies().then(steer).transpose().map_err(|why| Error::system(AGENT, why))?;
         let cores = Cores::allowed();
         let mut namespaces = Vec::new();
         let mut devices = Vec::new();
@@ -125,7 +129,7 @@ impl Bench {
             experiment: experiment.clone(),
             exactness: Exactness::default(),
         };
-        Ok(Bench { plan, namespaces, emulator, cores, _controls: controls, _lock: lock })
+        Ok(Bench { plan, namespaces, emulator, cores, _controls: controls, steered: steered.map(Arc::new), _lock: lock })
     }
 }
 
@@ -135,7 +139,8 @@ impl Bench {
 /// Experiments that ask for something that the testbed, this build or this process cannot do.
 pub fn ready(experiment: &Experiment) -> Result<(), Error> {
     let plan = planned(experiment, false)?;
-    plan.controls.iter().try_for_each(|(twin, _)| longfat_bpf::ready(twin).map_err(|why| Error::system(twin.kernel_name, why)))
+    plan.controls.iter().try_for_each(|(twin, _)| longfat_bpf::ready(twin).map_err(|why| Error::system(twin.kernel_name, why)))?;
+    if plan.has_policies() { longfat_bpf::ready_to_steer().map_err(|why| Error::system(AGENT, why)) } else { Ok(()) }
 }
 
 fn planned(experiment: &Experiment, all: bool) -> Result<Plan, Error> {
@@ -174,7 +179,7 @@ fn room(experiment: &Experiment) -> usize {
 /// Experiments that cannot be run, before anything is started; operations that the system refuses; [`Error::Cancelled`].
 pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let Bench { plan, namespaces, mut emulator, cores, _controls, _lock } = Bench::new(experiment, false)?;
+    let Bench { plan, namespaces, mut emulator, cores, _controls, steered, _lock } = Bench::new(experiment, false)?;
     raise_files(experiment.flows.len());
     let names: Vec<String> = experiment.flow_names().collect();
     let ends = (experiment.flows.iter().zip(&plan.flows).zip(&names))
@@ -185,7 +190,8 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let clock = Clock::starting_in(AHEAD);
     emulator.clock = clock;
     let probe = if experiment.measure.acks { Some(Probe::start()?) } else { None };
-    let session = Session::new(experiment, ends, clock, Arc::clone(&shared))?;
+    let agents = steered.as_ref().map(|steered| Agents::new(Arc::clone(steered), &plan.steers(experiment), &ends)).transpose()?;
+    let session = Session::new(experiment, ends, agents, clock, Arc::clone(&shared))?;
     let (of_emulator, of_endpoints) = (Arc::clone(&shared), Arc::clone(&shared));
     let first = cores.first;
     let emulate = thread::spawn(move || as_emulator(&cores, emulator, &of_emulator));

@@ -14,6 +14,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use crate::Error;
+use crate::linux::agents::Agents;
 use crate::linux::emulator::{IN_MEMORY, Shared};
 use crate::linux::flow::{Ends, event};
 
@@ -27,6 +28,7 @@ const TIMER: u64 = u64::MAX;
 /// All flows while they run.
 pub struct Session {
     flows: Flows,
+    agents: Option<Agents>,
     starts: Vec<Time>,
     clock: Clock,
     shared: Arc<Shared>,
@@ -60,8 +62,14 @@ fn failed(e: nix::Error) -> Error {
 }
 
 impl Session {
-    /// The flows of `experiment`, whose ends these are.
-    pub fn new(experiment: &Experiment, flows: Vec<Ends>, clock: Clock, shared: Arc<Shared>) -> Result<Self, Error> {
+    /// The flows of `experiment`, whose ends these are, and the policies that steer some of them.
+    pub fn new(
+        experiment: &Experiment,
+        flows: Vec<Ends>,
+        agents: Option<Agents>,
+        clock: Clock,
+        shared: Arc<Shared>,
+    ) -> Result<Self, Error> {
         let volumes = |(i, flow): (usize, &longfat_model::Flow)| flow.traffic.volume().map(|_| i);
         let starts: Vec<Time> = experiment.flows.iter().map(|flow| Time::ZERO + flow.start).collect();
         let mut session = Session {
@@ -76,6 +84,7 @@ impl Session {
             epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed)?,
             timer: TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK).map_err(failed)?,
             flows: Flows(flows),
+            agents,
             starts,
             clock,
             shared,
@@ -112,6 +121,7 @@ impl Session {
                 return Ok(self.finish(now));
             }
             self.note(now);
+            self.decide(now)?;
             while let Some(&(time, flow)) = self.alarms.first()
                 && time <= now
             {
@@ -134,7 +144,8 @@ impl Session {
     /// Sets the timer to the next time at which there is something to do.
     fn sleep(&mut self) -> Result<(), Error> {
         let alarm = self.alarms.first().map_or(Time::MAX, |(time, _)| *time);
-        let next = alarm.min(self.next_look).min(self.recorder.next_stop()).min(self.shared.end());
+        let decision = self.agents.as_ref().map_or(Time::MAX, Agents::next_look);
+        let next = alarm.min(decision).min(self.next_look).min(self.recorder.next_stop()).min(self.shared.end());
         let spec = TimeSpec::new(0, 0) + TimeSpec::from(std::time::Duration::from_nanos(self.clock.nanoseconds_at(next).max(1)));
         self.timer.set(Expiration::OneShot(spec), TimerSetTimeFlags::TFD_TIMER_ABSTIME).map_err(failed)
     }
@@ -147,6 +158,14 @@ impl Session {
         }
         if self.next_look <= now {
             self.look(now);
+        }
+    }
+
+    /// Has the policies decide, if they are due.
+    fn decide(&mut self, now: Time) -> Result<(), Error> {
+        match &mut self.agents {
+            Some(agents) if agents.next_look() <= now => agents.look(now, &self.flows.0),
+            _ => Ok(()),
         }
     }
 

@@ -27,6 +27,11 @@ impl Waits {
     /// Records the waits of the `packets` that leave one every `time` from `starts` on, and the first of which are those that `came` first.
     #[inline]
     pub(super) fn record_first(&mut self, packets: usize, came: &mut VecDeque<Time>, mut starts: Time, time: Duration) {
+        if packets == 1
+            && let Some(came) = came.pop_front()
+        {
+            return self.record(starts.since(came));
+        }
         for came in came.drain(..packets) {
             self.record(starts.since(came));
             starts += time;

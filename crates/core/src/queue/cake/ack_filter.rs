@@ -17,11 +17,15 @@ pub(super) fn spare(word: &str) -> Option<usize> {
 /// Flags that a redundant ACK may have: those of classic ECN (RFC 3168).
 const ECN: u16 = flags::ECE | flags::CWR;
 
-/// Returns true if `segment` is an ACK and nothing else: no payload, no options but timestamps and SACK blocks, no flag with a meaning of
-/// its own.
+/// Returns true if `segment` is an ACK and nothing else: no payload, no options but timestamps and SACK blocks, no congestion header, no flag
+/// with a meaning of its own.
 #[inline]
 pub(super) fn is_pure(segment: &Segment) -> bool {
-    segment.len == 0 && segment.has(flags::ACK) && segment.flags & !(flags::ACK | ECN) == 0 && !segment.has_accecn()
+    segment.len == 0
+        && segment.has(flags::ACK)
+        && segment.flags & !(flags::ACK | ECN) == 0
+        && !segment.has_accecn()
+        && !segment.has_congestion()
 }
 
 /// Returns true if the pure ACK `old` is redundant once `new` comes, which is behind it.

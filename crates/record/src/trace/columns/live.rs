@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use super::{Column, Form, bits};
-use crate::trace::ProbeSample;
+use crate::trace::host::{COUNTERS, Counter};
 use crate::trace::tcp_info::{Field, InfoSample, field};
+use crate::trace::{HopSample, HostSample, ProbeSample};
 use longfat_core::time::Time;
 
 table! {
@@ -53,4 +54,47 @@ table! {
         column!(count "arrived", "1", "1: it arrived", arrived),
         column!(count "unstamped", "1", "1: the kernel of an end did not stamp it, and the time of a thread stands in", unstamped),
     ]
+}
+
+table! {
+    /// One row a router on the way to the far host, before the run and after it.
+    hops: HopSample = vec![
+        Column::new(Form::Word(|| &["before", "after"]), "when", "1", "before the run, or after it", |row: &HopSample| u64::from(row.is_after))
+            .put(|row, cell| row.is_after = cell == 1),
+        column!(index "ttl", "TTL that ends there, from 1", ttl),
+        Column::of_text("address", "its address; empty: it stayed silent", |row: &HopSample| row.named().unwrap_or_default()),
+        address("address_high", 0),
+        address("address_low", 1),
+        column!(number "rtt_s", "s", "round trip to it; NaN of a silent one", rtt_s),
+    ]
+}
+
+fn address(name: &'static str, place: usize) -> Column<HopSample> {
+    let doc = "half of its address as IPv6; 0 of a silent one";
+    Column::new(Form::Count, name, "1", doc, move |row: &HopSample| row.address[place])
+        .put(move |row, cell| row.address[place] = cell)
+        .hidden()
+}
+
+table! {
+    /// One row a host and second: counters of the host.
+    host_series: HostSample = {
+        let mut columns = vec![
+            column!(time "time_s", "when, on the near host's clock", time),
+            Column::new(Form::Word(|| &["near", "far"]), "host", "1", "which host", |row: &HostSample| u64::from(row.is_far))
+                .put(|row, cell| row.is_far = cell == 1),
+        ];
+        columns.extend(COUNTERS.iter().enumerate().map(|(place, counter)| of_counter(place, counter)));
+        columns
+    }
+}
+
+fn of_counter(place: usize, counter: &'static Counter) -> Column<HostSample> {
+    let doc = match counter.unit {
+        "1" => counter.doc.to_owned(),
+        unit => format!("{} ({unit})", counter.doc),
+    };
+    // A table is made once.
+    Column::new(Form::CountOrNone, counter.name, counter.unit, doc.leak(), move |row: &HostSample| row.values[place])
+        .put(move |row, cell| row.values[place] = cell)
 }

@@ -29,6 +29,8 @@ pub enum Form {
     Number,
     /// A place in a list of words.
     Word(fn() -> &'static [&'static str]),
+    /// Text that is made of other columns, and is in no cell.
+    Text,
 }
 
 /// One column of a table whose rows are of type `R`.
@@ -48,6 +50,8 @@ pub struct Column<R> {
     /// True if it is zero in every run stored before this column existed, because the event that it counts could not happen then.
     pub was_zero: bool,
     get: Box<dyn Fn(&R) -> u64 + Send + Sync>,
+    /// Text of a row, of the form [`Form::Text`].
+    text: Option<Box<dyn Fn(&R) -> String + Send + Sync>>,
     /// Setter of the value in a row; `None` if the column is made from other columns, and not stored.
     put: Option<Put<R>>,
 }
@@ -56,7 +60,10 @@ type Put<R> = Box<dyn Fn(&mut R, u64) + Send + Sync>;
 
 impl<R: 'static> Column<R> {
     fn new(form: Form, name: &'static str, unit: &'static str, doc: &'static str, get: impl Fn(&R) -> u64 + Send + Sync + 'static) -> Self {
-        Column { name, unit, doc, form, is_shown: true, is_rare: false, was_zero: false, get: Box::new(get), put: None }
+        Column { name, unit, doc, form, is_shown: true, is_rare: false, was_zero: false, get: Box::new(get), text: None, put: None }
+    }
+    fn of_text(name: &'static str, doc: &'static str, text: impl Fn(&R) -> String + Send + Sync + 'static) -> Self {
+        Column { text: Some(Box::new(text)), ..Column::new(Form::Text, name, "1", doc, |_| 0) }
     }
     fn put(mut self, put: impl Fn(&mut R, u64) + Send + Sync + 'static) -> Self {
         self.put = Some(Box::new(put));
@@ -85,6 +92,10 @@ impl<R: 'static> Column<R> {
     /// The cell of `row`.
     pub fn get(&self, row: &R) -> u64 {
         (self.get)(row)
+    }
+    /// The text of `row`, of the form [`Form::Text`]; else empty.
+    pub fn text(&self, row: &R) -> String {
+        self.text.as_ref().map(|text| text(row)).unwrap_or_default()
     }
     /// Puts a stored cell into `row`.
     pub fn set(&self, row: &mut R, cell: u64) {
@@ -172,6 +183,18 @@ macro_rules! probe_columns {
     }};
 }
 
+/// A column of a look at the path before the run (0) or after it (1).
+macro_rules! survey_time {
+    ($name:literal, $doc:literal, $when:literal, $field:ident[$place:literal]) => {
+        time($name, concat!("between real hosts: ", $doc), |real| &mut real.surveys[$when].$field[$place])
+    };
+}
+macro_rules! survey_count {
+    ($name:literal, $unit:literal, $doc:literal, $when:literal, $field:ident[$place:literal]) => {
+        counted($name, $unit, concat!("between real hosts: ", $doc), |real| &mut real.surveys[$when].$field[$place])
+    };
+}
+
 /// A table: its columns, made once.
 macro_rules! table {
     ($(#[$doc:meta])* $name:ident: $row:ty = $columns:expr) => {
@@ -191,7 +214,7 @@ mod live;
 mod packets;
 mod series;
 
-pub use live::{probes, tcp_info};
+pub use live::{hops, host_series, probes, tcp_info};
 pub use packets::{acks, packets};
 pub use series::{events, flow_series, link_series};
 
@@ -298,11 +321,26 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         count("probes_unstamped", "between real hosts: probes that arrived, and that the kernel of an end did not stamp", |real| {
             &mut real.probes_unstamped
         }),
+        counted("begun_unix_s", "s", "between real hosts: seconds from the begin of 1970 (UTC) to that of the run", |real| {
+            &mut real.begun_unix_s
+        }),
+        survey_time!("idle_rtt_min_before_s", "least of ten idle round trips by UDP before the run", 0, rtt[0]),
+        survey_time!("idle_rtt_max_before_s", "greatest of them", 0, rtt[1]),
+        survey_time!("idle_rtt_min_after_s", "least of ten idle round trips by UDP after the run", 1, rtt[0]),
+        survey_time!("idle_rtt_max_after_s", "greatest of them", 1, rtt[1]),
+        survey_count!("mtu_up_before_bytes", "byte", "largest packet that came to the far host, before the run", 0, mtu[0]),
+        survey_count!("mtu_down_before_bytes", "byte", "largest packet that came from it, before the run", 0, mtu[1]),
+        survey_count!("mtu_up_after_bytes", "byte", "largest packet that came to the far host, after the run", 1, mtu[0]),
+        survey_count!("mtu_down_after_bytes", "byte", "largest packet that came from it, after the run", 1, mtu[1]),
+        survey_count!("links_up_before", "1", "links to the far host before the run: one more than routers", 0, links[0]),
+        survey_count!("links_down_before", "1", "links from it before the run", 0, links[1]),
+        survey_count!("links_up_after", "1", "links to the far host after the run", 1, links[0]),
+        survey_count!("links_down_after", "1", "links from it after the run", 1, links[1]),
     ]
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 13] = [
+const OF_LIVE: [&str; 26] = [
     "endpoints_waited_s",
     "stolen_s",
     "clock_corrected_s",
@@ -316,6 +354,19 @@ const OF_LIVE: [&str; 13] = [
     "clock_slow_ppb",
     "clock_steps",
     "probes_unstamped",
+    "begun_unix_s",
+    "idle_rtt_min_before_s",
+    "idle_rtt_max_before_s",
+    "idle_rtt_min_after_s",
+    "idle_rtt_max_after_s",
+    "mtu_up_before_bytes",
+    "mtu_down_before_bytes",
+    "mtu_up_after_bytes",
+    "mtu_down_after_bytes",
+    "links_up_before",
+    "links_down_before",
+    "links_up_after",
+    "links_down_after",
 ];
 
 /// Returns the values of a run in real time that is `live`, between real hosts, or on the testbed: nothing that cannot be known there.

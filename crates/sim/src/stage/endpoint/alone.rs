@@ -91,7 +91,7 @@ impl Alone {
             let now = packet.stamp;
             // A turn ends between two instants.
             let is_over = (now > until.min(*wake)) | (((left == 0) | context.is_asked()) & (now > context.now)) | packet.corrupted;
-            if is_over || !plain.handle(now, segment) {
+            if is_over || !plain.handle(now, segment, || packet.ecn) {
                 break;
             }
             context.now = now;

@@ -84,7 +84,7 @@ impl Clump {
             ecn: packet.ecn,
             next: segment.seq.wrapping_add(segment.len.into()),
             bytes: segment.len.into(),
-            is_closed: !is_data || segment.has(flags::PSH),
+            is_closed: !is_data || segment.has(flags::PSH) || segment.has_congestion(),
         }
     }
 
@@ -97,6 +97,7 @@ impl Clump {
             && segment.timestamps() == first.timestamps()
             && segment.options_len() == first.options_len()
             && segment.accecn() == first.accecn()
+            && !segment.has_congestion()
             && packet.ecn == self.ecn;
         let follows = segment.seq == self.next && len > 0 && segment.len <= first.len && self.bytes + len <= most;
         if self.is_closed || !is_alike || !follows {

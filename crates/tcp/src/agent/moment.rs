@@ -94,11 +94,11 @@ measures! {
 
 impl Moment {
     /// Segments in `bytes`.
-    pub(crate) fn segments(&self, bytes: f64) -> f64 {
+    pub fn segments(&self, bytes: f64) -> f64 {
         bytes / self.mss
     }
     /// Delay added by queues in the step, in seconds.
-    pub(crate) fn queueing(&self) -> f64 {
+    pub fn queueing(&self) -> f64 {
         (self.rtt - self.rtt_min).max(0.0)
     }
 }

@@ -1,6 +1,6 @@
 //! Fields of an observation: measures, scaled to about 1, one row each.
 
-use crate::moment::{From, Moment};
+use super::moment::{From, Moment};
 
 /// Field in the registry.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The meter: adds up what the hooks of a congestion control tell between two decisions.
 
+use crate::congestion::{AckSample, Congestion, CongestionEvent};
 use longfat_core::time::{Duration, Time};
-use longfat_tcp::congestion::{AckSample, Congestion, CongestionEvent};
 
-use crate::moment::Moment;
+use super::moment::Moment;
 
 /// When a decision is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,22 +34,50 @@ pub struct Meter {
     sums: Sums,
 }
 
-/// Sums over the ACKs since the last decision.
+/// Sums over the ACKs since the last decision. Times are in seconds, and since the last decision.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    acks: f64,
-    delivered: u64,
-    marked: u64,
-    limited: f64,
-    recovery: f64,
-    reductions: f64,
-    timeouts: f64,
-    /// Round-trip times: how many; their sum; sums of time, time squared and time times round-trip time.
-    rtts: f64,
-    rtt: f64,
-    t: f64,
-    tt: f64,
-    t_rtt: f64,
+pub struct Sums {
+    /// ACKs that delivered something.
+    pub acks: f64,
+    /// Bytes delivered.
+    pub delivered: u64,
+    /// Bytes of these marked CE.
+    pub marked: u64,
+    /// ACKs that found the window full.
+    pub limited: f64,
+    /// ACKs in fast recovery.
+    pub recovery: f64,
+    /// Reductions for losses or marks.
+    pub reductions: f64,
+    /// Retransmission timeouts.
+    pub timeouts: f64,
+    /// Round-trip times.
+    pub rtts: f64,
+    /// Sum of the round-trip times.
+    pub rtt: f64,
+    /// Sum of the times at which they were measured.
+    pub t: f64,
+    /// Sum of the squares of these times.
+    pub tt: f64,
+    /// Sum of time times round-trip time.
+    pub t_rtt: f64,
+}
+
+/// A step that another meter has measured: the program of the testbed's kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Time of the last decision.
+    pub begin: Time,
+    /// Time of the last ACK.
+    pub now: Time,
+    /// Bytes in flight before that ACK.
+    pub in_flight: u64,
+    /// Smoothed round trip; zero before the first.
+    pub srtt: Duration,
+    /// Least round trip of the connection; zero before the first.
+    pub rtt_min: Duration,
+    /// Sums over the ACKs of the step.
+    pub sums: Sums,
 }
 
 impl Meter {
@@ -69,8 +97,14 @@ impl Meter {
     }
 
     /// Bytes delivered and marked since the last decision.
-    pub(crate) fn marked(&self) -> (u64, u64) {
+    pub fn marked(&self) -> (u64, u64) {
         (self.sums.delivered, self.sums.marked)
+    }
+
+    /// Takes a whole step, in place of its ACKs and reductions.
+    pub fn take(&mut self, step: Step) {
+        (self.begin, self.now, self.has_begun) = (step.begin, step.now, true);
+        (self.in_flight, self.srtt, self.rtt_min, self.sums) = (step.in_flight, step.srtt, step.rtt_min, step.sums);
     }
 
     /// Takes an ACK. Returns true if a decision by `clock` is due.
@@ -150,6 +184,6 @@ impl Meter {
 }
 
 /// Zero is a time not measured yet.
-pub(crate) fn known(time: Duration) -> f64 {
+pub fn known(time: Duration) -> f64 {
     if time.is_zero() { f64::NAN } else { time.as_secs_f64() }
 }

@@ -1,10 +1,10 @@
 //! Actions: what an agent may set, one row each.
 
+use crate::congestion::held::Hold;
 use longfat_core::units::Rate;
-use longfat_tcp::congestion::held::Hold;
 
-use crate::Param;
-use crate::moment::Moment;
+use super::Param;
+use super::moment::Moment;
 
 /// Values that an action can have.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,7 +26,7 @@ pub struct Command {
 
 impl Command {
     /// Carries it out on `hold`.
-    pub(crate) fn hold(self, hold: &Hold) {
+    pub fn hold(self, hold: &Hold) {
         hold.set_cwnd(self.cwnd);
         hold.set_pacing_rate(self.pacing_rate);
     }

@@ -1,0 +1,213 @@
+//! Counters of the whole host while flows run: processors, the device of the flows and its queueing discipline, input queues, TCP.
+
+use std::fs;
+use std::net::IpAddr;
+
+use longfat_record::trace::columns::NONE;
+use longfat_record::trace::host::COUNTERS;
+
+use crate::facts;
+use crate::qdisc::Qdiscs;
+
+/// Values of all [`COUNTERS`]; [`NONE`] where the host does not tell.
+pub type Values = [u64; COUNTERS.len()];
+
+/// Names of the values in a line of `/proc/net/dev`, which has eight of arrivals and eight of departures (proc(5)).
+const OF_DEVICE: [(usize, &str); 9] = [
+    (0, "rx_bytes"),
+    (1, "rx_packets"),
+    (2, "rx_errors"),
+    (3, "rx_dropped"),
+    (4, "rx_fifo_errors"),
+    (8, "tx_bytes"),
+    (9, "tx_packets"),
+    (10, "tx_errors"),
+    (11, "tx_dropped"),
+];
+
+/// Looks at the counters of this host, again and again.
+pub struct Looker {
+    /// Device through which the flows go.
+    device: Option<String>,
+    qdiscs: Option<Qdiscs>,
+    /// Ticks of each core at the last look: those in which it worked, and all.
+    cores: Vec<[u64; 2]>,
+    first: Option<Values>,
+}
+
+impl Looker {
+    /// Makes one for flows from this address of the host. It sees the network namespace of this thread.
+    pub fn new(local: IpAddr) -> Self {
+        let device = device_of(local);
+        let qdiscs = device.as_deref().and_then(Qdiscs::of);
+        Looker { device, qdiscs, cores: cores(&read("/proc/stat")), first: None }
+    }
+
+    /// Returns the values now; counts are those since its first look.
+    pub fn look(&mut self) -> Values {
+        let now = self.counted();
+        let first = *self.first.get_or_insert(now);
+        let mut values = now;
+        for ((value, first), counter) in values.iter_mut().zip(first).zip(COUNTERS) {
+            if counter.is_count && *value != NONE && first != NONE {
+                // A device that was replaced counts anew.
+                *value = value.saturating_sub(first);
+            }
+        }
+        values
+    }
+
+    fn counted(&mut self) -> Values {
+        let mut values = [NONE; COUNTERS.len()];
+        let mut put = |name: &str, value: Option<u64>| {
+            let place = COUNTERS.iter().position(|counter| counter.name == name).expect("it is in the table");
+            values[place] = value.unwrap_or(NONE);
+        };
+        let stat = read("/proc/stat");
+        let cores = cores(&stat);
+        put("cores", Some(cores.len() as u64).filter(|count| *count > 0));
+        put("cpu_busiest", busiest(&self.cores, &cores));
+        self.cores = cores;
+        put("cpu_clock", clock(&read("/proc/cpuinfo")));
+        // A tick is 10 ms in /proc, whatever the kernel has (proc(5), USER_HZ).
+        let ticks = ticks(stat.lines().next().unwrap_or_default());
+        let ms = |kinds: &[usize]| kinds.iter().map(|kind| ticks.get(*kind).map(|ticks| 10 * ticks)).sum::<Option<u64>>();
+        for (name, kinds) in [
+            ("cpu_user", &[0, 1][..]),
+            ("cpu_system", &[2]),
+            ("cpu_idle", &[3, 4]),
+            ("cpu_irq", &[5]),
+            ("cpu_softirq", &[6]),
+            ("cpu_steal", &[7]),
+        ] {
+            put(name, ms(kinds));
+        }
+        let own = |of: &str| read(&format!("/proc/thread-self/net/{of}"));
+        let line = self.device.as_deref().and_then(|device| of_device(&own("dev"), device));
+        for (place, name) in OF_DEVICE {
+            put(name, line.as_ref().and_then(|line| line.get(place).copied()));
+        }
+        let queue = self.qdiscs.as_ref().and_then(Qdiscs::root);
+        put("qdisc_drops", queue.map(|queue| queue.drops.into()));
+        put("qdisc_overlimits", queue.map(|queue| queue.overlimits.into()));
+        put("qdisc_requeues", queue.map(|queue| queue.requeues.into()));
+        put("qdisc_backlog", queue.map(|queue| queue.backlog.into()));
+        put("qdisc_qlen", queue.map(|queue| queue.qlen.into()));
+        let softnet = read("/proc/net/softnet_stat");
+        put("softnet_dropped", of_softnet(&softnet, 1));
+        put("softnet_time_squeeze", of_softnet(&softnet, 2));
+        put("tcp_dropped", facts::dropped_by_tcp(&own("netstat")));
+        put("tcp_mem", facts::tcp_memory());
+        put(
+            "sockets_used",
+            read("/proc/thread-self/net/sockstat").lines().next().and_then(|line| line.strip_prefix("sockets: used ")?.trim().parse().ok()),
+        );
+        values
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Returns the device that has this address.
+fn device_of(local: IpAddr) -> Option<String> {
+    let local = local.to_canonical();
+    let is_it = |address: &nix::sys::socket::SockaddrStorage| {
+        let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+        v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip()))) == Some(local)
+    };
+    let mut all = nix::ifaddrs::getifaddrs().ok()?;
+    all.find(|interface| interface.address.as_ref().is_some_and(is_it)).map(|interface| interface.interface_name)
+}
+
+/// Returns the numbers after the first word of a line.
+fn ticks(line: &str) -> Vec<u64> {
+    line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect()
+}
+
+/// Returns the ticks of each core: those in which it worked, and all but those of guests, which are counted twice (proc(5)).
+fn cores(stat: &str) -> Vec<[u64; 2]> {
+    let lines = stat.lines().filter(|line| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())));
+    let of = |line: &str| {
+        let kinds = ticks(line);
+        let sum = |kinds: &[u64]| kinds.iter().sum::<u64>();
+        let all = sum(&kinds[..kinds.len().min(8)]);
+        [all - sum(kinds.get(3..5).unwrap_or_default()) - kinds.get(7).copied().unwrap_or(0), all]
+    };
+    lines.map(of).collect()
+}
+
+/// Returns the largest share of the time between two looks in which a core worked, in per cent; `None` where no time passed or cores changed.
+fn busiest(before: &[[u64; 2]], after: &[[u64; 2]]) -> Option<u64> {
+    if before.len() != after.len() {
+        return None;
+    }
+    let share = |(before, after): (&[u64; 2], &[u64; 2])| {
+        let all = after[1].checked_sub(before[1]).filter(|ticks| *ticks > 0)?;
+        Some((100 * after[0].saturating_sub(before[0]) + all / 2) / all)
+    };
+    before.iter().zip(after).filter_map(share).max()
+}
+
+/// Returns the mean of all `cpu MHz` lines, in Hz.
+fn clock(cpuinfo: &str) -> Option<u64> {
+    let lines = cpuinfo.lines().filter(|line| line.starts_with("cpu MHz"));
+    let all: Vec<f64> = lines.filter_map(|line| line.split(':').nth(1)?.trim().parse().ok()).collect();
+    (!all.is_empty()).then(|| (1e6 * all.iter().sum::<f64>() / all.len() as f64).round() as u64)
+}
+
+/// Returns the values of a device in `/proc/net/dev`.
+fn of_device(text: &str, device: &str) -> Option<Vec<u64>> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
+    Some(line.split_whitespace().map(|value| value.parse().unwrap_or(0)).collect())
+}
+
+/// Adds up a column of `/proc/net/softnet_stat`, whose numbers are hexadecimal: a line for each core.
+fn of_softnet(text: &str, column: usize) -> Option<u64> {
+    text.lines()
+        .map(|line| u64::from_str_radix(line.split_whitespace().nth(column)?, 16).ok())
+        .sum::<Option<u64>>()
+        .filter(|_| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_proc() {
+        let stat = "cpu  10 1 5 80 2 3 4 5 0 0\ncpu0 6 1 3 30 1 2 2 5 0 0\ncpu1 4 0 2 50 1 1 2 0 0 0\nintr 7\n";
+        assert_eq!(cores(stat), [[14, 50], [9, 60]]);
+        assert_eq!(busiest(&[[14, 50], [9, 60]], &[[20, 60], [19, 80]]), Some(60));
+        assert_eq!((busiest(&[[14, 50]], &[[14, 50]]), busiest(&[], &[[1, 2]])), (None, None));
+        assert_eq!(clock("cpu MHz\t\t: 2000.5\nmodel: 7\ncpu MHz\t\t: 3000.5\n"), Some(2_500_500_000));
+        assert_eq!(clock("BogoMIPS: 50\n"), None);
+        assert_eq!(of_device(" eth0: 1 2 3\neth01: 4\n", "eth0"), Some(vec![1, 2, 3]));
+        assert_eq!(of_device(" eth0: 1 2 3\n", "eth1"), None);
+        assert_eq!((of_softnet("0a 0b 0c\n01 01 02\n", 2), of_softnet("", 1), of_softnet("0a\n", 1)), (Some(14), None, None));
+    }
+
+    #[test]
+    fn this_host_tells_of_its_loopback() {
+        let mut looker = Looker::new("127.0.0.1".parse().unwrap());
+        let place = |name: &str| COUNTERS.iter().position(|counter| counter.name == name).unwrap();
+        let first = looker.look();
+        for (value, counter) in first.iter().zip(COUNTERS) {
+            assert!(!counter.is_count || [0, NONE].contains(value), "{}: counts begin at 0", counter.name);
+        }
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..10 {
+            socket.send_to(&[0; 1000], socket.local_addr().unwrap()).unwrap();
+        }
+        let then = looker.look();
+        let grown = |name: &str| then[place(name)];
+        assert!(grown("rx_packets") >= 10 && grown("tx_bytes") >= 10_000, "{then:?}");
+        assert!(grown("rx_packets") != NONE && grown("cores") >= 1 && grown("cores") != NONE);
+        // The loopback's discipline, noqueue, is shown by no kernel or has no packets; the others are known to any kernel.
+        let untold = COUNTERS.iter().zip(then).filter(|(_, value)| *value == NONE).map(|(counter, _)| counter.name);
+        let may = |name: &str| name.starts_with("qdisc_") || name.starts_with("cpu_");
+        assert_eq!(untold.filter(|name| !may(name)).collect::<Vec<_>>(), [] as [&str; 0]);
+        assert!(Looker::new("192.0.2.1".parse().unwrap()).look()[place("rx_bytes")] == NONE, "no device has this address");
+    }
+}
