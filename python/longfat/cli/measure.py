@@ -13,7 +13,7 @@ import typer
 
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
-from longfat.live import flent, stream
+from longfat.live import flent, iperf, stamp, stream
 from longfat.live.seen import HEADERS, MTU, Facts, facts, seen
 from longfat.report import terminal
 from longfat.results import Result
@@ -23,7 +23,7 @@ err = terminal.console(stderr=True)
 
 NETWORK, RECEIVER, SENDER = "the congestion window", "the receiver's window", "the send buffer"
 QUEUES = ("queue_delay_up_idle_p95_s", "queue_delay_up_p95_s", "queue_delay_down_idle_p95_s", "queue_delay_down_p95_s")
-DIRECTIONS = ("up", "down")
+DIRECTIONS: tuple[Literal["up"], Literal["down"]] = ("up", "down")
 CERTAIN = 0.9
 """Share of the busy time from which a limit is called the limit."""
 
@@ -80,7 +80,9 @@ class Way:
 
 
 def measure_command(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277.")],
+    host: Annotated[
+        str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277; or iperf3://HOST:PORT.")
+    ],
     key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
     seconds: Annotated[int, typer.Option(min=2, max=3600, help="Duration of each direction.")] = 10,
     control: Annotated[str | None, typer.Option("--control", metavar="NAME", help="Congestion control; else the sender's own.")] = None,
@@ -99,6 +101,15 @@ def measure_command(
     only: Annotated[Literal["up", "down"] | None, typer.Option("--direction", help="Measure this direction alone.")] = None,
 ) -> None:
     """Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change."""
+    if host.startswith(stamp.SCHEME):
+        raise LongfatError(f"{host}: STAMP has no TCP. help: `longfat probe {host}`")
+    if host.startswith(iperf.SCHEME):
+        options = {"--key": key, "--out": to, "--flent": to_flent, "--json-stream": as_stream}
+        for option, value in options.items():
+            if value:
+                raise LongfatError(f"{option}: needs `longfat serve` at the other end, and {host} is iperf3")
+        _measure_iperf(host, seconds, control, DIRECTIONS if only is None else (only,), as_json)
+        return
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
     if to_flent and (not to_flent.name.endswith(flent.SUFFIX) or not to_flent.absolute().parent.is_dir()):
@@ -148,6 +159,34 @@ def measure_command(
     if to:
         for said in _written(to, unknown, ways):
             out.print(terminal.escape(said), soft_wrap=True, highlight=False)
+
+
+def _measure_iperf(host: str, seconds: int, control: str | None, directions: tuple[Literal["up", "down"], ...], as_json: bool) -> None:
+    """Measures against a server of iperf3. LongfatError where it is not there, or was lost: then the rest has been printed."""
+    made: list[iperf.Transfer] = []
+    failed: str | None = None
+    for direction in directions:
+        try:
+            made.append(iperf.transfer(host, direction, seconds, control))
+            failed = made[-1].lost
+        except LongfatError as error:
+            if not made:
+                raise
+            failed = str(error)
+        if failed:
+            break
+    if as_json:
+        found = {way.direction: _no_nan(asdict(way)) for way in made}
+        print(json.dumps({"host": host, "seconds": seconds, **found, "lost": failed}, indent=2))
+    else:
+        out.print(
+            f"One flow {'each way' if len(directions) > 1 else directions[0]}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True
+        )
+        for way in made:
+            out.print(f"  {way.direction:4} {terminal.escape(iperf.line(way))}", soft_wrap=True, highlight=False)
+        out.print(terminal.escape(iperf.UNKNOWN), soft_wrap=True, highlight=False)
+    if failed:
+        raise LongfatError(f"the measurement is not whole, because the far host was lost: {failed}")
 
 
 def _write_flent(file: Path, result: Result, direction: str, host: str, begun: datetime.datetime) -> None:
@@ -287,5 +326,8 @@ def queues(way: Way) -> str:
 
 def _plain(way: Way) -> dict[str, object]:
     """A way as JSON has it: null for what is not known."""
-    plain = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in asdict(way).items()}
-    return {**plain, "change": way.change}
+    return {**_no_nan(asdict(way)), "change": way.change}
+
+
+def _no_nan(values: dict[str, Any]) -> dict[str, object]:
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
