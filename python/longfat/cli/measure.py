@@ -119,6 +119,7 @@ def measure_command(
     if to and only:
         raise LongfatError(f"--out {to}: needs both directions: leave out --direction")
     made: dict[str, Result] = {}
+    failed: LongfatError | None = None
     for direction in DIRECTIONS if only is None else (only,):
         begun = datetime.datetime.now(datetime.UTC)
         try:
@@ -126,7 +127,10 @@ def measure_command(
         except LongfatError as error:
             if as_stream:
                 print(stream.failed(str(error)), flush=True)
-            raise
+            if as_stream or not made:
+                raise
+            failed = LongfatError(f"the measurement is not whole: {error}")
+            break
         if as_stream:
             for event in stream.lines(made[direction], direction, host, begun):
                 print(event, flush=True)
@@ -134,7 +138,7 @@ def measure_command(
             _write_flent(flent.names(to_flent)[direction], made[direction], direction, host, begun)
     ways = [_way(direction, result) for direction, result in made.items()]
     unknown: list[str] = []
-    if to:
+    if to and not failed:
         path = seen(host, f"{datetime.datetime.now():%Y-%m-%d %H:%M}", *(facts(result, direction) for direction, result in made.items()))
         unknown = path.unknown
         try:
@@ -145,6 +149,8 @@ def measure_command(
         return
     if as_json:
         print(json.dumps({"host": host, "seconds": seconds, **{way.direction: _plain(way) for way in ways}}, indent=2))
+        if failed:
+            raise failed
         return
     out.print(f"One flow {only or 'each way'}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
     for way in ways:
@@ -156,6 +162,8 @@ def measure_command(
             err.print(f"  {way.direction}: {terminal.escape(reason)} ({way.verdict})", soft_wrap=True)
     for change in filter(None, (way.change for way in ways)):
         out.print(terminal.escape(change), soft_wrap=True, highlight=False)
+    if failed:
+        raise failed
     if to:
         for said in _written(to, unknown, ways):
             out.print(terminal.escape(said), soft_wrap=True, highlight=False)
@@ -186,7 +194,7 @@ def _measure_iperf(host: str, seconds: int, control: str | None, directions: tup
             out.print(f"  {way.direction:4} {terminal.escape(iperf.line(way))}", soft_wrap=True, highlight=False)
         out.print(terminal.escape(iperf.UNKNOWN), soft_wrap=True, highlight=False)
     if failed:
-        raise LongfatError(f"the measurement is not whole, because the far host was lost: {failed}")
+        raise LongfatError(f"the measurement is not whole: {failed}")
 
 
 def _write_flent(file: Path, result: Result, direction: str, host: str, begun: datetime.datetime) -> None:
