@@ -39,9 +39,9 @@ class Transfer:
     cwnd_limited_share: float
     """Share of the time with data to send in which the congestion window was the limit; 0 to 1."""
     rwnd_limited_share: float
-    """The same of the receiver's window."""
+    """Share in which the receiver's window was the limit."""
     sndbuf_limited_share: float
-    """The same of the send buffer."""
+    """Share in which the send buffer was the limit."""
     control: str | None
     """Congestion control of the sender."""
     far_cpu_share: float

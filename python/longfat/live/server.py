@@ -1,4 +1,4 @@
-"""The process of `longfat serve`: the interpreter and the compiled module alone, so that a server that waits takes little memory.
+"""The process of `longfat serve`: the interpreter and the compiled module alone, which takes little memory.
 
 The command checks its options and becomes this process (execve(2)), with the options as arguments `name=value`.
 """

@@ -145,7 +145,7 @@ pub struct Stream {
     pub id: i64,
     /// Bytes that its application has written or read.
     pub bytes: u64,
-    /// Segments that it sent again; -1, which iperf3 3.12 writes as 2^64 - 1: it does not know.
+    /// Segments that it retransmitted; -1, which iperf3 3.12 writes as 2^64 - 1: it does not know.
     #[serde(default)]
     pub retransmits: i128,
     /// Of UDP alone.
