@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import longfat
 
@@ -41,8 +42,7 @@ duration = "{seconds} s"
 
 def cpu(pid: int) -> float:
     """CPU seconds of a process."""
-    with open(f"/proc/{pid}/stat") as file:
-        return sum(int(part) for part in file.read().rpartition(")")[2].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+    return sum(int(part) for part in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]) / os.sysconf("SC_CLK_TCK")
 
 
 def used(who: int) -> float:

@@ -103,11 +103,8 @@ pub(crate) fn live_serve(
     }
 }
 
-/// Calls `work` without the interpreter, with a function that is `false` after Ctrl-C; its results as JSON.
-fn until_ctrl_c<T: serde::Serialize + Send>(
-    py: Python<'_>,
-    work: impl Send + FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Error>,
-) -> PyResult<String> {
+/// Calls `work` without the interpreter, with a function that is `false` after Ctrl-C.
+fn until_ctrl_c<T: Send>(py: Python<'_>, work: impl Send + FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Error>) -> PyResult<T> {
     let mut failure = None;
     let found = py.detach(|| {
         work(&mut || {
@@ -117,7 +114,7 @@ fn until_ctrl_c<T: serde::Serialize + Send>(
     });
     match failure {
         Some(error) => Err(error),
-        None => Ok(serde_json::to_string(&found.map_err(failed)?).expect("it is numbers and names")),
+        None => found.map_err(failed),
     }
 }
 
@@ -125,13 +122,13 @@ fn until_ctrl_c<T: serde::Serialize + Send>(
 #[pyfunction]
 #[pyo3(signature = (at, key))]
 pub(crate) fn live_survey(py: Python<'_>, at: &str, key: Option<&str>) -> PyResult<String> {
-    until_ctrl_c(py, |go_on| survey(at, key, go_on))
+    until_ctrl_c(py, |go_on| survey(at, key, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
 }
 
 /// Measures the path to the reflector of STAMP at `at`; the results as JSON. Ctrl-C ends it.
 #[pyfunction]
 pub(crate) fn live_stamp(py: Python<'_>, at: &str) -> PyResult<String> {
-    until_ctrl_c(py, |go_on| stamp(at, go_on))
+    until_ctrl_c(py, |go_on| stamp(at, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
 }
 
 /// Runs one flow to or from the server of iperf3 at `at`; the results as JSON. Ctrl-C ends it.
@@ -139,5 +136,5 @@ pub(crate) fn live_stamp(py: Python<'_>, at: &str) -> PyResult<String> {
 #[pyo3(signature = (at, is_up, seconds, control))]
 pub(crate) fn live_iperf(py: Python<'_>, at: &str, is_up: bool, seconds: u32, control: Option<String>) -> PyResult<String> {
     let options = IperfOptions { is_up, seconds, control };
-    until_ctrl_c(py, |go_on| iperf(at, &options, go_on))
+    until_ctrl_c(py, |go_on| iperf(at, &options, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
 }

@@ -108,7 +108,7 @@ def measure_command(
         for option, value in options.items():
             if value:
                 raise LongfatError(f"{option}: needs `longfat serve` at the other end, and {host} is iperf3")
-        _measure_iperf(host, seconds, control, DIRECTIONS if only is None else (only,), as_json)
+        _measure_iperf(host, seconds, control, only, as_json)
         return
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
@@ -169,11 +169,11 @@ def measure_command(
             out.print(terminal.escape(said), soft_wrap=True, highlight=False)
 
 
-def _measure_iperf(host: str, seconds: int, control: str | None, directions: tuple[Literal["up", "down"], ...], as_json: bool) -> None:
+def _measure_iperf(host: str, seconds: int, control: str | None, only: Literal["up", "down"] | None, as_json: bool) -> None:
     """Measures against a server of iperf3. LongfatError where it is not there, or was lost: then the rest has been printed."""
     made: list[iperf.Transfer] = []
     failed: str | None = None
-    for direction in directions:
+    for direction in DIRECTIONS if only is None else (only,):
         try:
             made.append(iperf.transfer(host, direction, seconds, control))
             failed = made[-1].lost
