@@ -187,9 +187,7 @@ def _measure_iperf(host: str, seconds: int, control: str | None, only: Literal["
         found = {way.direction: _no_nan(asdict(way)) for way in made}
         print(json.dumps({"host": host, "seconds": seconds, **found, "lost": failed}, indent=2))
     else:
-        out.print(
-            f"One flow {'each way' if len(directions) > 1 else directions[0]}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True
-        )
+        out.print(f"One flow {only or 'each way'}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
         for way in made:
             out.print(f"  {way.direction:4} {terminal.escape(iperf.line(way))}", soft_wrap=True, highlight=False)
         out.print(terminal.escape(iperf.UNKNOWN), soft_wrap=True, highlight=False)
