@@ -402,7 +402,11 @@ class Congestion:
     """Bytes sent and not acknowledged (RFC 5681)."""
 
 def register_policy(
-    name: str, fields: list[str], action: tuple[str, list[tuple[str, float]]], clock: float, layers: list[tuple[list[list[float]], list[float]]]
+    name: str,
+    fields: list[str],
+    action: tuple[str, list[tuple[str, float]]],
+    clock: float,
+    layers: list[tuple[list[list[float]], list[float]]],
 ) -> None:
     """Gives the control `name` the policy it was made of, for the testbed; raises longfat.LongfatError for layers that do not fit."""
 
