@@ -231,7 +231,7 @@ def _table(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
 
 
 def _changes(records: Sequence[Record]) -> list[list[str]]:
-    """What differs in the path from one measurement to the next that knows it."""
+    """Differences of the path from one measurement to the next that knows it."""
     found: list[list[str]] = []
     last: Record = {}
     for record in records:
