@@ -107,7 +107,7 @@ docs-reference: .venv/requirements ## Write what an extension changes in generat
 	UPDATE_DOCS=1 INSTA_UPDATE=always cargo test --quiet -p longfat-experiment -p longfat-record --lib -- tests::reference tests::bad_files --test-threads=1
 	git diff --stat
 
-bench: build ## Measure the simulator, `longfat trace`, the store, and what a run of a sweep costs and holds; prints, and writes bench.json
+bench: build ## Measure the simulator, `longfat trace`, the store, what a run of a sweep costs and holds, and a fit; prints, and writes bench.json
 	$(PROFILED) cargo run --release --quiet -p longfat-bench
 	$(BIN)/python bench/trace.py
 	$(BIN)/python bench/store.py 20000
@@ -118,6 +118,7 @@ bench: build ## Measure the simulator, `longfat trace`, the store, and what a ru
 	$(BIN)/python bench/overhead.py 400 60
 	$(BIN)/python bench/gym.py
 	$(BIN)/python bench/web.py
+	$(BIN)/python bench/fit/cost.py "20 Mbit/s"
 
 bench-record: build bench ## Measure, and add a line to bench/history.jsonl
 	$(BIN)/python bench/history.py record bench.json

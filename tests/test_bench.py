@@ -5,15 +5,25 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import longfat
 import pytest
 from conftest import ROOT
+from longfat.fit.readers import read
+from longfat.fit.readers.names import Names
 
-SPEC = importlib.util.spec_from_file_location("history", ROOT / "bench" / "history.py")
-assert SPEC
-assert SPEC.loader
-history = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(history)
+
+def module(name: str, file: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "bench" / file)
+    assert spec
+    assert spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+history = module("history", "history.py")
 
 ROWS = [
     {"case": "a", "data_packets_per_cpu_second": 8e6},
@@ -68,3 +78,23 @@ def test_the_history_that_is_kept_can_be_drawn(tmp_path: Path) -> None:
     drawn = history.draw(folder=tmp_path)
     assert {path.name for path in drawn} >= {"cases.svg", "cases.png", "controls.svg"}
     assert all(path.stat().st_size > 1000 for path in drawn)
+
+
+def test_the_row_of_a_fit_has_six_measurements_and_the_time_of_kept_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cost = module("cost", "fit/cost.py")
+
+    def fit_path(table: Path, folder: Path, jobs: int) -> SimpleNamespace:
+        assert [one.values.keys() for one in read([table], Names({}, {}, {}))] == [set(cost.OBSERVABLES)] * 6
+        made = longfat.Experiment(cost.PATH.format(rate="1 Mbit/s"))
+        made.set("measure.duration", '"1 s"')
+        made.sweep(folder / "model" / "fit", jobs=jobs)
+        runs = SimpleNamespace(places=[[0.5], [0.7]])
+        return SimpleNamespace(models=[SimpleNamespace(searched=SimpleNamespace(runs=runs))] * 2)
+
+    monkeypatch.setattr(longfat, "fit_path", fit_path)
+    first = cost.cost("1 Mbit/s", tmp_path, jobs=1)
+    assert (first["points"], first["runs"]) == (4, 1)
+    assert first["runs_cpu_s"] > 0
+    # A run that is kept is not made again, and its time still counts.
+    again = cost.cost("1 Mbit/s", tmp_path, jobs=1)
+    assert (again["runs"], again["runs_cpu_s"]) == (first["runs"], first["runs_cpu_s"])

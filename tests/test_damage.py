@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import longfat
 import pandas as pd
@@ -30,6 +31,12 @@ from torture.damage import attack, contents, is_same
 def folder(swept: Path, tmp_path: Path) -> Path:
     """A results folder of SWEEP, to be damaged."""
     return Path(shutil.copytree(swept, tmp_path / "small"))
+
+
+@pytest.fixture(scope="module")
+def right(swept: Path) -> dict[str, Any]:
+    """All that can be asked of it while it is whole."""
+    return contents(swept)
 
 
 def flip(file: Path) -> None:
@@ -80,8 +87,10 @@ def whole(folder: Path) -> str:
     # One digest that is wrong is that of a table, which is then made anew for nothing.
     [("provenance.json", flip), ("provenance.json", cut), ("experiment.toml", flip), ("experiment.toml", cut), ("SHA256SUMS", cut)],
 )
-def test_what_cannot_be_made_anew_is_one_message_and_running_again_mends_it(folder: Path, name: str, spoil: object) -> None:
-    right, runs = contents(folder), sorted((folder / "shards").rglob("*"))
+def test_what_cannot_be_made_anew_is_one_message_and_running_again_mends_it(
+    folder: Path, right: dict[str, Any], name: str, spoil: object
+) -> None:
+    runs = sorted((folder / "shards").rglob("*"))
     spoil(folder / name)  # type: ignore[operator]
     with pytest.raises(DamagedError, match=r"(?s)small/[^ ]+ is damaged.*; run the experiment again: what is whole is kept"):
         whole(folder)
@@ -117,8 +126,7 @@ def cut_data(file: Path) -> None:
 
 @pytest.mark.parametrize("table", ["runs", "flows", "flow_series"])
 @pytest.mark.parametrize("spoil", [flip_data, cut_data, Path.unlink])
-def test_damaged_runs_are_named_put_aside_and_made_again(folder: Path, table: str, spoil: object) -> None:
-    right = contents(folder)
+def test_damaged_runs_are_named_put_aside_and_made_again(folder: Path, right: dict[str, Any], table: str, spoil: object) -> None:
     spoil(shard_file(folder, table))  # type: ignore[operator]
     for what, answer in contents(folder).items():
         if isinstance(answer, LongfatError):

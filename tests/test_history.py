@@ -27,6 +27,7 @@ def way(goodput: float, verdict: str = "valid") -> dict[str, Any]:
 
 def record(hour: int, **more: Any) -> history.Record:
     path = {"routers": ["10.0.0.1", "", "10.0.2.1"], "links_up": 4.0, "links_down": 4.0, "mtu_up_bytes": 1500.0, "mtu_down_bytes": None}
+    path["base_rtt_s"] = 0.02
     return {
         "time": f"2026-11-{28 + hour // 24:02}T{hour % 24:02}:00:00+00:00",
         "host": "dtn",
@@ -71,6 +72,9 @@ def test_the_page_has_all_measurements_and_the_changes_of_the_path(tmp_path: Pat
     assert "up: median 91.0 Mbit/s, from 90.0 to 93.0" in text
     assert "router 3: 10.0.2.1, now 10.0.2.7" in text
     assert "MTU up: 1500, now 1400" in text
+    assert "limit up" in text
+    assert "dtn.jsonl" in text
+    assert "parquet" not in text.split("<script")[0]
     assert "links down" not in text, "unknown once is no change"
     assert text.count("router 3: 10.0.2.1") == 1
     assert list(tmp_path.iterdir()) == [page, file] or set(tmp_path.iterdir()) == {page, file}

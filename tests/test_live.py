@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -608,3 +609,151 @@ def test_the_service_starts_the_server_as_it_is_called(tmp_path: Path) -> None:
     verb, *options = start[1].split()
     help_text = command(verb, "--help", home=tmp_path).stdout
     assert all(option in help_text for option in options if option.startswith("--"))
+
+
+IPERF = pytest.mark.skipif(shutil.which("iperf3") is None, reason="no iperf3 (make system-packages)")
+
+
+@contextlib.contextmanager
+def iperf_serving() -> Generator[tuple[str, subprocess.Popen[str]]]:
+    """A real iperf3 that serves: its address, and its process."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["iperf3", "-s", "-p", str(port), "--forceflush"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            assert server.stdout is not None
+            while "Server listening" not in server.stdout.readline():
+                assert server.poll() is None
+            yield f"iperf3://127.0.0.1:{port}", server
+        finally:
+            server.kill()
+
+
+@IPERF
+@pytest.mark.alone
+def test_a_real_iperf3_is_measured_each_way(home: Path) -> None:
+    with iperf_serving() as (at, _):
+        done = command("measure", at, "--seconds", "2", "--json", home=home)
+        shown = command("measure", at, "--seconds", "2", "--direction", "up", "--control", "reno", home=home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = json.loads(done.stdout)
+    for way in ("up", "down"):
+        assert made[way]["goodput_bps"] > 1e6
+        # Both ends count nearly the same time and bytes.
+        assert 0.5 < made[way]["goodput_far_bps"] / made[way]["goodput_bps"] < 2, made
+        assert 0 < made[way]["rtt_idle_s"] < 1
+        assert made[way]["control"]
+        assert made[way]["lost"] is None
+    assert made["up"]["rtt_loaded_s"] > 0
+    assert 0 <= made["up"]["retransmission_rate"] < 0.5
+    shares = [made["up"][f"{limit}_limited_share"] for limit in ("cwnd", "rwnd", "sndbuf")]
+    assert sum(shares) == pytest.approx(1)
+    assert made["down"]["rtt_loaded_s"] is None, "only its sender knows"
+    assert shown.returncode == 0, shown.stderr
+    assert re.search(r"up +[\d,.]+ Mbit/s \([\d,.]+ by iperf3's count\); RTT .*; reno\n", shown.stdout), shown.stdout
+    assert shown.stdout.count("Unknown, since only `longfat serve` tells") == 1
+
+
+@IPERF
+@pytest.mark.slow
+def test_an_iperf3_that_is_killed_ends_in_time_and_keeps_what_was_measured(home: Path) -> None:
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+    with iperf_serving() as (at, server):
+        words = [sys.executable, "-m", "longfat", "measure", at, "--seconds", "30", "--json"]
+        with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+            assert server.stdout is not None
+            while "connected to" not in server.stdout.readline():
+                assert client.poll() is None
+            time.sleep(3)
+            server.kill()
+            started = time.monotonic()
+            out, err = client.communicate(timeout=60)
+    assert time.monotonic() - started < 20
+    assert client.returncode == 1
+    assert "the measurement is not whole: " in err, err
+    assert json.loads(out)["up"]["goodput_bps"] > 1e6
+    assert json.loads(out)["lost"]
+
+
+def test_options_that_another_program_cannot_have_are_refused(home: Path) -> None:
+    for words, said in [
+        (("measure", "iperf3://127.0.0.1:1", "--out", "seen.toml"), "--out: needs `longfat serve`"),
+        (("measure", "iperf3://127.0.0.1:1", "--key", "test"), "--key: needs `longfat serve`"),
+        (("measure", "iperf3://127.0.0.1:1"), "Is `iperf3 -s` running there"),
+        (("measure", "stamp://127.0.0.1:1"), "help: `longfat probe stamp://127.0.0.1:1`"),
+        (("probe", "iperf3://127.0.0.1:1"), "help: `longfat measure iperf3://127.0.0.1:1`"),
+        (("probe", "stamp://127.0.0.1:1"), "nothing listens there"),
+        (("serve", "--open", "--stamp", "8620"), "each needs the other"),
+        (("serve", "--open", "--stamp", "8620", "--from", "192.0.2.1/8"), "bits set after the first 8"),
+    ]:
+        done = command(*words, home=home)
+        assert done.returncode == 1, words
+        assert said in done.stderr, done.stderr
+
+
+@pytest.mark.alone
+def test_stamp_is_answered_and_measured(home: Path) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with serving(home, "--stamp", str(port), "--from", "127.0.0.0/8") as (_, server):
+        assert server.stdout is not None
+        assert f"answering STAMP at UDP port {port}, from 127.0.0.0/8" in server.stdout.readline()
+        done = command("probe", f"stamp://127.0.0.1:{port}", "--json", home=home)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["sent"] == 1000
+    assert found["answered"] + (found["lost_up"] or 0) + (found["lost_down"] or 0) + found["lost_unknown"] == 1000
+    assert 0 < found["rtt_min_s"] <= found["rtt_p50_s"] <= found["rtt_p99_s"] < 1
+    for way in ("up", "down"):
+        assert 0 <= found[f"queue_delay_{way}_p50_s"] <= found[f"queue_delay_{way}_p99_s"] < 1
+    assert abs(found["clock_skew"]) < 1e-3
+    assert found["routers_up"] == 0
+
+
+STAMPED = """
+import os, subprocess, sys
+far = os.environ["LONGFAT_NETNS_right1"]
+longfat = [sys.executable, "-m", "longfat"]
+words = [*longfat, "serve", "--stamp", "8620", "--from", "0.0.0.0/0"]
+server = subprocess.Popen(["nsenter", f"--net={far}", *words], stdout=subprocess.PIPE, text=True)
+try:
+    server.stdout.readline()
+    with open("told.json", "w") as told:
+        subprocess.run([*longfat, "probe", f"stamp://{os.environ['LONGFAT_ADDRESS_right1']}:8620", "--json"], stdout=told)
+finally:
+    server.terminate()
+"""
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
+def test_stamp_sees_a_path_that_is_known(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 ms, and every 20th packet lost on the way there."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    lossy = PATH.replace('limit = "1 bdp" }', 'limit = "1 bdp" }, loss = 0.05')
+    try:
+        code, _ = _longfat.testbed_shell(longfat.Experiment(lossy).resolve(0), None, [sys.executable, "-c", STAMPED])
+    except longfat.ExperimentError as error:
+        if "another testbed is running" in str(error):
+            pytest.skip("another testbed is running")
+        raise
+    assert code == 0
+    found = json.loads((tmp_path / "told.json").read_text())
+    assert 0.0395 < found["rtt_min_s"] < 0.046, found
+    # Of 1000 packets at 5 %: 50, and five standard deviations.
+    lost = found["lost_up"] + found["lost_down"]
+    assert 15 < lost + found["lost_unknown"] < 160, found
+    assert found["lost_up"] > 0, found
+    assert found["routers_up"] is not None
+
+
+def test_a_server_that_waits_is_the_interpreter_and_the_compiled_module(home: Path) -> None:
+    with serving(home, "--key", "test") as (_, server):
+        resident = re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text(), re.MULTILINE)
+        loaded = Path(f"/proc/{server.pid}/cmdline").read_text().split("\0")
+    assert "longfat.live.server" in loaded
+    assert resident
+    assert int(resident[1]) < 20_000, "kB"

@@ -223,6 +223,73 @@ def test_a_path_that_is_cut_within_a_survey_keeps_what_was_found(home: Path, cha
     assert seen["tcp"] == {}
 
 
+RUN = """
+import json, subprocess, sys
+from longfat import Experiment
+from longfat.sweep.work import execute
+
+at, half_way = sys.argv[1:3]
+done = not half_way
+
+def progress(share):
+    global done
+    if share > 0.3 and not done:
+        done = True
+        subprocess.run(half_way.split(), check=True)
+
+file = f'''
+backend = "live"
+[[live.host]]
+name = "here"
+at = "local"
+[[live.host]]
+name = "there"
+at = "{at}"
+key = "test"
+[[flow]]
+congestion_control = "reno"
+window = "256 KiB"
+[measure]
+duration = "3 s"
+'''
+result = execute(Experiment(file).resolve(0), "", progress)[0]
+reasons = [one.text for one in result.warnings if one.name == "suspect"]
+hops = [[*row] for row in result.hops[["when", "ttl", "address"]].itertuples(index=False)]
+print(json.dumps({"hops": hops, "metrics": result.metrics, "real": result.real_time, "reasons": reasons, "verdict": result.verdict}))
+"""
+
+
+def ran(at: str, place: str, half_way: str = "") -> dict[str, Any]:
+    """A live run within this namespace, with a command half way."""
+    command = ["ip", "netns", "exec", place, sys.executable, "-c", RUN, at, half_way]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_run_knows_its_routers_and_mtu_before_and_after(home: Path, chain: list[str]) -> None:
+    with serving("ip", "netns", "exec", chain[3], bind="10.231.2.2") as at:
+        seen = ran(at, chain[0])
+    routers = [(1, "10.231.0.2"), (2, "10.231.1.2")]
+    assert seen["hops"] == [[when, ttl, router] for when in ("before", "after") for ttl, router in routers]
+    assert (seen["metrics"]["mtu_up_bytes"], seen["metrics"]["mtu_down_bytes"]) == (1400, 1400)
+    assert 0 < seen["metrics"]["base_rtt_before_s"] < 1
+    assert [seen["real"][f"links_{way}_{when}"] for way in ("up", "down") for when in ("before", "after")] == [3] * 4
+    assert seen["real"]["begun_unix_s"] > 1.7e9
+    assert not [reason for reason in seen["reasons"] if "before the run, and" in reason and "idle" not in reason], seen["reasons"]
+
+
+@pytest.mark.slow
+def test_a_path_that_changes_within_a_run_makes_it_suspect(home: Path, chain: list[str]) -> None:
+    with serving("ip", "netns", "exec", chain[3], bind="10.231.2.2") as at:
+        seen = ran(at, chain[0], f"ip -n {chain[1]} link set right mtu 1300")
+    assert seen["real"]["mtu_up_before_bytes"] == 1400
+    assert seen["real"]["mtu_up_after_bytes"] == 1300
+    assert "the MTU to the far host was 1400 bytes before the run, and 1300 after it" in seen["reasons"]
+    assert seen["verdict"] in ("suspect", "invalid")
+
+
 PATH = """
 backend = "testbed"
 [path]

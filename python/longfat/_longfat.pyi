@@ -1041,6 +1041,7 @@ def live_serve(
     port: int,
     concurrent: int,
     readable: list[str],
+    stamp: tuple[int, list[str], int] | None,
     say: Callable[[int, str], object],
 ) -> None:
     """Serves measurements until Ctrl-C.
@@ -1055,6 +1056,19 @@ def live_survey(at: str, key: str | None) -> str:
 
     The results are a JSON object, `Survey` of crates/live/src/survey.rs. ExperimentError where the server is not there, says no or is lost,
     and where no datagram comes through. Ctrl-C ends the survey.
+    """
+
+def live_stamp(at: str) -> str:
+    """Measures the path to a reflector of STAMP (RFC 8762) for 10 s, 1000 packets.
+
+    The results are a JSON object, `Stamped` of crates/live/src/stamp.rs. ExperimentError where nothing answers. Ctrl-C ends it.
+    """
+
+def live_iperf(at: str, is_up: bool, seconds: int, control: str | None) -> str:
+    """Runs one TCP flow to or from a server of iperf3.
+
+    The results are a JSON object, `Flowed` of crates/live/src/iperf.rs. ExperimentError where the server is not there, is busy, or is lost
+    before anything was measured. Ctrl-C ends it.
     """
 
 def testbed_findings() -> list[tuple[str, str, bool]]:

@@ -2,11 +2,11 @@
 //! `IP_RECVERR`, `IP_RECVTTL`, `IP_RECVTOS`, `IP_MTU_DISCOVER`).
 
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, Timestamps, recvmsg};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrLike, SockaddrStorage, Timestamps, recvmsg};
 
 use crate::sys;
 
@@ -92,9 +92,25 @@ pub fn set_ttl(socket: &impl AsRawFd, is_v6: bool, ttl: u8) -> io::Result<()> {
 /// # Errors
 /// `WouldBlock` where there is none; errors of earlier packets, of which [`complaint`] tells.
 pub fn receive(socket: &impl AsRawFd, into: &mut [u8]) -> io::Result<Arrival> {
+    message::<()>(socket, into).map(|(arrival, _)| arrival)
+}
+
+/// Receives a datagram that is there, and its sender.
+///
+/// # Errors
+/// As [`receive`], and `InvalidData` where the sender has no address of IP.
+pub fn receive_from(socket: &impl AsRawFd, into: &mut [u8]) -> io::Result<(Arrival, SocketAddr)> {
+    let (arrival, from) = message::<SockaddrStorage>(socket, into)?;
+    let v4 = |from: &SockaddrStorage| from.as_sockaddr_in().map(|from| SocketAddr::new(from.ip().into(), from.port()));
+    let v6 = |from: &SockaddrStorage| from.as_sockaddr_in6().map(|from| SocketAddr::V6((*from).into()));
+    let from = from.and_then(|from| v4(&from).or_else(|| v6(&from)));
+    from.map(|from| (arrival, from)).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+fn message<From: SockaddrLike>(socket: &impl AsRawFd, into: &mut [u8]) -> io::Result<(Arrival, Option<From>)> {
     let mut control = [0; ROOM];
     let mut buffers = [IoSliceMut::new(into)];
-    let got = recvmsg::<()>(socket.as_raw_fd(), &mut buffers, Some(&mut control), MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC)
+    let got = recvmsg::<From>(socket.as_raw_fd(), &mut buffers, Some(&mut control), MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC)
         .map_err(io::Error::from)?;
     let mut arrival = Arrival { len: got.bytes, wall: None, tos: None, ttl: None };
     for message in got.cmsgs().ok().into_iter().flatten() {
@@ -108,7 +124,7 @@ pub fn receive(socket: &impl AsRawFd, into: &mut [u8]) -> io::Result<Arrival> {
             _ => {}
         }
     }
-    Ok(arrival)
+    Ok((arrival, got.address))
 }
 
 /// Returns the next ICMP message about a datagram that was sent, if there is one.

@@ -3,8 +3,10 @@
 use longfat_model::Experiment;
 use longfat_record::trace::Trace;
 
+use crate::iperf::Flowed;
+use crate::stamp::Stamped;
 use crate::survey::Survey;
-use crate::{Error, Progress, Said, ServeOptions};
+use crate::{Error, IperfOptions, Progress, Said, ServeOptions};
 
 fn absent() -> Error {
     Error::system("measurements between real hosts need Linux", format!("this is {}", std::env::consts::OS))
@@ -31,6 +33,18 @@ pub fn serve(_options: ServeOptions, _go_on: &mut dyn FnMut(Said) -> bool) -> Re
 /// # Errors
 /// Always.
 pub fn survey(_at: &str, _key: Option<&str>, _go_on: &mut dyn FnMut() -> bool) -> Result<Survey, Error> {
+    Err(absent())
+}
+
+/// # Errors
+/// Always.
+pub fn stamp(_at: &str, _go_on: &mut dyn FnMut() -> bool) -> Result<Stamped, Error> {
+    Err(absent())
+}
+
+/// # Errors
+/// Always.
+pub fn iperf(_at: &str, _options: &IperfOptions, _go_on: &mut dyn FnMut() -> bool) -> Result<Flowed, Error> {
     Err(absent())
 }
 

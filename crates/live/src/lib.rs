@@ -7,15 +7,17 @@
 mod absent;
 pub mod envelope;
 mod error;
+pub mod iperf;
 #[cfg(target_os = "linux")]
 mod linux;
 pub mod options;
 pub mod protocol;
+pub mod stamp;
 pub mod survey;
 
 #[cfg(not(target_os = "linux"))]
-pub use absent::{keys, ready, run_with, serve, survey};
+pub use absent::{iperf, keys, ready, run_with, serve, stamp, survey};
 pub use error::Error;
 #[cfg(target_os = "linux")]
-pub use linux::{keys, ready, run_with, serve, survey};
-pub use options::{PORT, Progress, Said, ServeOptions};
+pub use linux::{iperf, keys, ready, run_with, serve, stamp, survey};
+pub use options::{IperfOptions, PORT, Progress, Said, ServeOptions, StampOptions};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use longfat_core::time::Time;
 
+use crate::protocol::stamp::Prefix;
 use crate::protocol::{Key, Limits};
 
 /// Port of a server, for control and data (docs/live.md).
@@ -36,6 +37,30 @@ pub struct ServeOptions {
     pub concurrent: u32,
     /// Files and folders that this process must still be able to read.
     pub readable: Vec<PathBuf>,
+    /// Reflector of STAMP; `None`: there is none.
+    pub stamp: Option<StampOptions>,
+}
+
+/// Options of a reflector of STAMP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StampOptions {
+    /// UDP port.
+    pub port: u16,
+    /// Addresses that get answers.
+    pub from: Vec<Prefix>,
+    /// Packets per second that are answered at most, of all senders together.
+    pub rate: u32,
+}
+
+/// Direction and length of a flow to or from a server of iperf3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IperfOptions {
+    /// True: this host sends.
+    pub is_up: bool,
+    /// Seconds.
+    pub seconds: u32,
+    /// Congestion control of the sender; `None`: its own.
+    pub control: Option<String>,
 }
 
 /// News of a server for its caller.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::error::ExperimentError;
 use longfat_live::protocol::Limits;
-use longfat_live::{Error, PORT, Said, ServeOptions, keys, serve, survey};
+use longfat_live::{Error, IperfOptions, PORT, Said, ServeOptions, StampOptions, iperf, keys, serve, stamp, survey};
 use pyo3::prelude::*;
 
 fn failed(error: Error) -> PyErr {
@@ -52,7 +52,7 @@ fn limits(json: &str, default: Limits) -> PyResult<Limits> {
 /// Serves until Ctrl-C; calls `say` with the port when it listens and a sentence where the kernel does not confine the process fully, and with 0
 /// and a line for each session. From then on, this thread reads `readable` and little else, for good.
 #[pyfunction]
-#[pyo3(signature = (keys, open, limits_json, open_limits_json, bind, port, concurrent, readable, say))]
+#[pyo3(signature = (keys, open, limits_json, open_limits_json, bind, port, concurrent, readable, stamp, say))]
 #[expect(clippy::too_many_arguments, reason = "they are the options of one command")]
 pub(crate) fn live_serve(
     py: Python<'_>,
@@ -64,8 +64,14 @@ pub(crate) fn live_serve(
     port: u16,
     concurrent: u32,
     readable: Vec<std::path::PathBuf>,
+    stamp: Option<(u16, Vec<String>, u32)>,
     say: Py<PyAny>,
 ) -> PyResult<()> {
+    let stamp = stamp.map(|(port, from, rate)| {
+        let from = from.iter().map(|prefix| prefix.parse().map_err(|e| ExperimentError::new_err(format!("--from {e}"))));
+        Ok::<_, PyErr>(StampOptions { port, from: from.collect::<PyResult<_>>()?, rate })
+    });
+    let stamp = stamp.transpose()?;
     let bind: Option<IpAddr> = match bind {
         Some(text) => {
             Some(text.parse().map_err(|_| ExperimentError::new_err(format!("{text} is no IP address, such as 192.0.2.1 or ::1")))?)
@@ -75,7 +81,7 @@ pub(crate) fn live_serve(
     let keys =
         keys.into_iter().map(|name| longfat_live::keys::load(&name).map(|key| (name, key))).collect::<Result<_, _>>().map_err(failed)?;
     let (limits, open_limits) = (limits(limits_json, Limits::default())?, limits(open_limits_json, Limits::open())?);
-    let options = ServeOptions { bind, port, keys, open, limits, open_limits, concurrent, readable };
+    let options = ServeOptions { bind, port, keys, open, limits, open_limits, concurrent, readable, stamp };
     let mut failure = None;
     let served = py.detach(|| {
         serve(options, &mut |said| {
@@ -97,23 +103,38 @@ pub(crate) fn live_serve(
     }
 }
 
-/// Surveys the path to the server at `at`, with the key of this name; the results as JSON. Ctrl-C ends it.
-#[pyfunction]
-#[pyo3(signature = (at, key))]
-pub(crate) fn live_survey(py: Python<'_>, at: &str, key: Option<&str>) -> PyResult<String> {
+/// Calls `work` without the interpreter, with a function that is `false` after Ctrl-C.
+fn until_ctrl_c<T: Send>(py: Python<'_>, work: impl Send + FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Error>) -> PyResult<T> {
     let mut failure = None;
     let found = py.detach(|| {
-        survey(at, key, &mut || {
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                PyResult::Ok(())
-            });
-            failure = failure.take().or(told.err());
+        work(&mut || {
+            failure = failure.take().or(Python::attach(|py| py.check_signals()).err());
             failure.is_none()
         })
     });
     match failure {
         Some(error) => Err(error),
-        None => Ok(serde_json::to_string(&found.map_err(failed)?).expect("it is numbers and names")),
+        None => found.map_err(failed),
     }
+}
+
+/// Surveys the path to the server at `at`, with the key of this name; the results as JSON. Ctrl-C ends it.
+#[pyfunction]
+#[pyo3(signature = (at, key))]
+pub(crate) fn live_survey(py: Python<'_>, at: &str, key: Option<&str>) -> PyResult<String> {
+    until_ctrl_c(py, |go_on| survey(at, key, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
+}
+
+/// Measures the path to the reflector of STAMP at `at`; the results as JSON. Ctrl-C ends it.
+#[pyfunction]
+pub(crate) fn live_stamp(py: Python<'_>, at: &str) -> PyResult<String> {
+    until_ctrl_c(py, |go_on| stamp(at, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
+}
+
+/// Runs one flow to or from the server of iperf3 at `at`; the results as JSON. Ctrl-C ends it.
+#[pyfunction]
+#[pyo3(signature = (at, is_up, seconds, control))]
+pub(crate) fn live_iperf(py: Python<'_>, at: &str, is_up: bool, seconds: u32, control: Option<String>) -> PyResult<String> {
+    let options = IperfOptions { is_up, seconds, control };
+    until_ctrl_c(py, |go_on| iperf(at, &options, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
 }

@@ -17,7 +17,7 @@ import typer
 from longfat._longfat import quantity
 from longfat.errors import LongfatError, Stopped
 from longfat.experiment import Experiment
-from longfat.live import flent, history, stream
+from longfat.live import flent, history, iperf, stamp, stream
 from longfat.live.seen import HEADERS, MTU, Facts, ends, facts, seen
 from longfat.live.survey import survey
 from longfat.report import terminal
@@ -29,7 +29,7 @@ err = terminal.console(stderr=True)
 
 NETWORK, RECEIVER, SENDER = "the congestion window", "the receiver's window", "the send buffer"
 QUEUES = ("queue_delay_up_idle_p95_s", "queue_delay_up_p95_s", "queue_delay_down_idle_p95_s", "queue_delay_down_p95_s")
-DIRECTIONS = ("up", "down")
+DIRECTIONS: tuple[Literal["up"], Literal["down"]] = ("up", "down")
 CERTAIN = 0.9
 """Share of the busy time from which a limit is called the limit."""
 
@@ -86,7 +86,9 @@ class Way:
 
 
 def measure_command(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277.")],
+    host: Annotated[
+        str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277; or iperf3://HOST:PORT.")
+    ],
     key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
     seconds: Annotated[int, typer.Option(min=2, max=3600, help="Duration of each direction.")] = 10,
     control: Annotated[str | None, typer.Option("--control", metavar="NAME", help="Congestion control; else the sender's own.")] = None,
@@ -111,6 +113,15 @@ def measure_command(
     ] = None,
 ) -> None:
     """Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change."""
+    if host.startswith(stamp.SCHEME):
+        raise LongfatError(f"{host}: STAMP has no TCP. help: `longfat probe {host}`")
+    if host.startswith(iperf.SCHEME):
+        options = {"--key": key, "--out": to, "--flent": to_flent, "--json-stream": as_stream, "--every": every, "--history": kept}
+        for option, value in options.items():
+            if value:
+                raise LongfatError(f"{option}: needs `longfat serve` at the other end, and {host} is iperf3")
+        _measure_iperf(host, seconds, control, only, as_json)
+        return
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
     if to_flent and (not to_flent.name.endswith(flent.SUFFIX) or not to_flent.absolute().parent.is_dir()):
@@ -128,6 +139,7 @@ def measure_command(
         raise LongfatError(f"--out {to}: needs both directions: leave out --direction")
     looked = survey(host, key) if to else None
     made: dict[str, Result] = {}
+    failed: LongfatError | None = None
     for direction in DIRECTIONS if only is None else (only,):
         begun = datetime.datetime.now(datetime.UTC)
         try:
@@ -135,7 +147,10 @@ def measure_command(
         except LongfatError as error:
             if as_stream:
                 print(stream.failed(str(error)), flush=True)
-            raise
+            if as_stream or not made:
+                raise
+            failed = LongfatError(f"the measurement is not whole: {error}")
+            break
         if as_stream:
             for event in stream.lines(made[direction], direction, host, begun):
                 print(event, flush=True)
@@ -143,7 +158,7 @@ def measure_command(
             _write_flent(flent.names(to_flent)[direction], made[direction], direction, host, begun)
     ways = [_way(direction, result) for direction, result in made.items()]
     unknown: list[str] = []
-    if to:
+    if to and not failed:
         path = seen(host, f"{datetime.datetime.now():%Y-%m-%d %H:%M}", facts(made["up"], "up"), facts(made["down"], "down"), looked)
         unknown = path.unknown
         try:
@@ -154,6 +169,8 @@ def measure_command(
         return
     if as_json:
         print(json.dumps({"host": host, "seconds": seconds, **{way.direction: _plain(way) for way in ways}}, indent=2))
+        if failed:
+            raise failed
         return
     out.print(f"One flow {only or 'each way'}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
     for way in ways:
@@ -165,6 +182,8 @@ def measure_command(
             err.print(f"  {way.direction}: {terminal.escape(reason)} ({way.verdict})", soft_wrap=True)
     for change in filter(None, (way.change for way in ways)):
         out.print(terminal.escape(change), soft_wrap=True, highlight=False)
+    if failed:
+        raise failed
     if to:
         for said in _written(to, unknown, ways):
             out.print(terminal.escape(said), soft_wrap=True, highlight=False)
@@ -224,6 +243,32 @@ def _measured(
     except LongfatError as error:
         return record | {"error": str(error)}, error, False
     return record, None, False
+
+
+def _measure_iperf(host: str, seconds: int, control: str | None, only: Literal["up", "down"] | None, as_json: bool) -> None:
+    """Measures against a server of iperf3. LongfatError where it is not there, or was lost: then the rest has been printed."""
+    made: list[iperf.Transfer] = []
+    failed: str | None = None
+    for direction in DIRECTIONS if only is None else (only,):
+        try:
+            made.append(iperf.transfer(host, direction, seconds, control))
+            failed = made[-1].lost
+        except LongfatError as error:
+            if not made:
+                raise
+            failed = str(error)
+        if failed:
+            break
+    if as_json:
+        found = {way.direction: _no_nan(asdict(way)) for way in made}
+        print(json.dumps({"host": host, "seconds": seconds, **found, "lost": failed}, indent=2))
+    else:
+        out.print(f"One flow {only or 'each way'}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
+        for way in made:
+            out.print(f"  {way.direction:4} {terminal.escape(iperf.line(way))}", soft_wrap=True, highlight=False)
+        out.print(terminal.escape(iperf.UNKNOWN), soft_wrap=True, highlight=False)
+    if failed:
+        raise LongfatError(f"the measurement is not whole: {failed}")
 
 
 def _write_flent(file: Path, result: Result, direction: str, host: str, begun: datetime.datetime) -> None:
@@ -369,5 +414,8 @@ def queues(way: Way) -> str:
 
 def _plain(way: Way) -> dict[str, object]:
     """A way as JSON has it: null for what is not known."""
-    plain = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in asdict(way).items()}
-    return {**plain, "change": way.change}
+    return {**_no_nan(asdict(way)), "change": way.change}
+
+
+def _no_nan(values: dict[str, Any]) -> dict[str, object]:
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}

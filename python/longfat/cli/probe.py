@@ -10,9 +10,10 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from longfat.errors import ExperimentError
+from longfat.errors import ExperimentError, LongfatError
 from longfat.experiment import Experiment
 from longfat.lazy import np
+from longfat.live import iperf, stamp
 from longfat.live.seen import HEADERS, MTU
 from longfat.live.survey import Codepoint, Direction, Survey, survey
 from longfat.report import terminal
@@ -43,11 +44,25 @@ class Transfer:
 
 
 def probe_command(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277.")],
+    host: Annotated[
+        str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277; or stamp://HOST:PORT.")
+    ],
     key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Look at the path to a `longfat serve`, in 20 s and 40 round trips: RTT, routers, MTU, codepoints, rate, memory."""
+    if host.startswith(iperf.SCHEME):
+        raise LongfatError(f"{host}: iperf3 has TCP alone. help: `longfat measure {host}`")
+    if host.startswith(stamp.SCHEME):
+        if key:
+            raise LongfatError(f"--key {key}: STAMP is measured without a key")
+        found = stamp.stamp(host)
+        if as_json:
+            print(json.dumps(_plain({"host": host, **asdict(found)}), indent=2))
+        else:
+            for text in stamp.lines(found):
+                out.print(terminal.escape(text), soft_wrap=True, highlight=False)
+        return
     begun = time.monotonic()
     seen = survey(host, key)
     trip = max([rtt for rtt in (seen.base_rtt_before_s, *seen.rtt_s) if not math.isnan(rtt)], default=0.0)

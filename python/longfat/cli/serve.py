@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sysconfig
-import time
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -12,11 +11,9 @@ from typing import Annotated, Any, cast
 import typer
 
 import longfat
-from longfat._longfat import live_port, live_serve, quantity
+from longfat._longfat import live_port, quantity
 from longfat.errors import LongfatError
-from longfat.report import terminal
-
-out = terminal.console()
+from longfat.live import server
 
 UNITS = {
     "seconds": ("s", "1 h"),
@@ -40,6 +37,14 @@ def serve_command(
     bind: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen at. Default: all, of IPv4 and IPv6.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at, for control and data; 0: any.")] = live_port(),
     concurrent: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Sessions at the same time: they share the path.")] = 1,
+    stamp: Annotated[
+        int | None,
+        typer.Option("--stamp", min=1, max=65535, metavar="PORT", help="UDP port at which to answer STAMP (RFC 8762); needs --from."),
+    ] = None,
+    from_: Annotated[
+        list[str] | None, typer.Option("--from", metavar="PREFIX", help="Addresses that STAMP answers, such as 192.0.2.0/24; repeatable.")
+    ] = None,
+    stamp_rate: Annotated[int, typer.Option("--stamp-rate", min=1, max=1_000_000, help="STAMP packets per second, of all senders.")] = 1000,
     check: Annotated[bool, typer.Option("--check", help="Print facts of this host and its throughput over loopback; then end.")] = False,
     addresses: Annotated[bool, typer.Option("--addresses", help="With --check: print addresses, too.")] = False,
 ) -> None:
@@ -48,26 +53,32 @@ def serve_command(
         raise LongfatError("--addresses: goes with --check alone")
     if check:
         # A server that waits needs none of it.
-        from longfat.tune import server
+        from longfat.tune import server as host
         from longfat.tune.host import Host
 
-        print(json.dumps(server.check(Host(), addresses=addresses), indent=2))
+        print(json.dumps(host.check(Host(), addresses=addresses), indent=2))
         return
+    if (stamp is None) != (not from_):
+        raise LongfatError("--stamp PORT and --from PREFIX: each needs the other, so that no stranger uses this host to send packets")
     of_keys, of_open = read_limits(limits) if limits else ({}, {})
-
-    def say(at: int, line: str) -> None:
-        if at:
-            who = [f"the key {name}" for name in key or []] + (["everybody"] if open_ else [])
-            out.print(f"listening at port {at}, for {terminal.escape(', '.join(who))}; Ctrl-C ends it", soft_wrap=True)
-            if line:
-                out.print(terminal.escape(line), soft_wrap=True)
-        else:
-            out.print(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {terminal.escape(line)}", soft_wrap=True, highlight=False)
-
-    try:
-        live_serve(key or [], open_, json.dumps(of_keys), json.dumps(of_open), bind, port, concurrent, own_files(), say)
-    except KeyboardInterrupt:
-        out.print("The server has ended.")
+    options: dict[str, str | int] = {
+        "limits": json.dumps(of_keys),
+        "open_limits": json.dumps(of_open),
+        "port": port,
+        "concurrent": concurrent,
+    }
+    if bind:
+        options["bind"] = bind
+    if open_:
+        options["open"] = 1
+    if stamp:
+        options |= {"stamp": stamp, "stamp_rate": stamp_rate}
+    many = [
+        *(f"key={name}" for name in key or []),
+        *(f"from={prefix}" for prefix in from_ or []),
+        *(f"read={file}" for file in own_files()),
+    ]
+    server.become([*(f"{name}={value}" for name, value in options.items()), *many])
 
 
 def own_files() -> list[str]:

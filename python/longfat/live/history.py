@@ -103,7 +103,7 @@ def write_page(file: Path, host: str) -> Path:
     page = page_of(file)
     half = page.with_name(f".{page.name}.{os.getpid()}")
     try:
-        half.write_text(html(read(file), host), encoding="utf-8")
+        half.write_text(html(read(file), host, file.name), encoding="utf-8")
         half.replace(page)
     except OSError as error:
         half.unlink(missing_ok=True)
@@ -111,12 +111,12 @@ def write_page(file: Path, host: str) -> Path:
     return page
 
 
-def html(records: Sequence[Record], host: str) -> str:
-    """The page."""
-    tables = {"Measurements": _table(COLUMNS, [_row(record) for record in reversed(records)])}
+def html(records: Sequence[Record], host: str, file: str) -> str:
+    """The page of the measurements in `file`."""
+    tables = {"Measurements": _table(COLUMNS, [_row(record) for record in reversed(records)], file)}
     changes = _changes(records)
     if changes:
-        tables = {"Changes of the path": _table(["time (UTC)", "change"], list(reversed(changes)))} | tables
+        tables = {"Changes of the path": _table(["time (UTC)", "change"], list(reversed(changes)), file)} | tables
     return render(title=f"Path to {host}", description=_summary(records), plots=shown_plots(_plots(records)), outcome=tables, alone=True)
 
 
@@ -133,8 +133,9 @@ def _when(record: Record) -> str:
     return f"{datetime.datetime.fromisoformat(record['time']).astimezone(datetime.UTC):%Y-%m-%d %H:%M}"
 
 
-def _value(record: Record, way: str, name: str, size: float = 1.0) -> float:
-    value = record.get(way, {}).get(name)
+def _value(record: Record, part: str, name: str, size: float = 1.0) -> float:
+    found: Record = record.get(part) or {}
+    value = found.get(name)
     return math.nan if value is None else float(value) / size
 
 
@@ -170,8 +171,7 @@ def _plots(records: Sequence[Record]) -> list[Plot]:
             "Round trips",
             "round trip (ms)",
             [
-                ("idle", "up", "rtt_idle_s", 1e-3),
-                ("idle, before down", "down", "rtt_idle_s", 1e-3),
+                ("idle", "path", "base_rtt_s", 1e-3),
                 ("while up is loaded", "up", "rtt_loaded_s", 1e-3),
                 ("while down is loaded", "down", "rtt_loaded_s", 1e-3),
             ],
@@ -205,6 +205,10 @@ COLUMNS = [
 ]
 
 
+WORDS = ("time (UTC)", "limit up", "limit down", "verdict", "change")
+"""Columns of words, which begin at the left."""
+
+
 def _row(record: Record) -> list[str]:
     def said(way: str, name: str, size: float) -> str:
         value = _value(record, way, name, size)
@@ -221,13 +225,14 @@ def _row(record: Record) -> list[str]:
         "–" if idle is None else f"{1e3 * idle:.1f}",
         said("up", "rtt_loaded_s", 1e-3),
         said("down", "rtt_loaded_s", 1e-3),
-        *(str(record.get(way, {}).get("limited_by", "–")) for way in ("up", "down")),
+        *(str(record.get(way, {}).get("limited_by", "–")).removeprefix("the ") for way in ("up", "down")),
         "; ".join(filter(None, (worst, record.get("error", "")))),
     ]
 
 
-def _table(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
-    return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS), "long": False}
+def _table(columns: list[str], rows: list[list[str]], file: str) -> dict[str, Any]:
+    left_out = max(0, len(rows) - MOST_ROWS)
+    return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": left_out, "long": False, "file": file, "words": WORDS}
 
 
 def _changes(records: Sequence[Record]) -> list[list[str]]:

@@ -4,6 +4,7 @@ mod client;
 mod confine;
 mod data;
 mod echo;
+mod iperf;
 pub mod keys;
 mod look;
 mod plane;
@@ -13,9 +14,12 @@ mod rows;
 mod run;
 mod serve;
 mod settings;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod wire;
 
+pub use iperf::iperf;
 pub use run::{ready, run_with, survey};
 pub use serve::serve;
+pub use stamp::stamp;

@@ -200,7 +200,10 @@ impl Line {
 }
 
 /// Makes a socket from `local` to `peer`, whose datagrams are stamped.
-fn connected(local: SocketAddr, peer: SocketAddr) -> io::Result<Socket> {
+///
+/// # Errors
+/// A system without sockets left, or without time stamps.
+pub(crate) fn connected(local: SocketAddr, peer: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
     socket.set_reuse_port(local.port() > 0)?;
     socket.bind(&local.into())?;
@@ -210,7 +213,7 @@ fn connected(local: SocketAddr, peer: SocketAddr) -> io::Result<Socket> {
 }
 
 /// Returns an address of IPv4 that is written as IPv6 as what it is.
-fn canonical(address: SocketAddr) -> SocketAddr {
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         IpAddr::V4(v4) => SocketAddr::new(v4.into(), address.port()),
         // One of a link has a scope beside it.

@@ -21,7 +21,7 @@ use crate::linux::echo::Echo;
 use crate::linux::plane::{Flow, Plane};
 use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, fill, nanos, read_frames};
-use crate::linux::{keys, rows, settings};
+use crate::linux::{keys, rows, settings, stamp};
 use crate::options::{Said, ServeOptions};
 use crate::protocol::limits::{Grant, HANDSHAKE};
 use crate::protocol::message::{Direction, FlowOffer, Offer, Queued};
@@ -80,11 +80,13 @@ impl Shared {
 /// # Errors
 /// A port that is taken, and options without any client.
 pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Result<(), Error> {
-    if options.keys.is_empty() && !options.open {
+    let serves = !options.keys.is_empty() || options.open;
+    if !serves && options.stamp.is_none() {
         return Err(Error::Key("nobody could come in: name a key with `--key NAME`, or let everybody in with `--open`".to_owned()));
     }
     let listener = listen(options.bind, options.port)?;
     let port = listener.local_addr().map_err(|e| Error::system("the port of the server", e))?.port();
+    let reflector = options.stamp.clone().map(|stamp| stamp::listen(options.bind, stamp)).transpose()?;
     // Neither this process nor anything it starts gets rights that it has not (prctl(2), PR_SET_NO_NEW_PRIVS).
     nix::sys::prctl::set_no_new_privs().map_err(|e| Error::system("no_new_privs could not be set", e))?;
     // Before any thread starts: each has the bounds of the one that starts it.
@@ -114,6 +116,11 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
             probe::answer_questions(&socket, &of.stop, |from, question| of.books().reach.answer(of.now(), from, question, random));
         };
         thread::Builder::new().name("questions".to_owned()).spawn(answer).map_err(|e| Error::system("the UDP port has no thread", e))?;
+    }
+    if let Some((sockets, books)) = reflector {
+        let of = Arc::clone(&shared);
+        let run = move || stamp::reflect(&sockets, books, &of.stop);
+        thread::Builder::new().name("stamp".to_owned()).spawn(run).map_err(|e| Error::system("the reflector has no thread", e))?;
     }
     let (says, said) = channel();
     let mut goes_on = go_on(Said::Listening(port, unconfined));

@@ -18,9 +18,10 @@ use crate::linux::plane::Flow;
 use crate::linux::probe::times;
 use crate::linux::serve::{program, serve};
 use crate::linux::wire::Control;
-use crate::options::{Said, ServeOptions};
+use crate::options::{IperfOptions, Said, ServeOptions, StampOptions};
 use crate::protocol::message::{Direction, FlowOffer, Message, Offer, ProbeOffer, Reached};
 use crate::protocol::reach::{datagram, of_datagram};
+use crate::protocol::stamp::{self, Answer};
 use crate::protocol::{DATA_MAGIC, Hello, Key, Limits, Token};
 use crate::{Error, PORT};
 
@@ -46,6 +47,7 @@ fn served(change: impl FnOnce(&mut ServeOptions)) -> Served {
         open_limits: Limits::open(),
         concurrent: 1,
         readable: Vec::new(),
+        stamp: None,
     };
     change(&mut options);
     let stop = Arc::new(AtomicBool::new(false));
@@ -455,6 +457,7 @@ fn a_server_without_a_key_for_anybody_does_not_start() {
         open_limits: Limits::open(),
         concurrent: 1,
         readable: Vec::new(),
+        stamp: None,
     };
     let said = serve(options, &mut |_| true).unwrap_err().to_string();
     assert!(said.contains("--key") && said.contains("--open"), "{said}");
@@ -468,4 +471,88 @@ fn addresses_are_written_as_everywhere() {
         [format!("127.0.0.1:{PORT}"), "127.0.0.1:1".to_owned(), format!("[::1]:{PORT}"), "[::1]:2".to_owned()]
     );
     assert!(addresses("nosuchhost.invalid").unwrap_err().to_string().contains("no such host"));
+}
+
+/// A reflector of STAMP at a port of its own, which answers loopback alone.
+fn reflecting(from: &str) -> (Served, u16) {
+    let port = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let stamp = StampOptions { port, from: vec![from.parse().unwrap()], rate: 1000 };
+    (served(|options| (options.stamp, options.keys) = (Some(stamp), Vec::new())), port)
+}
+
+#[test]
+fn a_reflector_answers_each_packet_with_as_many_bytes_and_nothing_else() {
+    let (_server, port) = reflecting("127.0.0.0/8");
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    socket.connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    socket.send(&[0; 43]).unwrap();
+    socket.send(&[]).unwrap();
+    let mut question = [0; 1400];
+    for (number, len) in [44, 60, 1400].into_iter().enumerate() {
+        stamp::write(7 + number as u32, 1_700_000_000_000_000_000, 5, &mut question);
+        socket.send(&question[..len]).unwrap();
+        let mut answer = [0; 2000];
+        let got = socket.recv(&mut answer).unwrap();
+        let read = Answer::parse(&answer[..got]).unwrap();
+        assert_eq!((got, read.asked, read.number, read.ssid, read.ttl), (len, 7 + number as u32, number as u32, 5, 64));
+        assert!(read.is_to(1_700_000_000_000_000_000, 5) && read.came <= read.left);
+    }
+}
+
+#[test]
+fn a_reflector_is_silent_to_strangers() {
+    let (_server, port) = reflecting("192.0.2.0/24");
+    let started = Instant::now();
+    let said = crate::stamp(&format!("127.0.0.1:{port}"), &mut || true).unwrap_err().to_string();
+    assert!(said.contains("none of its packets was answered"), "{said}");
+    assert!(started.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn stamp_tells_round_trips_waits_and_losses() {
+    let (_server, port) = reflecting("127.0.0.1");
+    let mut calls = 0;
+    let mut go_on = || {
+        calls += 1;
+        calls < 30
+    };
+    let found = crate::stamp(&format!("127.0.0.1:{port}"), &mut go_on).unwrap();
+    assert!(found.is_cut && found.sent > 200 && found.rtt_ns.len() > 100, "{} of {}", found.rtt_ns.len(), found.sent);
+    assert_eq!([found.rtt_ns.len(), found.wait_up_ns.len(), found.wait_down_ns.len()], [found.held_ns.len(); 3]);
+    assert!(found.rtt_ns.iter().all(|rtt| *rtt < 1_000_000_000));
+    assert_eq!((found.routers_up, found.duplicates, found.losses.up.map(|lost| lost < 100)), (Some(0), 0, Some(true)));
+    let nobody = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let said = crate::stamp(&nobody.to_string(), &mut || true).unwrap_err().to_string();
+    assert!(said.contains("nothing listens there"), "{said}");
+}
+
+/// Servers of iperf3 that do not keep to its protocol: each ends the client in time, with one sentence.
+#[test]
+fn an_iperf3_server_that_talks_nonsense_ends_the_client() {
+    let options = IperfOptions { is_up: true, seconds: 1, control: None };
+    let words: [(&[u8], &str); 7] = [
+        (b"", "closed the connection"),
+        (b"\xff", "measures with somebody else"),
+        (b"\xfe\0\0\0\x7e\0\0\0\0", "with error 126"),
+        (b"\x0b", "was stopped"),
+        (b"SSH-2.0", "does not speak iperf3's protocol"),
+        (b"\x02", "without a data connection"),
+        (b"\x0d\xff\xff\xff\xff", "would have 4294967295 bytes"),
+    ];
+    for (says, said) in words {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let at = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read_exact(&mut [0; 37]).unwrap();
+            stream.write_all(says).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            // The client's words are taken, so that none is answered by a reset.
+            let _ = stream.read_to_end(&mut Vec::new());
+        });
+        let why = crate::iperf(&at.to_string(), &options, &mut || true).unwrap_err().to_string();
+        assert!(why.contains(said), "{says:?}: {why}");
+        server.join().unwrap();
+    }
 }

@@ -7,14 +7,17 @@
 //! Probes are datagrams: a server sends any only to an address that has shown that it wants them ([`reach`]).
 //!
 //! A survey of the path is datagrams alone, too: questions and bursts ([`survey`]).
+//! STAMP ([`stamp`]) is the protocol of others: a server that is told to answers it at a port of its own.
 //!
 //! Data connections are told apart by their own magic ([`DATA_MAGIC`]) and carry a [`Token`] that the control channel has given out.
 
 pub mod frame;
+pub mod iperf;
 pub mod limits;
 pub mod message;
 pub mod noise;
 pub mod reach;
+pub mod stamp;
 pub mod state;
 pub mod survey;
 pub mod token;

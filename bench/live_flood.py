@@ -1,0 +1,104 @@
+"""A server of live measurements in a flood of connections over loopback: its memory, and a running session's goodput.
+
+    .venv/bin/python bench/live_flood.py [--seconds 8] [--processes 2]
+
+Each flooding process connects and resets as fast as it can. A session of 100 Mbit/s runs without the flood and then in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing.sharedctypes import Synchronized
+from pathlib import Path
+
+
+def flood(port: int, end: float, made: Synchronized[int]) -> None:
+    """Connects and resets until `end`."""
+    count = 0
+    while time.monotonic() < end:
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        one.settimeout(2)
+        try:
+            one.connect(("127.0.0.1", port))
+            count += 1
+        except OSError:
+            pass
+        one.close()
+    with made.get_lock():
+        made.value += count
+
+
+def memory(pid: int, field: str) -> float:
+    """MB of the process."""
+    found = re.search(rf"^{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert found
+    return int(found[1]) / 1024
+
+
+def cpu(pid: int) -> float:
+    """CPU seconds of the process."""
+    return sum(int(part) for part in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Prints one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "XDG_CONFIG_HOME": folder}
+        longfat = [sys.executable, "-m", "longfat"]
+        subprocess.run([*longfat, "key", "new", "bench"], env=env, check=True, stdout=subprocess.DEVNULL)
+        limits = Path(folder) / "limits.toml"
+        limits.write_text('rate = "100 Mbit/s"\n')
+        serve = [*longfat, "serve", "--key", "bench", "--port", "0", "--bind", "127.0.0.1", "--limits", str(limits)]
+        with subprocess.Popen(serve, env=env, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            found = re.search(r"port (\d+)", server.stdout.readline())
+            assert found
+            port = int(found[1])
+            time.sleep(1)
+            idle, idle_cpu = memory(server.pid, "VmRSS"), cpu(server.pid)
+            time.sleep(5)
+            idle_cpu = cpu(server.pid) - idle_cpu
+            measure = [*longfat, "measure", f"127.0.0.1:{port}", "--key", "bench", "--direction", "down", "--json"]
+            measure += ["--seconds", str(options.seconds)]
+            told = {"load": os.getloadavg()[0], "idle_mb": idle, "idle_cpu_share": idle_cpu / 5}
+            for name, processes in (("alone", 0), ("flooded", options.processes)):
+                made: Synchronized[int] = multiprocessing.Value("Q", 0)
+                began = time.monotonic()
+                end = began + (options.seconds + 8 if processes else 0)
+                floods = [multiprocessing.Process(target=flood, args=(port, end, made)) for _ in range(processes)]
+                for one in floods:
+                    one.start()
+                used = cpu(server.pid)
+                done = subprocess.run(measure, env=env, stdout=subprocess.PIPE, text=True, check=False)
+                for one in floods:
+                    one.join()
+                way = json.loads(done.stdout)["down"] if done.returncode == 0 else {}
+                told[name] = {
+                    "goodput_mbps": way.get("goodput_bps", 0) / 1e6,
+                    "verdict": way.get("verdict"),
+                    "connections_per_s": made.value / max(end - began, 1),
+                    "server_cpu_s": cpu(server.pid) - used,
+                    "peak_mb": memory(server.pid, "VmHWM"),
+                }
+            server.send_signal(signal.SIGINT)
+        print(json.dumps(told, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""Measurements between two hosts that something goes wrong with: each ends in time, with one sentence, and keeps what was measured.
+
+A relay is the path: it delays, is cut in one direction or both and healed, and gives its datagrams another port, as a NAT does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Generator
+from pathlib import Path
+
+import longfat
+import pytest
+from test_live import DOWN, UP, command, home, serving, text
+
+__all__ = ["home"]
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux"),
+    pytest.mark.slow,
+]
+
+PATIENCE_S = 40
+"""The protocol gives up after 5 s and 4 round trips of silence; a busy machine and its tests take longer."""
+
+
+class Relay:
+    """A path to a server at 127.0.0.1, for TCP and UDP at one port."""
+
+    def __init__(self, to: int, delay_s: float = 0.0) -> None:
+        self.to = ("127.0.0.1", to)
+        self.delay_s = delay_s
+        self.passes = {"up": True, "down": True}
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.near = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.near.bind(self.listener.getsockname())
+        self.client: tuple[str, int] | None = None
+        self.far = self._port()
+        self.queues: list[tuple[str, socket.socket, socket.socket, deque[tuple[float, bytes]]]] = []
+        self.datagrams: deque[tuple[float, bool, bytes]] = deque()
+        self.ends = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    @property
+    def at(self) -> str:
+        return f"127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def rebind(self) -> None:
+        """Datagrams to the server leave from another port from now on."""
+        old, self.far = self.far, self._port()
+        old.close()
+
+    def _port(self) -> socket.socket:
+        far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        far.connect(self.to)
+        far.setblocking(False)
+        return far
+
+    def __enter__(self) -> Relay:
+        self.listener.setblocking(False)
+        self.near.setblocking(False)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ends.set()
+        self.thread.join(10)
+        for _, one, other, _ in self.queues:
+            one.close()
+            other.close()
+        for one in (self.listener, self.near, self.far):
+            one.close()
+
+    def _run(self) -> None:
+        while not self.ends.is_set():
+            with contextlib.suppress(BlockingIOError):
+                near, _ = self.listener.accept()
+                far = socket.create_connection(self.to)
+                for one in (near, far):
+                    one.setblocking(False)
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self.queues += [("up", near, far, deque()), ("down", far, near, deque())]
+            for way, one, other, queue in self.queues:
+                if self.passes[way]:
+                    self._pass(one, other, queue)
+            self._pass_datagrams()
+            time.sleep(0.001)
+
+    def _pass(self, one: socket.socket, other: socket.socket, queue: deque[tuple[float, bytes]]) -> None:
+        now = time.monotonic()
+        if len(queue) < 64:
+            with contextlib.suppress(OSError):
+                queue.append((now + self.delay_s, one.recv(1 << 16)))
+        with contextlib.suppress(OSError):
+            while queue and queue[0][0] <= now:
+                due, data = queue.popleft()
+                if not data:
+                    other.shutdown(socket.SHUT_WR)
+                    queue.append((now + 1e6, b""))
+                    return
+                try:
+                    sent = other.send(data)
+                except BlockingIOError:
+                    sent = 0
+                if sent < len(data):
+                    queue.appendleft((due, data[sent:]))
+                    return
+
+    def _pass_datagrams(self) -> None:
+        now = time.monotonic()
+        with contextlib.suppress(OSError):
+            while True:
+                data, self.client = self.near.recvfrom(2048)
+                if self.passes["up"]:
+                    self.datagrams.append((now + self.delay_s, True, data))
+        with contextlib.suppress(OSError):
+            while True:
+                data = self.far.recv(2048)
+                if self.passes["down"]:
+                    self.datagrams.append((now + self.delay_s, False, data))
+        while self.datagrams and self.datagrams[0][0] <= now:
+            _, is_up, data = self.datagrams.popleft()
+            with contextlib.suppress(OSError):
+                if is_up:
+                    self.far.send(data)
+                elif self.client:
+                    self.near.sendto(data, self.client)
+
+
+@contextlib.contextmanager
+def relayed(home: Path, delay_s: float = 0.0) -> Generator[tuple[Relay, subprocess.Popen[str]]]:
+    """A server at 20 Mbit/s, and the path to it."""
+    limits = home / "limits.toml"
+    limits.write_text('rate = "20 Mbit/s"\n')
+    with serving(home, "--key", "test", "--limits", str(limits)) as (at, server), Relay(int(at.rpartition(":")[2]), delay_s) as relay:
+        yield relay, server
+
+
+@contextlib.contextmanager
+def running(home: Path, experiment: str) -> Generator[subprocess.Popen[str]]:
+    """A client of its own process, in whose run data flows."""
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+    program = f"import longfat\nresult = longfat.Experiment({experiment!r}).run()\nprint(result.verdict, result.metrics)"
+    with subprocess.Popen([sys.executable, "-c", program], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        yield client
+        client.kill()
+
+
+def last_line(client: subprocess.Popen[str]) -> str:
+    started = time.monotonic()
+    _, said = client.communicate(timeout=PATIENCE_S)
+    assert time.monotonic() - started < PATIENCE_S
+    assert client.returncode == 1, said
+    return said.splitlines()[-1]
+
+
+@contextlib.contextmanager
+def flowing(relay: Relay, experiment: str, home: Path, seconds: float = 4) -> Generator[subprocess.Popen[str]]:
+    """A run under way: its data connection has gone through the relay so long ago."""
+    with running(home, experiment) as client:
+        deadline = time.monotonic() + PATIENCE_S
+        # Control, three handshakes for the round trip, and data; each has two directions.
+        while len(relay.queues) < 10 and time.monotonic() < deadline:
+            assert client.poll() is None, client.communicate()
+            time.sleep(0.05)
+        time.sleep(seconds)
+        yield client
+
+
+def session_line(server: subprocess.Popen[str]) -> str:
+    """The server's next line about a session."""
+    assert server.stdout is not None
+    while "key test" not in (line := server.stdout.readline()):
+        assert line, "the server has ended"
+    return line
+
+
+@pytest.mark.parametrize("ways", [("up", "down"), ("up",), ("down",)], ids=["both", "up", "down"])
+def test_a_path_that_is_cut_ends_both_hosts_and_the_next_run_begins(home: Path, ways: tuple[str, ...]) -> None:
+    with relayed(home) as (relay, server):
+        with flowing(relay, text(relay.at, DOWN, "60 s"), home) as client:
+            relay.passes.update(dict.fromkeys(ways, False))
+            said = last_line(client)
+        assert re.search(r"the other side|in time|lost", said), said
+        assert "ended well" not in session_line(server)
+        relay.passes.update(up=True, down=True)
+        assert longfat.Experiment(text(relay.at, UP, "500 ms")).run().verdict
+
+
+def test_a_path_that_heals_within_two_seconds_ends_no_run(home: Path) -> None:
+    with relayed(home) as (relay, server), flowing(relay, text(relay.at, DOWN, "10 s"), home) as client:
+        relay.passes.update(up=False, down=False)
+        time.sleep(2)
+        relay.passes.update(up=True, down=True)
+        _, said = client.communicate(timeout=PATIENCE_S)
+        assert client.returncode == 0, said
+        assert "ended well" in session_line(server)
+
+
+def test_two_seconds_of_round_trip_work(home: Path) -> None:
+    with relayed(home, delay_s=1.0) as (relay, _):
+        result = longfat.Experiment(text(relay.at, DOWN, "4 s")).run()
+    assert result.verdict
+    assert result.flows["bytes_delivered"].iloc[0] > 10_000
+
+
+def test_a_nat_that_rebinds_loses_probes_and_not_the_run(home: Path) -> None:
+    with relayed(home) as (relay, server), flowing(relay, text(relay.at, DOWN, "8 s"), home) as client:
+        relay.rebind()
+        out, said = client.communicate(timeout=PATIENCE_S)
+        assert client.returncode == 0, said
+        assert "ended well" in session_line(server)
+    # Those before it are measured.
+    assert re.search(r"'queue_delay_up_idle_p50_s': [0-9]", out), out
+    assert re.search(r"'queue_delay_down_p50_s': [0-9]", out), out
+
+
+def test_hosts_with_ipv6_alone_measure(home: Path) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this host has no IPv6")
+    with serving(home, "--key", "test", "--bind", "::1") as (at, _):
+        result = longfat.Experiment(text(f"[::1]:{at.rpartition(':')[2]}", UP + DOWN)).run()
+    assert (result.flows["bytes_delivered"] > 10_000).all()
+    assert result.metrics["queue_delay_up_p50_s"] >= 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="a clock of its own needs root and unshare")
+def test_a_far_clock_that_is_days_apart_does_no_harm(home: Path) -> None:
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+    words = ["unshare", "--time", "--monotonic", "500000", "--boottime", "500000", "--fork", "--kill-child"]
+    serve = [sys.executable, "-m", "longfat", "serve", "--port", "0", "--bind", "127.0.0.1", "--key", "test"]
+    with subprocess.Popen([*words, *serve], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            first = server.stdout.readline()
+            found = re.match(r"listening at port (\d+), for ", first)
+            if not found:
+                assert server.stderr is not None
+                said = server.stderr.read()
+                if "unshare" in said:
+                    pytest.skip(f"no time namespaces: {said.strip()}")
+                raise AssertionError(first + said)
+            result = longfat.Experiment(text(f"127.0.0.1:{found[1]}", UP + DOWN, "2 s")).run()
+        finally:
+            server.kill()
+    assert (result.flows["bytes_delivered"] > 10_000).all()
+    for way in ("up", "down"):
+        assert 0 <= result.metrics[f"queue_delay_{way}_p50_s"] < 0.5, result.metrics
+    assert result.real_time["clock_steps"] == 0
+    assert result.real_time["clock_fast_ppb"] + result.real_time["clock_slow_ppb"] < 1e6
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="a small disk needs root")
+def test_a_full_disk_is_one_sentence_and_the_server_goes_on(home: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", str(small)], capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no tmpfs: {mounted.stderr.strip()}")
+    try:
+        with serving(home, "--key", "test") as (at, _):
+            file = small / "a.toml"
+            file.write_text(text(at, UP + DOWN, "2 s"))
+            done = command("run", "a.toml", home=home, cwd=small)
+            assert done.returncode == 1, done.stdout
+            assert "space" in done.stderr, done.stderr
+            assert "Traceback" not in done.stderr
+            assert longfat.Experiment(text(at, UP, "300 ms")).run().verdict
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def test_measure_keeps_the_direction_that_was_measured(home: Path) -> None:
+    with relayed(home) as (relay, _):
+        env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+        words = [sys.executable, "-m", "longfat", "measure", relay.at, "--key", "test", "--seconds", "3"]
+        with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+            deadline = time.monotonic() + PATIENCE_S
+            # Control, six handshakes before and after, and data of the flow up, and then those of the flow down.
+            while len(relay.queues) < 16 + 10 and time.monotonic() < deadline:
+                assert client.poll() is None
+                time.sleep(0.05)
+            time.sleep(1)
+            relay.passes.update(up=False, down=False)
+            out, said = client.communicate(timeout=PATIENCE_S)
+    assert client.returncode == 1
+    assert re.search(r"up +[\d,.]+ Mbit/s", out), out + said
+    assert not re.search(r"^ +down", out, re.MULTILINE)
+    assert "error: " in said
