@@ -102,7 +102,7 @@ fn what_is_not_there_is_said_so() {
     ]));
 }
 
-/// Unsupported features, each with its place: the list of docs/scripts-reference.md, as scripts write it.
+/// Unsupported features, each with its place: the list of notebook/packetdrill-suite.md, as scripts write it.
 #[test]
 fn what_the_documentation_says_is_not_supported_is_counted_so() {
     let lines = [

@@ -103,7 +103,7 @@ class Rounds:
         jobs: int = 1,
         settled: Callable[[Cells], object] = lambda _: None,
     ) -> None:
-        """`settled` is told the cells once it is known who is set, if more runs are to come. Of fewer runs than `jobs`, cores are idle."""
+        """`settled` is told the cells once it is known who is set, if more runs are to come. Fewer runs than `jobs` leave cores idle."""
         self.plan = plan
         self._jobs = jobs
         self._settled = settled

@@ -86,7 +86,7 @@ def verdict(plan: Plan, cells: Cells, delay: str) -> Verdict:
 
 
 def so_far(plan: Plan, cells: Cells) -> str:
-    """What to set, by the cells that decide it, and how sure that is. More seeds may still change the numbers."""
+    """Says what to set, by the cells that decide it, and how sure that is. More seeds may still change the numbers."""
     worst = {one.name: worst_case(plan, cells, one) for one in plan.candidates}
     alike = level(plan, cells, plan.candidates)
     found = _first(plan, cells, worst, best_of(plan, cells, alike))[0]
