@@ -805,6 +805,6 @@ def test_a_server_that_waits_is_the_interpreter_and_the_compiled_module(home: Pa
     with serving(home, "--key", "test") as (_, server):
         resident = re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text(), re.MULTILINE)
         loaded = Path(f"/proc/{server.pid}/cmdline").read_text().split("\0")
-    assert "longfat.live.server" in loaded
+    assert any("longfat.live.server" in word for word in loaded)
     assert resident
     assert int(resident[1]) < 20_000, "kB"

@@ -29,6 +29,8 @@ err = terminal.console(stderr=True)
 
 QUEUES = ("queue_delay_up_idle_p95_s", "queue_delay_up_p95_s", "queue_delay_down_idle_p95_s", "queue_delay_down_p95_s")
 DIRECTIONS: tuple[Literal["up"], Literal["down"]] = ("up", "down")
+REOPENS_S = 5.0
+"""Time for which a server of iperf3 may refuse the next test: iperf3 3.12 closes its port after each, and opens it again."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ def _measure_iperf(host: str, seconds: int, control: str | None, only: Literal["
     failed: str | None = None
     for direction in DIRECTIONS if only is None else (only,):
         try:
-            made.append(iperf.transfer(host, direction, seconds, control))
+            made.append(iperf.transfer(host, direction, seconds, control, REOPENS_S if made else 0))
             failed = made[-1].lost
         except LongfatError as error:
             if not made:
