@@ -149,7 +149,7 @@ def test_comments_say_retransmitted() -> None:
 
 
 INDEX = ROOT / "docs" / "index.md"
-MOST = {"Start": 6_400, "Questions": 2_600, "How to": 11_600, "Reference": 35_000, "How it works": 7_000}
+MOST = {"Start": 6_400, "Questions": 2_600, "How to": 11_600, "Reference": 35_500, "How it works": 7_000}
 """Most words by hand of the kinds of pages that users read; `TOGETHER` of all five."""
 TOGETHER = 61_000
 
