@@ -50,10 +50,10 @@ impl Qdiscs {
                     NetlinkPayload::Done(_) => return found,
                     NetlinkPayload::Error(_) => return None,
                     // Kernels answer for all devices, whatever the index.
-                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(discipline)) => {
-                        if discipline.header.index == self.device && discipline.header.parent == TcHandle::ROOT {
-                            found = queue(&discipline);
-                        }
+                    NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewQueueDiscipline(discipline))
+                        if discipline.header.index == self.device && discipline.header.parent == TcHandle::ROOT =>
+                    {
+                        found = queue(&discipline);
                     }
                     _ => {}
                 }

@@ -21,6 +21,7 @@ use crate::linux::serve::program;
 use crate::linux::wire::fill;
 use crate::options::IperfOptions;
 use crate::protocol::Nanos;
+use crate::protocol::application::Application;
 use crate::protocol::iperf::{COOKIE, LONGEST, PORT, Parameters, Results, State, Stream, cookie, results};
 
 /// Time for each answer of the server.
@@ -174,8 +175,9 @@ impl Session<'_> {
         let Some(socket) = &self.socket else { return self.fails("it began without a data connection") };
         let socket = socket.try_clone().map_err(|e| Error::system("a data connection", e))?;
         let ends = Time::ZERO + Span::from_secs(2 * u64::from(self.options.seconds) + 60);
-        let sends = self.options.is_up.then(|| program(&Traffic::bulk(), Time::ZERO, ends, 0));
-        let flow = Flow { socket, window: None, sends, has_volume: false };
+        let bulk = Traffic::bulk();
+        let sends = self.options.is_up.then(|| program(&bulk, &Application::of(&bulk, 0, "iperf3"), Time::ZERO, ends));
+        let flow = Flow { socket, window: None, sends, reads: None, has_volume: false };
         let begun = Instant::now();
         let plane = Plane::begin(vec![flow], INTERVAL, Clock::starting_in(Duration::ZERO))?;
         let time = Duration::from_secs(self.options.seconds.into());

@@ -71,7 +71,7 @@ fn time(bytes: &[u8], at: Range<usize>, is_ptp: bool) -> Option<Nanos> {
     }
     // The first bit tells the era, which changes in 2036 (RFC 4330 §3).
     let seconds = if seconds >> 31 == 1 { seconds } else { seconds + (1 << 32) };
-    seconds.checked_sub(FROM_1900).map(|seconds| seconds * SECOND + (rest * SECOND >> 32))
+    seconds.checked_sub(FROM_1900).map(|seconds| seconds * SECOND + ((rest * SECOND) >> 32))
 }
 
 /// Writes the packet `number` of the session `ssid`, sent at `wall`, into `bytes`.
