@@ -1,7 +1,7 @@
 """ANSNET 1994: which hosts explain half of Tables 3 and 4, judged on the other half.
 
-    python bench/fit/ansnet.py run --points 6     # runs points; goes on where it was stopped
-    python bench/fit/ansnet.py judge --points 6   # judges halves of the cells by those runs: notebook/ansnet-fitted.md
+    python bench/fit/ansnet.py run --points 7     # runs points; goes on where it was stopped
+    python bench/fit/ansnet.py judge --points 7   # judges halves of the cells by those runs: notebook/ansnet-fitted.md
 
 Paths, builds and flows are those of `papers/ansnet`, the same for every point. Unknown are the hosts: a scheduler that holds each packet
 for a random time, or a processor for both directions, and when the receiver acknowledges. Each curve has two of the paper's windows, near
