@@ -129,7 +129,11 @@ def measure_command(
     out.print(f"One flow {only or 'each way'}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
     for way in ways:
         out.print(f"  {way.direction:4} {line(way)}", soft_wrap=True, highlight=False)
-        out.print(terminal.escape(f"       limited by: {way.limited_by}, {limit.sure(way.limited_by_confidence)}"), soft_wrap=True, highlight=False)
+        out.print(
+            terminal.escape(f"       limited by: {way.limited_by}, {limit.sure(way.limited_by_confidence)}"),
+            soft_wrap=True,
+            highlight=False,
+        )
         out.print(terminal.escape(f"       to change: {way.change}"), soft_wrap=True, highlight=False)
         out.print(f"       {queues(way)}", soft_wrap=True, highlight=False)
         out.print(f"       {shares(way)}", soft_wrap=True, highlight=False)
