@@ -7,8 +7,7 @@ Each run has two network namespaces with longfat's emulator between them, `longf
 Prints the confusion matrix, the share that is right, and the share of verdicts with a confidence over 0.9 that is right.
 Thresholds may be chosen with `dev`; `held` has other rates, round trips and values, and is there to be judged by.
 
-Not made: a slow application or reader, since a live run has bulk traffic, and drops in a receiver's ring, since no device
-here has one.
+Not made: drops in a receiver's ring, since no device here has one, reordering, and a path that changes.
 """
 
 from __future__ import annotations
@@ -35,6 +34,8 @@ LEAST_BDP = 300_000
 AQM = "active queue management"
 CAUSES: dict[str, dict[str, str]] = {
     "receive window": {"sysctl": "net.ipv4.tcp_rmem=4096 {memory} {memory}"},
+    "closing window": {"flow": 'read_rate = "{slow} kbit/s"'},
+    "application": {"flow": 'traffic = {{ kind = "writes", rate = "{slow} kbit/s", size = "20 kB" }}'},
     "send buffer": {"sysctl": "net.ipv4.tcp_wmem=4096 {memory} {memory}"},
     "congestion, by loss": {"queue": '{{ kind = "droptail", limit = "1 bdp" }}'},
     "congestion, by ECN": {"queue": '{{ kind = "red", limit = "2 bdp", ecn = true }}', "sysctl": "net.ipv4.tcp_ecn=1"},
@@ -116,6 +117,7 @@ def values(name: str, rtt: int, rate: int) -> dict[str, Any]:
         "small": max(4, round(packets * rng.uniform(0.04, 0.1))),
         "loss": f"{min(0.02, (1.22 / (rng.uniform(0.3, 0.5) * packets)) ** 2):.2g}",
         "policed": int(rate * 1000 * rng.uniform(0.3, 0.7)),
+        "slow": int(rate * 1000 * random.Random(f"slow {rtt} {rate}").uniform(0.3, 0.6)),
         "tokens": int(max(15_000, bdp * rng.uniform(0.3, 1.5))),
         "deep": int(6 * bdp + 400_000),
         "full": int(2 * bdp + 60_000),

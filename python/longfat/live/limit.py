@@ -11,23 +11,23 @@ CHANGES: dict[str, tuple[str, str]] = {
     "closing window": (RECEIVER, "the process that reads is too slow: look for load there, with `top` and `mpstat`"),
     "receiver's ring": (
         RECEIVER,
-        "packets are dropped on arrival: look at `ethtool -S` and /proc/net/softnet_stat, enlarge the ring with `ethtool -G`",
+        "it drops packets on arrival: look at `ethtool -S` and /proc/net/softnet_stat, try `ethtool -G`",
     ),
     "send buffer": (SENDER, 'try `sysctl -w net.ipv4.tcp_wmem="4096 16384 {most}"`, and measure again'),
     "application": (SENDER, "the process that writes is too slow: look for load there, with `top` and `mpstat`"),
     "Nagle and delayed ACKs": (SENDER, "set TCP_NODELAY, or write each message at once"),
     "congestion, by loss": (
         NEITHER,
-        "the queue of the bottleneck overflows: more rate needs a faster bottleneck, less delay fq_codel there",
+        "the queue of the bottleneck overflows: more rate needs a faster one, less delay fq_codel",
     ),
     "congestion, by ECN": (NEITHER, "the bottleneck marks packets: more rate needs a faster bottleneck"),
     "active queue management": (
         NEITHER,
-        "the bottleneck drops early: ECN saves the losses, with `sysctl -w net.ipv4.tcp_ecn=1` at both hosts",
+        "the bottleneck drops early: `sysctl -w net.ipv4.tcp_ecn=1` at both hosts saves the losses",
     ),
     "bursts over a small buffer": (
         SENDER,
-        "pace packets, with `sysctl -w net.core.default_qdisc=fq`; or enlarge the buffer of the bottleneck",
+        "pace packets, with `sysctl -w net.core.default_qdisc=fq`, or enlarge that buffer",
     ),
     "random loss": (NEITHER, "look for errors on each link, with `ip -s link` and `ethtool -S`; try `--control bbr`"),
     "policer": (NEITHER, "ask who runs the path for the rate that it enforces"),
@@ -51,9 +51,9 @@ def sure(confidence: float) -> str:
 
 
 def change(cause: str, direction: str, window_bytes: int) -> str:
-    """The change to make, and its host. `window_bytes` fill the path at the flow's rate; `direction` is `up` from this host, or `down`."""
+    """Advice for the flow `up` from this host, or `down` to it. `window_bytes` fill the path at the rate of the flow."""
     where, what = CHANGES[cause]
-    # A buffer also holds headers and control information: as much again. The rate of a flow with a small one says little: four times.
+    # A buffer also holds headers and control information: as much again. A flow with a small one does not tell the rate: four times.
     most = 2 ** math.ceil(math.log2(max(8 * window_bytes, 1 << 22)))
     host = "" if not where else "at this host, " if (where == SENDER) == (direction == "up") else "at the other host, "
     return f"{host}{what.format(most=most)}"

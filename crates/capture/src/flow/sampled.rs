@@ -381,7 +381,7 @@ mod tests {
             })
         };
         let (apart, shared) = (lossy(&|_| 0), lossy(&length));
-        assert!(apart.own_queue().unwrap() > 0.9 && !apart.is_shared());
+        assert!(apart.own_queue().unwrap() > 0.8 && !apart.is_shared());
         assert!(shared.own_queue().unwrap() < 0.05 && shared.is_shared());
         assert_eq!(apart.verdict().0, Cause::ActiveQueue);
         assert_ne!(shared.verdict().0, Cause::ActiveQueue);

@@ -42,9 +42,29 @@ pub(crate) fn no_chance(of: u32, all: u32) -> f64 {
     less / total
 }
 
+/// Chance that of `all` that are each so with the chance `each`, `of` and more are: the upper tail of a binomial distribution.
+pub(crate) fn at_least(of: u32, all: u32, each: f64) -> f64 {
+    let odds = (each / (1.0 - each)).ln();
+    // Logarithms: the chance of none may be less than any number.
+    let (mut log, mut sum) = (f64::from(all) * (1.0 - each).ln(), 0.0);
+    for count in 0..=all {
+        sum += if count >= of { log.exp() } else { 0.0 };
+        log += (f64::from(all - count) / f64::from(count + 1)).ln() + odds;
+    }
+    sum.min(1.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::no_chance;
+    use super::{at_least, no_chance};
+
+    #[test]
+    fn a_tail_is_as_tables_have_it() {
+        // Three and more of eleven, one in ten each: one less 0.9^11 + 11 * 0.1 * 0.9^10 + 55 * 0.01 * 0.9^9.
+        assert!((at_least(3, 11, 0.1) - 0.089_562).abs() < 1e-6, "{}", at_least(3, 11, 0.1));
+        assert!((at_least(0, 11, 0.1) - 1.0).abs() < 1e-12 && at_least(0, 0, 0.1) == 1.0);
+        assert!(at_least(5000, 20_000, 0.1) < 1e-12 && at_least(1, 20_000, 0.1) > 0.999_999);
+    }
 
     #[test]
     fn the_sign_test_has_its_values() {

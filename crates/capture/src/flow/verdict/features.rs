@@ -90,7 +90,7 @@ features! {
     Early "early_losses" ["1"] "of these, how many found less than half of the longest queue that others passed", SIGN;
     EarlyShare "early_losses_share" ["1"] "`early_losses` over `timed_episodes`", OURS;
     InQueue "losses_in_queue" ["1"] "of these, how many found a longer queue than a sender's own burst makes", SIGN;
-    InQueueShare "losses_in_queue_share" ["1"] "`losses_in_queue` over `timed_episodes`", OURS;
+    NoQueue "losses_without_queue_chance" ["1"] "chance that as many of these find no such queue, if one in ten does", SIGN;
     InLonger "losses_in_longer_queue" ["1"] "of these, how many found more than the median queue as well", SIGN;
     EarlySure "early_losses_sure" ["1"] "how unlikely even odds make as many losses early", SIGN;
     InQueueSure "losses_in_queue_sure" ["1"] "how unlikely even odds make as many losses find such a queue", SIGN;

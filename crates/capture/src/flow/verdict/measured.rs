@@ -6,7 +6,7 @@ use crate::flow::connection::{Connection, Point};
 use crate::flow::direction::{Direction, Episode, TICK};
 use crate::flow::rate::{bottleneck, goodput};
 use crate::flow::series::Bin;
-use crate::flow::statistics::{average, no_chance, quantile, rank, ranked};
+use crate::flow::statistics::{at_least, average, no_chance, quantile, rank, ranked};
 
 /// Features of the direction `main` of a connection.
 pub(crate) fn features(connection: &Connection, main: usize) -> Features {
@@ -147,7 +147,7 @@ fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], fe
         (Feature::EarlyShare, f64::from(early) / f64::from(timed)),
         (Feature::EarlySure, no_chance(early, timed)),
         (Feature::InQueue, in_queue.into()),
-        (Feature::InQueueShare, f64::from(in_queue) / f64::from(timed)),
+        (Feature::NoQueue, at_least(timed - in_queue, timed, 0.1)),
         (Feature::InQueueSure, no_chance(in_queue, timed)),
         (Feature::InLonger, in_longer.into()),
         (Feature::InLongerSure, no_chance(in_longer, timed)),

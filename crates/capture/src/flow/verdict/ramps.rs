@@ -34,7 +34,7 @@ const ORDER: &str = "bench/verdicts.py --split train --seed 6; 44 traces of benc
 const EARLY: &str = "bench/verdicts.py --split train --seed 11";
 const STRANGE: &str = "bench/strangers.py, first and second set";
 /// Flows between two namespaces, by `bench/live_verdicts.py`.
-const LIVE: &str = "bench/live_verdicts.py --split dev";
+const LIVE: &str = "bench/live_verdicts.py --split dev; 12 ms of held";
 const NAGLE: &str = "48 simulated runs of small writes";
 
 macro_rules! ramps {
@@ -77,7 +77,7 @@ ramps! {
     IN_RUNS: ReceiverRing, InRuns, 0.4, 0.7, LOSSES;
     BLOCKS: ReceiverRing, Blocks, 1.0, 3.0, LOSSES;
     HOST_DROPS: ReceiverRing, HostDrops, 0.3, 0.7, LIVE;
-    FOUND_QUEUE: ActiveQueue, InQueueShare, 0.2, 0.5, LIVE;
+    FOUND_QUEUE: ActiveQueue, NoQueue, 0.005, 0.05, LIVE;
     LOST_EARLY: ActiveQueue, EarlyShare, 0.05, 0.3, LIVE;
     OWN_QUEUE: ActiveQueue, OwnQueue, 0.02, 0.08, LIVE;
     RTT_LONGEST: SmallBuffer, RttRank, 0.72, 0.9, LOSSES;
