@@ -60,7 +60,7 @@ fn four(bytes: &[u8], at: Range<usize>) -> u32 {
 fn ntp(wall: Nanos) -> [u8; 8] {
     let seconds = (wall / SECOND + FROM_1900) as u32;
     let fraction = ((wall % SECOND) << 32).div_ceil(SECOND) as u32;
-    (u64::from(seconds) << 32 | u64::from(fraction)).to_be_bytes()
+    ((u64::from(seconds) << 32) | u64::from(fraction)).to_be_bytes()
 }
 
 /// Reads a time of NTP, or of PTP: nanoseconds since 1970. `None`: it is none.
@@ -71,7 +71,7 @@ fn time(bytes: &[u8], at: Range<usize>, is_ptp: bool) -> Option<Nanos> {
     }
     // The first bit tells the era, which changes in 2036 (RFC 4330 §3).
     let seconds = if seconds >> 31 == 1 { seconds } else { seconds + (1 << 32) };
-    seconds.checked_sub(FROM_1900).map(|seconds| seconds * SECOND + (rest * SECOND >> 32))
+    seconds.checked_sub(FROM_1900).map(|seconds| seconds * SECOND + ((rest * SECOND) >> 32))
 }
 
 /// Writes the packet `number` of the session `ssid`, sent at `wall`, into `bytes`.
