@@ -1,6 +1,7 @@
 //! STAMP over sockets: a reflector beside the server, and a sender.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsFd;
@@ -211,10 +212,11 @@ impl Line {
                     let asked =
                         |answer: &Answer| self.sent.get(answer.asked as usize).is_some_and(|sent| answer.is_to(sent.wall, self.ssid));
                     if let Some(answer) = answer.filter(asked) {
-                        if self.answers.contains_key(&answer.asked) {
-                            self.duplicates += 1;
-                        } else {
-                            self.answers.insert(answer.asked, (answer, came.unwrap_or(read)));
+                        match self.answers.entry(answer.asked) {
+                            Entry::Vacant(place) => {
+                                place.insert((answer, came.unwrap_or(read)));
+                            }
+                            Entry::Occupied(_) => self.duplicates += 1,
                         }
                     }
                 }

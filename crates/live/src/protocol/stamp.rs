@@ -60,7 +60,7 @@ fn four(bytes: &[u8], at: Range<usize>) -> u32 {
 fn ntp(wall: Nanos) -> [u8; 8] {
     let seconds = (wall / SECOND + FROM_1900) as u32;
     let fraction = ((wall % SECOND) << 32).div_ceil(SECOND) as u32;
-    (u64::from(seconds) << 32 | u64::from(fraction)).to_be_bytes()
+    ((u64::from(seconds) << 32) | u64::from(fraction)).to_be_bytes()
 }
 
 /// Reads a time of NTP, or of PTP: nanoseconds since 1970. `None`: it is none.
