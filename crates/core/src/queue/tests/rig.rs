@@ -19,7 +19,7 @@ pub(in crate::queue) fn at(us: u64) -> Time {
 
 impl Rig<dyn Queue + Send> {
     /// The queue `kind` in front of 12 Mbit/s, a packet per millisecond.
-    pub fn of(kind: &'static str, params: &Params) -> Self {
+    pub(crate) fn of(kind: &'static str, params: &Params) -> Self {
         let (choice, context) = (Choice { kind, params: params.clone() }, context(12_000_000, 100, 1500));
         assert_eq!(check(&choice, &context), Ok(()));
         Rig { queue: build(&choice, context), packets: Packets::new(), log: Ledger::default() }
@@ -27,14 +27,14 @@ impl Rig<dyn Queue + Send> {
 }
 
 impl<Q: Queue> Rig<Q> {
-    pub fn new(queue: Q) -> Self {
+    pub(crate) fn new(queue: Q) -> Self {
         Rig { queue: Box::new(queue), packets: Packets::new(), log: Ledger::default() }
     }
 }
 
 impl<Q: Queue + ?Sized> Rig<Q> {
     /// Packet number `seq` of `size` bytes arrives at `now`, with what `set` sets.
-    pub fn arrive(&mut self, now: Time, seq: u32, size: u16, set: impl FnOnce(&mut Packet)) {
+    pub(crate) fn arrive(&mut self, now: Time, seq: u32, size: u16, set: impl FnOnce(&mut Packet)) {
         let (mut packet, segment) = packet(seq, size - 40, 0);
         set(&mut packet);
         let id = self.packets.insert(Direction::There, packet, segment);
@@ -42,7 +42,7 @@ impl<Q: Queue + ?Sized> Rig<Q> {
     }
 
     /// Returns the number of the packet that leaves at `now`.
-    pub fn depart(&mut self, now: Time) -> Option<u32> {
+    pub(crate) fn depart(&mut self, now: Time) -> Option<u32> {
         let id = self.queue.dequeue(now, &mut self.packets, &mut self.log)?;
         self.packets.remove(id);
         Some(self.packets.segment(id).seq)
