@@ -467,7 +467,11 @@ def test_ctrl_c_keeps_what_there_is(home: Path, tmp_path: Path) -> None:
         env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
         words = [sys.executable, "-m", "longfat", "run", str(file)]
         with subprocess.Popen(words, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
-            time.sleep(6)
+            # The thread of the probes lives as long as the flows run.
+            tasks, until = Path(f"/proc/{client.pid}/task"), time.monotonic() + 60
+            while "probes" not in [name.read_text().strip() for name in tasks.glob("*/comm")] and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(2)
             client.send_signal(signal.SIGINT)
             out, err = client.communicate(timeout=60)
         assert "1 of 1 runs are finished and kept" in err.replace("\n", " "), out + err
