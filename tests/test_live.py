@@ -221,6 +221,11 @@ def test_the_hosts_and_not_the_keys_are_a_runs_identity() -> None:
     path = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "20 Mbit/s" }\n'
     assert hash_of(whole) == hash_of(whole.replace('key = "test"', "")) == hash_of(whole.replace("[measure]", path + "[measure]"))
     assert hash_of(whole) != hash_of(text("192.0.2.2"))
+    assert hash_of(whole) == hash_of(whole.replace("[live]", '[live]\nspread = "0 s"\nsurvey = true'))
+    for said in ('spread = "10 min"', "survey = false"):
+        assert hash_of(whole) != hash_of(whole.replace("[live]", f"[live]\n{said}")), said
+    apart = longfat.Experiment(whole.replace("[live]", '[live]\nspread = "10 min"')).resolve(0)
+    assert apart.spread_s == 600
     simulated = (
         whole.replace("[measure]", path + "[measure]")
         .replace('"live"', '"sim"')
