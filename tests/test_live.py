@@ -223,6 +223,11 @@ def test_the_hosts_and_not_the_keys_are_a_runs_identity() -> None:
     path = '[path]\npreset = "dumbbell"\nrtt = "20 ms"\nbottleneck = { rate = "20 Mbit/s" }\n'
     assert hash_of(whole) == hash_of(whole.replace('key = "test"', "")) == hash_of(whole.replace("[measure]", path + "[measure]"))
     assert hash_of(whole) != hash_of(text("192.0.2.2"))
+    assert hash_of(whole) == hash_of(whole.replace("[live]", '[live]\nspread = "0 s"\nsurvey = true'))
+    for said in ('spread = "10 min"', "survey = false"):
+        assert hash_of(whole) != hash_of(whole.replace("[live]", f"[live]\n{said}")), said
+    apart = longfat.Experiment(whole.replace("[live]", '[live]\nspread = "10 min"')).resolve(0)
+    assert apart.spread_s == 600
     simulated = (
         whole.replace("[measure]", path + "[measure]")
         .replace('"live"', '"sim"')
@@ -520,7 +525,11 @@ def test_ctrl_c_keeps_what_there_is(home: Path, tmp_path: Path) -> None:
         env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
         words = [sys.executable, "-m", "longfat", "run", str(file)]
         with subprocess.Popen(words, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
-            time.sleep(6)
+            # The thread of the probes lives as long as the flows run.
+            tasks, until = Path(f"/proc/{client.pid}/task"), time.monotonic() + 60
+            while "probes" not in [name.read_text().strip() for name in tasks.glob("*/comm")] and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(2)
             client.send_signal(signal.SIGINT)
             out, err = client.communicate(timeout=60)
         assert "1 of 1 runs are finished and kept" in err.replace("\n", " "), out + err

@@ -73,9 +73,11 @@ def probe_command(
         try:
             moved = transfers(host, key, seen, deadline)
         except _OverTime:
-            seen = replace(seen, cut=(*seen.cut, "TCP"))
+            pass
         except ExperimentError as error:
             lost = str(error).removeprefix(f"{host}: ")
+        if lost is None and len(moved) < 2:
+            seen = replace(seen, cut=(*seen.cut, "TCP"))
     if as_json:
         tcp = {way: asdict(one) for way, one in moved.items()}
         print(json.dumps(_plain({"host": host, **asdict(seen), "lost": lost, "tcp": tcp}), indent=2))
