@@ -20,6 +20,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ from longfat import _longfat
 
 RTTS = {"dev": (20, 60), "held": (12, 35, 90)}
 RATES = {"dev": (10, 30), "held": (7, 18, 45)}
+LEAST_BDP = 300_000
+"""Bytes that a path with a small send buffer holds at least."""
 AQM = "active queue management"
 CAUSES: dict[str, dict[str, str]] = {
     "receive window": {"sysctl": "net.ipv4.tcp_rmem=4096 {memory} {memory}"},
@@ -105,7 +108,7 @@ finally:
 def values(name: str, rtt: int, rate: int) -> dict[str, Any]:
     """Numbers of a case, drawn by its name."""
     rng = random.Random(f"live {name} {rtt} {rate}")
-    bdp = rate * 1e6 / 8 * rtt / 1e3
+    bdp = max(rate * 1e6 / 8 * rtt / 1e3, LEAST_BDP if name == "send buffer" else 0)
     packets = bdp / 1500
     return {
         # Memory of a socket holds headers beside the payload.
@@ -126,6 +129,8 @@ def values(name: str, rtt: int, rate: int) -> dict[str, Any]:
 def run(name: str, control: str, rtt: int, rate: int, seconds: int) -> dict[str, Any]:
     """One run, and its verdict."""
     cause, known = CAUSES[name], values(name, rtt, rate)
+    # A send buffer of Linux holds a segment of 64 KB, however small it is: it limits only where the path holds more.
+    rtt = max(rtt, round(LEAST_BDP * 8e3 / (1e6 * rate))) if name == "send buffer" else rtt
     filled = {key: cause.get(key, default).format(**known) for key, default in (("flow", ""), ("sysctl", ""))}
     queue = cause.get("queue", '{{ kind = "droptail", limit = "4 bdp" }}').format(**known)
     loss = cause.get("loss", '{{ kind = "none" }}').format(**known)
@@ -138,12 +143,24 @@ def run(name: str, control: str, rtt: int, rate: int, seconds: int) -> dict[str,
             subprocess.run([sys.executable, "-m", "longfat", "key", "new", "bench"], check=True, capture_output=True)
             Path("live.toml").write_text(LIVE.format(control=control, flow=filled["flow"], seconds=seconds), encoding="utf-8")
             command = [sys.executable, "-c", INSIDE, filled["sysctl"]]
-            code, _ = _longfat.testbed_shell(longfat.Experiment(path).resolve(0), None, command)
+            code = shell(path, command)
             if code:
                 raise SystemExit(f"{name}, {control}, {rtt} ms, {rate} Mbit/s: the command ended with {code}")
             return json.loads(Path("made.json").read_text(encoding="utf-8"))
         finally:
             os.chdir(home)
+
+
+def shell(path: str, command: list[str]) -> int:
+    """Exit code of `command` within a testbed over `path`. A machine has one testbed at a time: waits until it is free."""
+    experiment = longfat.Experiment(path).resolve(0)
+    while True:
+        try:
+            return _longfat.testbed_shell(experiment, None, command)[0]
+        except longfat.ExperimentError as error:
+            if "another testbed is running" not in str(error):
+                raise
+            time.sleep(0.02)
 
 
 def judge(rows: list[dict[str, Any]]) -> None:

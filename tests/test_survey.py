@@ -18,9 +18,11 @@ from typing import Any
 import longfat
 import pytest
 from longfat import _longfat
+from longfat.cli.app import app
 from longfat.cli.probe import Transfer, is_fast_enough, lines
 from longfat.cli.testbed import permitted
 from longfat.live.survey import Codepoint, direction, read
+from typer.testing import CliRunner
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measurements between two hosts need Linux")
 
@@ -81,6 +83,21 @@ def test_loopback_has_no_router_and_keeps_all(home: Path) -> None:
         assert 0.5 < seen["tcp"][way]["tcp_efficiency"] <= 1
     assert "codepoints: all 18 tried arrive as they were sent" in shown.stdout, shown.stdout + shown.stderr
     assert "MTU 9216 bytes or more up" in shown.stdout
+
+
+@pytest.mark.slow
+def test_one_timer_bounds_the_whole_probe(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No transfer begins after the end of the timer, and the rest is told all the same."""
+    for name in ("LIMIT_S", "TRIPS"):
+        monkeypatch.setattr(f"longfat.cli.probe.{name}", 0)
+    with serving(bind="127.0.0.1") as at:
+        made = CliRunner().invoke(app, ["probe", at, "--key", "test", "--json"])
+    assert made.exit_code == 0, made.output
+    seen = json.loads(made.stdout)
+    assert "TCP" in seen["cut"]
+    assert seen["tcp"] == {}
+    assert len(seen["rtt_s"]) > 0
+    assert seen["waited_s"] < 60
 
 
 @pytest.mark.slow
@@ -400,6 +417,7 @@ def test_each_sentence_says_what_changed() -> None:
             "rate_limit": None,
             "bytes": 1,
             "cut": ["burst up"],
+            "waited_ns": 0,
             "lost": None,
         }
     )

@@ -17,10 +17,12 @@ from pathlib import Path
 
 import longfat
 import longfat.capture
+import numpy as np
 import pandas as pd
 import pytest
 from longfat._longfat import HAS_BPF, cc_list
 from longfat.cli.testbed import permitted
+from longfat.gym import Policy, control
 
 PERMITTED = permitted()
 USER_NAMESPACES = (
@@ -103,6 +105,61 @@ def test_one_run_says_of_each_flow_whose_control_it_had(tmp_path: Path) -> None:
     results = longfat.load_results(tmp_path / "results" / "both")
     assert dict(zip(results.flows["congestion_control"], results.flows["control_from"], strict=True)) == {"cubic": "kernel", "htcp": "twin"}
     assert "kernel, twin" in command("show", "both", cwd=tmp_path).stdout
+
+
+def policy(action: str, decide: str = "rtt", **values: float) -> Policy:
+    """A policy that always acts as 0 does, whatever it observes."""
+    fields = ["cwnd", "rtt_ratio", "reductions"]
+    return Policy([(np.zeros((4, 1)), np.zeros(1))], fields, {"name": action, **values}, decide)
+
+
+@pytest.mark.alone
+@needs_rights
+@pytest.mark.skipif(not HAS_BPF, reason="built without BPF: needs clang and libelf")
+@pytest.mark.parametrize(("segments", "decide"), [(20, "rtt"), (80, "5 ms")])
+def test_a_policy_steers_the_kernel(segments: int, decide: str) -> None:
+    """One file for both backends. Path and queue hold 35 segments each: 20 fit, and 80 overflow it. The window holds in recovery."""
+    control("holds_on_testbed", policy("cwnd", decide, least=segments, most=segments))
+    experiment = longfat.Experiment('backend = { sweep = ["sim", "testbed"] }\n' + FILE)
+    experiment["flow.congestion_control"] = "holds_on_testbed"
+    simulated, kernel = experiment.sweep()
+    assert (simulated.control_from, kernel.control_from) == (None, "policy")
+    for result in (simulated, kernel):
+        series = result.flow_series
+        windows = set(series["cwnd_bytes"][series["time_s"] > 1.0])
+        assert windows == {segments * 1448}, result.labels
+        assert (result.flows["segments_retransmitted"].iloc[0] > 0) is (segments == 80), result.labels
+    assert "lf_agent" not in [name for name, _ in cc_list()]
+
+
+@pytest.mark.alone
+@needs_rights
+@pytest.mark.skipif(not HAS_BPF, reason="built without BPF: needs clang and libelf")
+def test_a_policy_paces_the_kernel_and_sees_it_go_slow() -> None:
+    """A rate of 2 Mbit/s on a path of 20: a sender that cannot be faster, whatever else runs on this machine."""
+    control("paces_on_testbed", policy("pacing_rate", least=2e6, most=2e6))
+    experiment = longfat.Experiment('backend = "testbed"\n' + FILE)
+    experiment["flow.congestion_control"] = "paces_on_testbed"
+    result = experiment.run()
+    assert 0.5e6 < result.flows["goodput_bps"].iloc[0] < 2.2e6
+
+
+@needs_rights
+def test_what_no_policy_of_the_testbed_can_do_is_said_before_the_run() -> None:
+    control("acks_on_testbed", policy("cwnd_factor", "ack"))
+    experiment = longfat.Experiment('backend = "testbed"\n' + FILE)
+    experiment["flow.congestion_control"] = "acks_on_testbed"
+    with pytest.raises(longfat.LongfatError, match=r"a decision at each ACK \(acks_on_testbed\)"):
+        experiment.run()
+
+    @longfat.congestion_control(name="no_policy")
+    class _NoPolicy:
+        def on_ack(self, ack: object) -> None: ...
+        def on_congestion(self, event: object) -> None: ...
+
+    experiment["flow.congestion_control"] = "no_policy"
+    with pytest.raises(longfat.LongfatError, match="there is no program of it for the kernel"):
+        experiment.run()
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from conftest import ROOT, command
 from longfat.advice.linux import Line
 from longfat.advice.question import read
 from longfat.cli import tune as verb
-from longfat.cli.measure import NETWORK, SENDER, Way
+from longfat.cli.measure import Way
 from longfat.errors import LongfatError
 from longfat.report import terminal
 from longfat.text import CONTROL
@@ -33,6 +33,7 @@ from longfat.tune.target import Route, Target, address_of, route
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="longfat tune reads Linux")
 
 SYSCTL = "proc/sys/net"
+FULL, BUFFER = "a full path", "send buffer"
 AFAR = "203.0.113.9"
 RING = (
     "Ring parameters for eth0:\nPre-set maximums:\nRX:\t\t8192\nRX Mini:\tn/a\nTX:\t\t8192\n"
@@ -567,7 +568,7 @@ def _way(direction: str, goodput: float, limit: str, rtt: float = 0.08) -> Way:
         responsiveness_rpm=60 / rtt,
         retransmission_rate=0.0,
         limited_by=limit,
-        limited_share=0.95,
+        limited_by_confidence=0.95,
         window_bytes=0,
         verdict="valid",
         reasons=(),
@@ -584,7 +585,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch, up: Way, down: Way, way: Route):
 
 def test_a_measured_rate_is_that_of_the_path_where_the_network_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     question, told = _asked(
-        monkeypatch, _way("up", 900e6, NETWORK), _way("down", 800e6, NETWORK, 0.079), Route("eth0", AFAR, mtu=1500, speed=10e9)
+        monkeypatch, _way("up", 900e6, FULL), _way("down", 800e6, FULL, 0.079), Route("eth0", AFAR, mtu=1500, speed=10e9)
     )
     assert question.rate == pytest.approx(900e6 * 1500 / 1448, rel=1e-6)
     assert question.rtt == pytest.approx(0.079)
@@ -593,7 +594,7 @@ def test_a_measured_rate_is_that_of_the_path_where_the_network_limits(monkeypatc
 
 
 def test_a_flow_that_a_buffer_limits_does_not_tell_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, fast = _way("down", 100e6, NETWORK), _way("up", 400e6, SENDER)
+    slow, fast = _way("down", 100e6, FULL), _way("up", 400e6, BUFFER)
     question, told = _asked(monkeypatch, fast, slow, Route("eth0", AFAR, mtu=1500, speed=10e9))
     assert question.rate == 10e9
     assert "A host is the limit there, so the 10 Gbit/s of eth0 are taken" in told[-1]

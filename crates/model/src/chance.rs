@@ -5,7 +5,8 @@ use longfat_core::params::{Choice, Params, Value};
 use longfat_tcp::TcpConfig;
 
 /// Kinds that draw no random numbers. All others are taken to do so; a test of the simulator runs every kind with two seeds.
-const QUEUES: &[&str] = &["droptail", "buffer_pool", "step", "codel", "dualpi2", "fq", "pfifo_head_drop", "tbf", "prio", "htb", "ets"];
+const QUEUES: &[&str] =
+    &["droptail", "buffer_pool", "step", "codel", "dualpi2", "fq", "pfifo_head_drop", "tbf", "prio", "htb", "ets", "xcp"];
 const LOSSES: &[&str] = &["none", "periodic"];
 const TRAFFIC: &[&str] = &["bulk", "ttcp", "ping", "udpmon"];
 /// Controls that draw random numbers for when to probe, or that use the ticks of both ends' clocks.

@@ -77,11 +77,15 @@ pub(crate) fn trace<'py>(py: Python<'py>, experiment: &Experiment, trace: &Trace
 /// Returns the implementations of the congestion controls of a run in a kernel.
 pub(crate) fn control_from(trace: &Trace) -> Option<&'static str> {
     let has = |from| trace.flows.iter().any(|flow| flow.control_from == from);
-    match (has(ControlFrom::Kernel), has(ControlFrom::Twin)) {
-        (true, true) => Some("kernel, twin"),
-        (true, false) => Some("kernel"),
-        (false, true) => Some("twin"),
-        (false, false) => None,
+    match (has(ControlFrom::Kernel), has(ControlFrom::Twin), has(ControlFrom::Policy)) {
+        (true, true, true) => Some("kernel, twin, policy"),
+        (true, true, false) => Some("kernel, twin"),
+        (true, false, true) => Some("kernel, policy"),
+        (true, false, false) => Some("kernel"),
+        (false, true, true) => Some("twin, policy"),
+        (false, true, false) => Some("twin"),
+        (false, false, true) => Some("policy"),
+        (false, false, false) => None,
     }
 }
 

@@ -17,7 +17,7 @@ import typer
 from longfat._longfat import quantity
 from longfat.errors import LongfatError, Stopped
 from longfat.experiment import Experiment
-from longfat.live import flent, history, iperf, stamp, stream
+from longfat.live import flent, history, iperf, limit, stamp, stream
 from longfat.live.seen import HEADERS, MTU, Facts, ends, facts, seen
 from longfat.live.survey import survey
 from longfat.report import terminal
@@ -27,11 +27,10 @@ from longfat.text import count
 out = terminal.console()
 err = terminal.console(stderr=True)
 
-NETWORK, RECEIVER, SENDER = "the congestion window", "the receiver's window", "the send buffer"
 QUEUES = ("queue_delay_up_idle_p95_s", "queue_delay_up_p95_s", "queue_delay_down_idle_p95_s", "queue_delay_down_p95_s")
 DIRECTIONS: tuple[Literal["up"], Literal["down"]] = ("up", "down")
-CERTAIN = 0.9
-"""Share of the busy time from which a limit is called the limit."""
+REOPENS_S = 5.0
+"""Time for which a server of iperf3 may refuse the next test: iperf3 3.12 closes its port after each, and opens it again."""
 
 
 @dataclass(frozen=True)
@@ -65,24 +64,18 @@ class Way:
     transfer_time_ratio: float
     """Time of the transfer over its time at the rate of the full path (RFC 6349 section 4); NaN where the flow did not fill the path."""
     limited_by: str
-    """Limit of the sender for most of the time in which it had data to send."""
-    limited_share: float
-    """Share of that time; 0 to 1. NaN where the kernel does not say."""
+    """Cause that limited it: the verdict of the run on its flow."""
+    limited_by_confidence: float
+    """Confidence in that cause; 0 to 1."""
     window_bytes: int
     """Bytes that fill the path at this rate and idle round trip."""
     verdict: str
     reasons: tuple[str, ...]
 
     @property
-    def change(self) -> str | None:
-        """Change to try, and its host; None where the network is the limit."""
-        if self.limited_by == NETWORK or self.limited_share < 0.5:
-            return None
-        where, name, first = ("receiver", "rmem", 131072) if self.limited_by == RECEIVER else ("sender", "wmem", 16384)
-        host = "this host" if (where == "sender") == (self.direction == "up") else "the other host"
-        # A buffer also holds headers and control information: as much again.
-        most = 2 ** math.ceil(math.log2(max(8 * self.window_bytes, 1 << 22)))
-        return f'{self.direction}: at {host}, try `sysctl -w net.ipv4.tcp_{name}="4096 {first} {most}"`, and measure again'
+    def change(self) -> str:
+        """Change to try, and its host."""
+        return limit.change(self.limited_by, self.direction, self.window_bytes)
 
 
 def measure_command(
@@ -175,13 +168,17 @@ def measure_command(
     out.print(f"One flow {only or 'each way'}, {seconds} s, to {terminal.escape(host)}:", soft_wrap=True)
     for way in ways:
         out.print(f"  {way.direction:4} {line(way)}", soft_wrap=True, highlight=False)
+        out.print(
+            terminal.escape(f"       limited by: {way.limited_by}, {limit.sure(way.limited_by_confidence)}"),
+            soft_wrap=True,
+            highlight=False,
+        )
+        out.print(terminal.escape(f"       to change: {way.change}"), soft_wrap=True, highlight=False)
         out.print(f"       {queues(way)}", soft_wrap=True, highlight=False)
         out.print(f"       {shares(way)}", soft_wrap=True, highlight=False)
     for way in ways:
         for reason in way.reasons:
             err.print(f"  {way.direction}: {terminal.escape(reason)} ({way.verdict})", soft_wrap=True)
-    for change in filter(None, (way.change for way in ways)):
-        out.print(terminal.escape(change), soft_wrap=True, highlight=False)
     if failed:
         raise failed
     if to:
@@ -251,7 +248,7 @@ def _measure_iperf(host: str, seconds: int, control: str | None, only: Literal["
     failed: str | None = None
     for direction in DIRECTIONS if only is None else (only,):
         try:
-            made.append(iperf.transfer(host, direction, seconds, control))
+            made.append(iperf.transfer(host, direction, seconds, control, REOPENS_S if made else 0))
             failed = made[-1].lost
         except LongfatError as error:
             if not made:
@@ -338,9 +335,6 @@ def _file(host: str, key: str | None, ends: tuple[str, str], seconds: float, con
 
 def _way(direction: str, result: Result) -> Way:
     flow = result.flows.iloc[0]
-    limits = {NETWORK: flow["cwnd_limited_s"], RECEIVER: flow["rwnd_limited_s"], SENDER: flow["sndbuf_limited_s"]}
-    busy = sum(limits.values())
-    limited_by = max(limits, key=lambda limit: limits[limit])
     idle = result.real_time["base_rtt_before_s"] or math.nan
     reasons = tuple(warning.text for warning in result.warnings if warning.name in ("suspect", "invalid"))
     goodput = float(flow["goodput_bps"])
@@ -356,8 +350,8 @@ def _way(direction: str, result: Result) -> Way:
         tcp_efficiency=1 - _retransmitted(flow),
         buffer_delay=float(flow["rtt_mean_s"]) / idle - 1,
         transfer_time_ratio=_transfer_time_ratio(float(flow["bytes_delivered"]), facts(result, direction)),
-        limited_by=limited_by,
-        limited_share=float(limits[limited_by] / busy) if busy > 0 else math.nan,
+        limited_by=str(flow["limited_by"]),
+        limited_by_confidence=float(flow["limited_by_confidence"]),
         window_bytes=0 if math.isnan(idle) else round(goodput * idle / 8),
         verdict=result.verdict or "",
         reasons=reasons,
@@ -384,12 +378,10 @@ def shares(way: Way) -> str:
 
 def line(way: Way) -> str:
     """The first screen's line about one direction."""
-    sure = "" if way.limited_share >= CERTAIN else ": no clear limit" if way.limited_share < 0.5 else ": likely"
     parts = [
         f"{way.goodput_bps / 1e6:,.1f} Mbit/s",
         f"RTT {1e3 * way.rtt_idle_s:.1f} ms idle, {1e3 * way.rtt_loaded_s:.1f} ms under load",
         f"{100 * way.retransmission_rate:.3f} % retransmitted",
-        f"limited by {way.limited_by} for {100 * way.limited_share:.0f} % of the time{sure}",
     ]
     return "; ".join(parts)
 

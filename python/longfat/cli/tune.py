@@ -13,8 +13,9 @@ import typer
 
 from longfat.advice import question
 from longfat.advice.question import HEADERS, Question
-from longfat.cli.measure import NETWORK, measure
+from longfat.cli.measure import measure
 from longfat.errors import LongfatError
+from longfat.live.limit import AT_HOSTS
 from longfat.plot.units import with_unit
 from longfat.report import terminal
 from longfat.tune import compare as comparison
@@ -134,7 +135,7 @@ def _question(
         if rate is None:
             seen = best.goodput_bps * mtu / (mtu - HEADERS)
             told.append(f"Rate: one flow to {host} carried {with_unit(seen, 'bit/s', 3)} of IP, limited by {best.limited_by}.")
-            if best.limited_by != NETWORK:
+            if best.limited_by in AT_HOSTS:
                 # A flow that its buffers limit says nothing of the path, which would make them look large enough.
                 seen = max(seen, way.speed or 0.0)
                 fast = f"the {with_unit(seen, 'bit/s')} of {way.device} are taken" if way.speed else "the path may carry more"

@@ -11,7 +11,7 @@ from longfat._longfat import columns, registries
 from longfat.errors import LongfatError
 
 FLOOR = 1e-4
-"""Shares (losses, retransmissions) are compared as logarithms of the share and this: below it, all are alike."""
+"""Shares (losses, retransmissions) without a stated spread are compared as logarithms of the share and this: below it, all are alike."""
 SPREAD = 0.05
 """Relative standard deviation of a measured number of which nothing else is said."""
 SPREAD_OF_SHARES = 0.3

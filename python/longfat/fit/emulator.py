@@ -116,7 +116,7 @@ class Emulators:
         """Errors of predictions and their variances, with the spread of what was measured, from differences of logarithms.
 
         A share with a stated spread is compared on its own scale, in units of the measured share plus `FLOOR`: its spread is symmetric
-        there. On a scale of logarithms, a share near 0 would count as more exact the higher it was measured.
+        there. On the scale of logarithms, a share near 0 would count as more exact the higher it was measured.
         """
         own, ratios = self.relative > 0, np.exp(np.where(self.relative > 0, differences, 0.0))
         errors = np.where(own, ratios - 1, differences)

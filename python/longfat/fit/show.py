@@ -105,8 +105,8 @@ def notes(fit: Fit) -> list[str]:
         made.append(str(fit.losses))
     if best.searched.sure > 1:
         made.append(f"The emulator adds {best.searched.sure:.1f} times the spread of the worst number: --waves adds runs.")
-    if any(is_share(one.observable) for one in data.observed):
-        made.append(f"Shares are compared as logarithms of the share plus {FLOOR:g}.")
+    if any(is_share(one.observable) and not one.relative for one in data.observed):
+        made.append(f"Shares without a stated spread are compared as logarithms of the share plus {FLOOR:g}.")
     return made
 
 

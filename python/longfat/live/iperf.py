@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from longfat._longfat import live_iperf
+from longfat.errors import ExperimentError
 
 SCHEME = "iperf3://"
+AGAIN_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,21 @@ class Transfer:
     """Reason why the server was lost before it told its results; None: it was not."""
 
 
-def transfer(at: str, direction: Literal["up", "down"], seconds: int, control: str | None = None) -> Transfer:
+def transfer(at: str, direction: Literal["up", "down"], seconds: int, control: str | None = None, patience_s: float = 0.0) -> Transfer:
     """Runs one flow for `seconds`, to or from the server at `at`: a host, or host:port; the port is 5201 by default.
+
+    A server that is not there, or is busy, is asked again for `patience_s` seconds.
 
     ExperimentError where the server is not there, is busy, or is lost before anything was measured.
     """
-    return read(json.loads(live_iperf(at.removeprefix(SCHEME).rstrip("/"), direction == "up", seconds, control)))
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            return read(json.loads(live_iperf(at.removeprefix(SCHEME).rstrip("/"), direction == "up", seconds, control)))
+        except ExperimentError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(AGAIN_S)
 
 
 def read(found: dict[str, Any]) -> Transfer:

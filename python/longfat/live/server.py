@@ -3,7 +3,6 @@
 The command checks its options and becomes this process (execve(2)), with the options as arguments `name=value`.
 """
 
-import contextlib
 import os
 import sys
 import time
@@ -11,6 +10,8 @@ import time
 from longfat._longfat import live_serve
 from longfat.errors import LongfatError
 
+PROGRAM = "import longfat.live.server as server; server.start()"
+"""The whole program: `-m` would load another dozen modules."""
 WORDS = ("key", "from", "read")
 """Arguments that may come more than once."""
 
@@ -18,8 +19,10 @@ WORDS = ("key", "from", "read")
 def write(stream: int, text: str) -> None:
     """Writes a line; a server goes on where nobody reads it."""
     line = "".join(letter if letter.isprintable() else "?" for letter in text)
-    with contextlib.suppress(OSError):
+    try:
         os.write(stream, f"{line}\n".encode())
+    except OSError:
+        return
 
 
 def become(arguments: list[str]) -> None:
@@ -27,7 +30,7 @@ def become(arguments: list[str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     # -P: no module of the folder in which the command was called.
-    os.execv(sys.executable, [sys.executable, "-P", "-m", "longfat.live.server", *arguments])
+    os.execv(sys.executable, [sys.executable, "-P", "-c", PROGRAM, *arguments])
 
 
 def main(arguments: list[str]) -> int:
@@ -66,5 +69,6 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-if __name__ == "__main__":
+def start() -> None:
+    """Is the process of the server."""
     sys.exit(main(sys.argv[1:]))

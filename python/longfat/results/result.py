@@ -153,7 +153,7 @@ class Result:
     verdict: str | None = None
     """Verdict on a run in real time: `valid`, `suspect` or `invalid`; `warnings` say why."""
     control_from: str | None = None
-    """Origin of the congestion controls of a run in a kernel: `kernel`, `twin`, or both."""
+    """Origin of the congestion controls of a run in a kernel: `kernel`, `twin`, `policy`, or several."""
     real_time: dict[str, float] = field(default_factory=dict[str, float])
     """Exactness of a run in real time, by the names of docs/testbed.md."""
 

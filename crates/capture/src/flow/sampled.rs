@@ -15,6 +15,18 @@ use std::net::Ipv6Addr;
 
 /// Segments that pass between two samples and stand one by one before the token buckets: a bound for fast paths.
 const PIECES: u64 = 64;
+/// Fewer probes than this do not show the queue.
+const PROBES: usize = 100;
+/// Fewer samples than this do not show whose queue the probes see.
+const SAMPLES: u32 = 50;
+/// Share of samples from which the probes' queue is not the flow's: the middle of the ramp of `own_queue`.
+const APART: f64 = 0.05;
+/// Round trip beyond the wait of probes that is no queue of its own, in ns: delayed ACKs, and hosts.
+const HOSTS: i64 = 2_000_000;
+/// Segments that a sender lets go at once for an ACK in slow start (RFC 5681, section 3.1): they wait for each other.
+const BURST: i64 = 2;
+/// Segments in flight from which ACKs are not delayed for long.
+const LEAST_FLIGHT: u64 = 10;
 /// Longest time between a loss and a probe that says how long the queue was then, in ns.
 const NEAR: i64 = 50_000_000;
 
@@ -81,6 +93,7 @@ impl Flow {
                 self.spans().filter(|(_, now)| self.is_buffer_full(now)).map(|(span, _)| span as f64).sum::<f64>() / total,
             ),
             (Feature::HostDrops, if lost > 0 { (self.dropped as f64 / lost as f64).min(1.0) } else { 0.0 }),
+            (Feature::OwnQueue, self.own_queue().unwrap_or(f64::NAN)),
         ]);
         let verdict = verdict(&connection, 0, &found);
         let cause = Cause::ALL.iter().find(|cause| cause.word() == verdict.cause).copied().unwrap_or(Cause::Unknown);
@@ -106,9 +119,45 @@ impl Flow {
         self.spans().map(|(span, _)| span).sum()
     }
 
+    /// Share of the samples whose round trip shows more than twice the longest wait of the probes that were under way with that data, and a burst of
+    /// its own: a queue which probes do not find is the flow's own. None where too little is known.
+    fn own_queue(&self) -> Option<f64> {
+        let (mut all, mut own) = (0_u32, 0_u32);
+        for pair in self.sender.windows(2) {
+            let (before, now) = (&pair[0], &pair[1]);
+            if now.acked == before.acked || now.is_recovering || now.flight < LEAST_FLIGHT * u64::from(self.mss) {
+                continue;
+            }
+            // The kernel smooths over the ACKs of one round trip and a half or so.
+            let [from, until] = [now.time - now.rtt * 5 / 2, now.time - now.rtt / 2].map(|time| self.place(time));
+            let Some(most) = self.waits[from..until].iter().map(|(_, wait)| *wait).max() else { continue };
+            all += 1;
+            let burst = BURST * i64::from(self.mss) * now.rtt / now.flight as i64;
+            own += u32::from(now.rtt - self.rtt_min > 2 * most + burst + HOSTS);
+        }
+        (all >= SAMPLES).then(|| f64::from(own) / f64::from(all))
+    }
+
+    /// True if the probes find the flow's queue: then they show it better than round trips, which the kernel smooths.
+    fn is_shared(&self) -> bool {
+        self.waits.len() >= PROBES && self.rtt_min > 0 && self.own_queue().is_some_and(|own| own < APART)
+    }
+
+    /// Place of the first probe sent at `time` or later.
+    fn place(&self, time: i64) -> usize {
+        self.waits.partition_point(|(sent, _)| *sent < time)
+    }
+
+    /// Longer wait of the probes sent before and after `time`, in ns: a queue that dropped something was at least as long.
+    fn wait_about(&self, time: i64) -> Option<i64> {
+        let place = self.place(time);
+        let near = self.waits[place.saturating_sub(1)..(place + 1).min(self.waits.len())].iter();
+        near.filter(|(sent, _)| (sent - time).abs() <= NEAR).map(|(_, wait)| *wait).max()
+    }
+
     /// Wait of the probe sent nearest to `time`, in ns.
     fn wait(&self, time: i64) -> Option<i64> {
-        let place = self.waits.partition_point(|(sent, _)| *sent < time);
+        let place = self.place(time);
         let near = self.waits[place.saturating_sub(1)..(place + 1).min(self.waits.len())].iter();
         near.filter(|(sent, _)| (sent - time).abs() <= NEAR).min_by_key(|(sent, _)| (sent - time).abs()).map(|(_, wait)| *wait)
     }
@@ -125,9 +174,11 @@ impl Flow {
         made.last = last.time;
         let direction = &mut made.directions[0];
         direction.rtt.near.add(0);
+        let is_shared = self.is_shared();
         self.count(direction);
-        self.watch(direction);
-        direction.losses.episodes = self.episodes();
+        self.watch(direction, is_shared);
+        direction.losses.episodes = self.episodes(is_shared);
+        direction.losses.is_exact = is_shared;
         let full = u64::from(self.mss);
         for (time, segments) in &self.arrived {
             direction.rates.ack_trains.passed(*time, ORIGIN + segments * full, 0);
@@ -158,8 +209,8 @@ impl Flow {
         direction.last_acked_time = moved.map_or(0, |pair| pair[1].time);
     }
 
-    /// Waits, windows and round trips, sample by sample.
-    fn watch(&self, direction: &mut Direction) {
+    /// Waits, windows and round trips, sample by sample; round trips by probes, where they share the flow's queue.
+    fn watch(&self, direction: &mut Direction, is_shared: bool) {
         let mut window_max = 0;
         if self.rtt_min > 0 {
             direction.sample(self.sender[0].time, self.rtt_min);
@@ -183,7 +234,7 @@ impl Flow {
                 direction.counts.zero_window_time += span;
                 direction.counts.zero_windows += u64::from(before.is_some_and(|before| before.window > 0));
             }
-            if now.rtt > 0 && before.is_none_or(|before| now.acked > before.acked) {
+            if !is_shared && now.rtt > 0 && before.is_none_or(|before| now.acked > before.acked) {
                 direction.sample(now.time, now.rtt);
             }
             let sent = |one: &Sender| one.acked + one.flight;
@@ -202,10 +253,16 @@ impl Flow {
             before = Some(now);
         }
         direction.receiver.window_max = window_max;
+        if is_shared {
+            let during = direction.first_data.unwrap_or(0)..direction.last_data.unwrap_or(0);
+            for (sent, wait) in self.waits.iter().filter(|(sent, _)| during.contains(sent)) {
+                direction.sample(sent + self.rtt_min + wait, self.rtt_min + wait);
+            }
+        }
     }
 
     /// Recoveries: from the first retransmission, or the state of the kernel, to the end of both.
-    fn episodes(&self) -> Vec<Episode> {
+    fn episodes(&self, is_shared: bool) -> Vec<Episode> {
         let mut episodes: Vec<Episode> = Vec::new();
         let mut is_open = false;
         for pair in self.sender.windows(2) {
@@ -214,11 +271,12 @@ impl Flow {
             if !is_open && again > 0 {
                 let offset = ORIGIN + before.acked.max(now.acked.min(before.acked + u64::from(self.mss)));
                 let sent = self.sent_at(before.acked + 1);
-                let late = self.wait(sent).map(|wait| (wait / 1000).clamp(0, u32::MAX.into()) as u32);
+                let wait = self.wait_about(sent);
+                let late = wait.map(|wait| (wait / 1000).clamp(0, u32::MAX.into()) as u32);
                 episodes.push(Episode {
                     is_timeout: now.is_timeout,
                     flight: before.flight,
-                    rtt: before.rtt,
+                    rtt: wait.filter(|_| is_shared).map_or(before.rtt, |wait| self.rtt_min + wait),
                     again: 0,
                     run: 1,
                     needless: 0,
@@ -309,6 +367,25 @@ mod tests {
         let shrinking = |step: u64, now: &mut Sender| now.window = if step < 20 { 60_000 } else { 20_500 };
         assert_eq!(found(&flow(20_000, shrinking)), Cause::ClosingWindow);
         assert_eq!(Flow::default().verdict().0, Cause::Unknown);
+    }
+
+    #[test]
+    fn a_queue_that_probes_do_not_find_is_the_flows_own() {
+        // Round trips of up to 90 ms, in a sawtooth of a second each, with a loss at the top. The probes wait as long, or not at all.
+        let length = |step: u64| (step % 100) as i64 * 400_000;
+        let lossy = |waits: &dyn Fn(u64) -> i64| Flow {
+            waits: (0..1000).map(|step| (step as i64 * 10 * MS, waits(step))).collect(),
+            ..flow(40_000, |step, now| {
+                now.rtt = 50 * MS + length(step);
+                now.again = (step + 5) / 100;
+            })
+        };
+        let (apart, shared) = (lossy(&|_| 0), lossy(&length));
+        assert!(apart.own_queue().unwrap() > 0.9 && !apart.is_shared());
+        assert!(shared.own_queue().unwrap() < 0.05 && shared.is_shared());
+        assert_eq!(apart.verdict().0, Cause::ActiveQueue);
+        assert_ne!(shared.verdict().0, Cause::ActiveQueue);
+        assert_eq!(Flow::default().own_queue(), None);
     }
 
     #[test]

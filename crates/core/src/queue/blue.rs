@@ -165,87 +165,74 @@ impl Queue for Blue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Ledger, context, packet_with};
+    use super::super::tests::context;
+    use super::super::tests::rig::{self, Rig};
     use super::*;
-    use crate::packet::{Direction, Ecn};
+    use crate::packet::Ecn;
 
-    struct Rig {
-        queue: Blue,
-        packets: Packets,
-        log: Ledger,
-        seq: u32,
+    fn rig(given: &[(&'static str, Value)]) -> Rig<Blue> {
+        let mut params = Params::defaults(KIND.params);
+        for &(name, value) in [("d1", Value::Number(0.02)), ("d2", Value::Number(0.002))].iter().chain(given) {
+            params.set(name, value);
+        }
+        params.set("limit", Value::Capacity(Capacity::Packets(10)));
+        let context = context(10_000_000, 20, 1500);
+        assert_eq!(check(&params, &context), Ok(()));
+        Rig::new(Blue::new(&params, context))
     }
 
-    impl Rig {
-        fn new(given: &[(&'static str, Value)]) -> Self {
-            let mut params = Params::defaults(KIND.params);
-            for &(name, value) in [("d1", Value::Number(0.02)), ("d2", Value::Number(0.002))].iter().chain(given) {
-                params.set(name, value);
-            }
-            params.set("limit", Value::Capacity(Capacity::Packets(10)));
-            let context = context(10_000_000, 20, 1500);
-            assert_eq!(check(&params, &context), Ok(()));
-            Rig { queue: Blue::new(&params, context), packets: Packets::new(), log: Ledger::default(), seq: 0 }
-        }
-        fn arrive(&mut self, ms: u64, count: u32, ecn: Ecn) {
-            for _ in 0..count {
-                let (packet, segment) = packet_with(ecn, self.seq, 1460);
-                self.seq += 1;
-                let id = self.packets.insert(Direction::There, packet, segment);
-                self.queue.enqueue(at(ms), id, &mut self.packets, &mut self.log);
-            }
-        }
-        fn drain(&mut self, ms: u64) {
-            while let Some(id) = self.queue.dequeue(at(ms), &mut self.packets, &mut self.log) {
-                self.packets.remove(id);
-            }
-        }
+    fn arrive(rig: &mut Rig<Blue>, ms: u64, count: u32, ecn: Ecn) {
+        (0..count).for_each(|seq| rig.arrive(at(ms), seq, 1500, |packet| packet.ecn = ecn));
+    }
+
+    fn drain(rig: &mut Rig<Blue>, ms: u64) {
+        while rig.depart(at(ms)).is_some() {}
     }
 
     fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
+        rig::at(1000 * ms)
     }
 
     #[test]
     fn losses_raise_the_probability_once_per_freeze_time() {
-        let mut rig = Rig::new(&[]);
+        let mut rig = rig(&[]);
         // Not in the first 100 ms; then once, and again after more than 100 ms.
         for (ms, p) in [(50, 0.0), (150, 0.02), (200, 0.02), (250, 0.02), (251, 0.04), (400, 0.06)] {
-            rig.arrive(ms, 20, Ecn::NotEct);
+            arrive(&mut rig, ms, 20, Ecn::NotEct);
             assert!((rig.queue.p - p).abs() < 1e-12, "{ms} ms: {}", rig.queue.p);
         }
     }
 
     #[test]
     fn a_queue_over_the_length_raises_it_as_well() {
-        let mut rig = Rig::new(&[("length", Value::Capacity(Capacity::Packets(5)))]);
-        rig.arrive(150, 6, Ecn::NotEct);
+        let mut rig = rig(&[("length", Value::Capacity(Capacity::Packets(5)))]);
+        arrive(&mut rig, 150, 6, Ecn::NotEct);
         assert_eq!(rig.queue.p, 0.0);
-        rig.arrive(150, 1, Ecn::NotEct);
+        arrive(&mut rig, 150, 1, Ecn::NotEct);
         assert_eq!((rig.queue.p, rig.log.dropped.len()), (0.02, 0));
     }
 
     #[test]
     fn an_idle_link_lowers_it() {
-        let mut rig = Rig::new(&[]);
+        let mut rig = rig(&[]);
         rig.queue.p = 0.5;
-        rig.arrive(0, 3, Ecn::NotEct);
-        rig.drain(50);
+        arrive(&mut rig, 0, 3, Ecn::NotEct);
+        drain(&mut rig, 50);
         // Idle from 50 ms on: steps at 100, 200 and 300 ms.
-        rig.arrive(350, 1, Ecn::NotEct);
+        arrive(&mut rig, 350, 1, Ecn::NotEct);
         assert!((rig.queue.p - 0.494).abs() < 1e-12, "{}", rig.queue.p);
         // Long after, it is zero, and steps up again.
-        rig.drain(351);
-        rig.arrive(1_000_000, 1, Ecn::NotEct);
+        drain(&mut rig, 351);
+        arrive(&mut rig, 1_000_000, 1, Ecn::NotEct);
         assert_eq!(rig.queue.p, 0.0);
     }
 
     #[test]
     fn it_marks_what_can_be_marked() {
-        let mut rig = Rig::new(&[("ecn", Value::Bool(true))]);
+        let mut rig = rig(&[("ecn", Value::Bool(true))]);
         rig.queue.p = 1.0;
-        rig.arrive(0, 2, Ecn::Ect0);
-        rig.arrive(0, 1, Ecn::NotEct);
-        assert_eq!((rig.log.marked, rig.log.dropped), (vec![0, 1], vec![(2, at(0), DropReason::Early)]));
+        arrive(&mut rig, 0, 2, Ecn::Ect0);
+        arrive(&mut rig, 0, 1, Ecn::NotEct);
+        assert_eq!((rig.log.marked, rig.log.dropped), (vec![0, 1], vec![(0, at(0), DropReason::Early)]));
     }
 }

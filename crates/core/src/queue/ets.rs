@@ -200,18 +200,12 @@ impl Queue for Ets {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Ledger, context, packet};
+    use super::super::tests::context;
+    use super::super::tests::rig::{Rig, at};
     use super::*;
-    use crate::packet::{Direction, Dscp};
-    use crate::params::{Choice, Kept};
-    use crate::time::Duration;
+    use crate::packet::Dscp;
+    use crate::params::Kept;
     use crate::units::Rate;
-
-    struct Rig {
-        queue: Box<dyn Queue + Send>,
-        packets: Packets,
-        log: Ledger,
-    }
 
     /// Classes by codepoint and quantum.
     fn params(classes: &[(&str, Option<u64>)]) -> Params {
@@ -228,48 +222,32 @@ mod tests {
         params
     }
 
-    impl Rig {
-        fn new(params: &Params) -> Self {
-            let choice = Choice { kind: "ets", params: params.clone() };
-            let context = context(12_000_000, 100, 1500);
-            assert_eq!(super::super::check(&choice, &context), Ok(()));
-            Rig { queue: super::super::build(&choice, context), packets: Packets::new(), log: Ledger::default() }
-        }
-        fn arrive(&mut self, seq: u32, dscp: &str, size: u16) {
-            let (mut packet, segment) = packet(seq, size - 40, 0);
-            packet.dscp = Dscp::parse(dscp).unwrap();
-            let id = self.packets.insert(Direction::There, packet, segment);
-            self.queue.enqueue(Time::ZERO, id, &mut self.packets, &mut self.log);
-        }
-        fn depart(&mut self, us: u64) -> Option<u32> {
-            let id = self.queue.dequeue(Time::ZERO + Duration::from_micros(us), &mut self.packets, &mut self.log)?;
-            self.packets.remove(id);
-            Some(self.packets.segment(id).seq)
-        }
+    fn arrive(rig: &mut Rig<dyn Queue + Send>, seq: u32, dscp: &str, size: u16) {
+        rig.arrive(Time::ZERO, seq, size, |packet| packet.dscp = Dscp::parse(dscp).unwrap());
     }
 
     #[test]
     fn strict_classes_come_first_and_the_rest_share_by_quanta() {
-        let mut rig = Rig::new(&params(&[("EF", None), ("AF11", Some(3000)), ("", Some(1500))]));
+        let mut rig = Rig::of("ets", &params(&[("EF", None), ("AF11", Some(3000)), ("", Some(1500))]));
         for n in 0..4 {
-            rig.arrive(n, "AF11", 1500);
-            rig.arrive(10 + n, "CS0", 1500);
+            arrive(&mut rig, n, "AF11", 1500);
+            arrive(&mut rig, 10 + n, "CS0", 1500);
         }
-        rig.arrive(20, "EF", 1500);
-        let all: Vec<_> = std::iter::from_fn(|| rig.depart(0)).collect();
+        arrive(&mut rig, 20, "EF", 1500);
+        let all: Vec<_> = std::iter::from_fn(|| rig.depart(Time::ZERO)).collect();
         assert_eq!(all, [20, 0, 1, 10, 2, 3, 11, 12, 13]);
     }
 
     /// A packet may overdraw a turn; the next one is shorter by that.
     #[test]
     fn an_overdrawn_turn_is_made_up_for() {
-        let mut rig = Rig::new(&params(&[("AF11", Some(1000)), ("", Some(1000))]));
+        let mut rig = Rig::of("ets", &params(&[("AF11", Some(1000)), ("", Some(1000))]));
         for n in 0..4 {
-            rig.arrive(n, "AF11", 1500);
-            rig.arrive(10 + n, "CS0", 500);
+            arrive(&mut rig, n, "AF11", 1500);
+            arrive(&mut rig, 10 + n, "CS0", 500);
         }
         // 1500 of 1000 bytes; twice 500; 500 are left for the second turn: 1500 of 500; twice 500; then the third turn brings it to zero.
-        let all: Vec<_> = std::iter::from_fn(|| rig.depart(0)).collect();
+        let all: Vec<_> = std::iter::from_fn(|| rig.depart(Time::ZERO)).collect();
         assert_eq!(all, [0, 10, 11, 1, 12, 13, 2, 3]);
     }
 
@@ -281,11 +259,11 @@ mod tests {
         let mut classes = params.tables(CLASS).to_vec();
         classes[0].set("queue", Value::Queue(Kept::from(super::super::choice("tbf").with(&[rate, burst]))));
         params.set(CLASS, Value::Tables(Kept::from(classes)));
-        let mut rig = Rig::new(&params);
-        [(0, "AF11"), (1, "AF11"), (2, "CS0"), (3, "CS0")].into_iter().for_each(|(seq, dscp)| rig.arrive(seq, dscp, 1500));
-        assert_eq!([rig.depart(0), rig.depart(1000), rig.depart(2000)], [Some(0), Some(2), Some(3)]);
-        assert_eq!(rig.queue.opens(Time::ZERO + Duration::from_micros(3000)), Time::ZERO + Duration::from_millis(10));
-        assert_eq!(rig.depart(10_000), Some(1));
+        let mut rig = Rig::of("ets", &params);
+        [(0, "AF11"), (1, "AF11"), (2, "CS0"), (3, "CS0")].into_iter().for_each(|(seq, dscp)| arrive(&mut rig, seq, dscp, 1500));
+        assert_eq!([rig.depart(Time::ZERO), rig.depart(at(1000)), rig.depart(at(2000))], [Some(0), Some(2), Some(3)]);
+        assert_eq!(rig.queue.opens(at(3000)), at(10_000));
+        assert_eq!(rig.depart(at(10_000)), Some(1));
     }
 
     #[test]

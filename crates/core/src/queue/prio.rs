@@ -105,52 +105,25 @@ impl Queue for Prio {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Ledger, context, packet};
+    use super::super::tests::rig::{Rig, at};
     use super::*;
-    use crate::packet::{Direction, Dscp};
-    use crate::params::{Choice, Kept};
-    use crate::time::Duration;
+    use crate::packet::Dscp;
+    use crate::params::Kept;
     use crate::units::Rate;
 
-    struct Rig {
-        queue: Box<dyn Queue + Send>,
-        packets: Packets,
-        log: Ledger,
-    }
-
-    impl Rig {
-        fn new(params: &Params) -> Self {
-            let choice = Choice { kind: "prio", params: params.clone() };
-            let context = context(12_000_000, 100, 1500);
-            assert_eq!(super::super::check(&choice, &context), Ok(()));
-            Rig { queue: super::super::build(&choice, context), packets: Packets::new(), log: Ledger::default() }
-        }
-        fn arrive(&mut self, us: u64, seq: u32, dscp: &str) {
-            let (mut packet, segment) = packet(seq, 1460, 0);
-            packet.dscp = Dscp::parse(dscp).unwrap();
-            let id = self.packets.insert(Direction::There, packet, segment);
-            self.queue.enqueue(at(us), id, &mut self.packets, &mut self.log);
-        }
-        fn depart(&mut self, us: u64) -> Option<u32> {
-            let id = self.queue.dequeue(at(us), &mut self.packets, &mut self.log)?;
-            self.packets.remove(id);
-            Some(self.packets.segment(id).seq)
-        }
-    }
-
-    fn at(us: u64) -> Time {
-        Time::ZERO + Duration::from_micros(us)
+    fn arrive(rig: &mut Rig<dyn Queue + Send>, seq: u32, dscp: &str) {
+        rig.arrive(Time::ZERO, seq, 1500, |packet| packet.dscp = Dscp::parse(dscp).unwrap());
     }
 
     #[test]
     fn the_highest_priority_comes_first() {
-        let mut rig = Rig::new(&Params::defaults(KIND.params));
+        let mut rig = Rig::of("prio", &Params::defaults(KIND.params));
         for (seq, dscp) in ["LE", "CS0", "EF", "AF41", "CS1", "CS6"].into_iter().enumerate() {
-            rig.arrive(0, seq as u32, dscp);
+            arrive(&mut rig, seq as u32, dscp);
         }
-        let first: Vec<_> = (0..3).map_while(|_| rig.depart(0)).collect();
-        rig.arrive(0, 6, "EF");
-        let rest: Vec<_> = std::iter::from_fn(|| rig.depart(0)).collect();
+        let first: Vec<_> = (0..3).map_while(|_| rig.depart(Time::ZERO)).collect();
+        arrive(&mut rig, 6, "EF");
+        let rest: Vec<_> = std::iter::from_fn(|| rig.depart(Time::ZERO)).collect();
         assert_eq!((first, rest), (vec![2, 5, 1], vec![6, 3, 0, 4]));
     }
 
@@ -164,11 +137,11 @@ mod tests {
         classes[0].set("queue", Value::Queue(Kept::from(shaped)));
         let mut params = Params::defaults(KIND.params);
         params.set("class", Value::Tables(Kept::from(classes)));
-        let mut rig = Rig::new(&params);
+        let mut rig = Rig::of("prio", &params);
         assert!(rig.queue.shapes());
-        [(0, "EF"), (1, "EF"), (2, "CS0"), (3, "CS0")].into_iter().for_each(|(seq, dscp)| rig.arrive(0, seq, dscp));
-        assert_eq!([rig.depart(0), rig.depart(1000), rig.depart(2000)], [Some(0), Some(2), Some(3)]);
-        assert_eq!((rig.queue.opens(at(3000)), rig.depart(10_000)), (at(10_000), Some(1)));
+        [(0, "EF"), (1, "EF"), (2, "CS0"), (3, "CS0")].into_iter().for_each(|(seq, dscp)| arrive(&mut rig, seq, dscp));
+        assert_eq!([rig.depart(Time::ZERO), rig.depart(at(1000)), rig.depart(at(2000))], [Some(0), Some(2), Some(3)]);
+        assert_eq!((rig.queue.opens(at(3000)), rig.depart(at(10_000))), (at(10_000), Some(1)));
         assert_eq!(rig.queue.held(Measure::Packets), 0);
     }
 }

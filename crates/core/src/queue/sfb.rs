@@ -289,41 +289,29 @@ impl Queue for Sfb {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Ledger, context, packet_with};
+    use super::super::tests::context;
+    use super::super::tests::rig::{self, Rig};
     use super::*;
-    use crate::packet::{Direction, Ecn};
+    use crate::packet::Ecn;
 
-    struct Rig {
-        queue: Sfb,
-        packets: Packets,
-        log: Ledger,
-        seq: u32,
+    fn rig(given: &[(&'static str, Value)]) -> Rig<Sfb> {
+        let mut params = Params::defaults(KIND.params);
+        params.set("limit", Value::Capacity(Capacity::Packets(1000)));
+        given.iter().for_each(|&(name, value)| params.set(name, value));
+        let context = context(10_000_000, 20, 1500);
+        assert_eq!(check(&params, &context), Ok(()));
+        Rig::new(Sfb::new(&params, context))
     }
 
-    impl Rig {
-        fn new(given: &[(&'static str, Value)]) -> Self {
-            let mut params = Params::defaults(KIND.params);
-            params.set("limit", Value::Capacity(Capacity::Packets(1000)));
-            given.iter().for_each(|&(name, value)| params.set(name, value));
-            let context = context(10_000_000, 20, 1500);
-            assert_eq!(check(&params, &context), Ok(()));
-            Rig { queue: Sfb::new(&params, context), packets: Packets::new(), log: Ledger::default(), seq: 0 }
-        }
-        fn arrive(&mut self, ms: u64, route: u32, count: u32, ecn: Ecn) {
-            for _ in 0..count {
-                let (mut packet, segment) = packet_with(ecn, self.seq, 1460);
-                packet.route = route;
-                self.seq += 1;
-                let id = self.packets.insert(Direction::There, packet, segment);
-                self.queue.enqueue(at(ms), id, &mut self.packets, &mut self.log);
-            }
-        }
-        fn depart(&mut self, ms: u64, count: usize) {
-            for _ in 0..count {
-                let id = self.queue.dequeue(at(ms), &mut self.packets, &mut self.log).unwrap();
-                self.packets.remove(id);
-            }
-        }
+    fn arrive(rig: &mut Rig<Sfb>, ms: u64, route: u32, count: u32, ecn: Ecn) {
+        (0..count).for_each(|seq| rig.arrive(at(ms), seq, 1500, |packet| (packet.route, packet.ecn) = (route, ecn)));
+    }
+
+    fn depart(rig: &mut Rig<Sfb>, ms: u64, count: usize) {
+        (0..count).for_each(|_| assert!(rig.depart(at(ms)).is_some()));
+    }
+
+    impl Rig<Sfb> {
         fn p(&mut self, route: u32) -> f64 {
             self.queue.bins.of(route).map(|bin| bin.p).fold(1.0, f64::min)
         }
@@ -333,64 +321,64 @@ mod tests {
     }
 
     fn at(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
+        rig::at(1000 * ms)
     }
 
     #[test]
     fn a_bin_over_the_target_raises_its_probability_and_an_empty_one_lowers_it() {
-        let mut rig = Rig::new(&[("increment", Value::Number(0.01)), ("decrement", Value::Number(0.004))]);
-        rig.arrive(0, 1, 20, Ecn::NotEct);
+        let mut rig = rig(&[("increment", Value::Number(0.01)), ("decrement", Value::Number(0.004))]);
+        arrive(&mut rig, 0, 1, 20, Ecn::NotEct);
         assert_eq!((rig.p(1), rig.held(1)), (0.0, 20));
-        rig.arrive(0, 1, 1, Ecn::NotEct);
+        arrive(&mut rig, 0, 1, 1, Ecn::NotEct);
         assert!((rig.p(1) - 0.01).abs() < 1e-12);
         assert_eq!(rig.p(2), 0.0, "another flow has bins of its own");
         let held = rig.held(1) as usize;
-        rig.depart(0, held);
-        rig.arrive(0, 1, 1, Ecn::NotEct);
+        depart(&mut rig, 0, held);
+        arrive(&mut rig, 0, 1, 1, Ecn::NotEct);
         assert!((rig.p(1) - 0.006).abs() < 1e-12);
     }
 
     #[test]
     fn a_flow_has_no_more_than_max_packets() {
-        let mut rig = Rig::new(&[("increment", Value::Number(0.0))]);
-        rig.arrive(0, 1, 40, Ecn::NotEct);
+        let mut rig = rig(&[("increment", Value::Number(0.0))]);
+        arrive(&mut rig, 0, 1, 40, Ecn::NotEct);
         assert_eq!((rig.held(1), rig.log.dropped.len()), (25, 15));
-        rig.arrive(0, 2, 10, Ecn::NotEct);
+        arrive(&mut rig, 0, 2, 10, Ecn::NotEct);
         assert_eq!((rig.held(2), rig.log.dropped.len()), (10, 15));
     }
 
     #[test]
     fn a_flow_that_does_not_slow_down_is_held_to_the_penalty_rate() {
-        let mut rig = Rig::new(&[("increment", Value::Number(0.5)), ("max", Value::Count(1000)), ("target", Value::Count(20))]);
-        rig.arrive(0, 1, 22, Ecn::NotEct);
+        let mut rig = rig(&[("increment", Value::Number(0.5)), ("max", Value::Count(1000)), ("target", Value::Count(20))]);
+        arrive(&mut rig, 0, 1, 22, Ecn::NotEct);
         assert_eq!(rig.p(1), 1.0);
         let before = rig.log.dropped.len();
-        rig.arrive(0, 1, 100, Ecn::Ect0);
+        arrive(&mut rig, 0, 1, 100, Ecn::Ect0);
         let passed = 100 - (rig.log.dropped.len() - before);
         // The burst; packets over the penalty are not marked but dropped.
         assert!((18..=20).contains(&passed), "{passed}");
         assert!(rig.log.marked.is_empty());
         let before = rig.log.dropped.len();
         // A second brings ten more.
-        rig.arrive(1000, 1, 100, Ecn::NotEct);
+        arrive(&mut rig, 1000, 1, 100, Ecn::NotEct);
         assert_eq!(100 - (rig.log.dropped.len() - before), 10);
     }
 
     #[test]
     fn hashes_move_and_the_next_bins_know_what_came_in_the_warm_up() {
         let quick = [("rehash", Value::Duration(Duration::from_secs(10))), ("warm_up", Value::Duration(Duration::from_secs(2)))];
-        let mut rig = Rig::new(&quick);
-        rig.arrive(0, 1, 5, Ecn::NotEct);
+        let mut rig = rig(&quick);
+        arrive(&mut rig, 0, 1, 5, Ecn::NotEct);
         let keys = rig.queue.bins.keys;
-        rig.arrive(8_000, 1, 3, Ecn::NotEct);
+        arrive(&mut rig, 8_000, 1, 3, Ecn::NotEct);
         assert!(rig.queue.next.is_some());
-        rig.arrive(10_000, 1, 1, Ecn::NotEct);
+        arrive(&mut rig, 10_000, 1, 1, Ecn::NotEct);
         assert_ne!(rig.queue.bins.keys, keys);
         // Five were there before; three and one came since.
         assert_eq!(rig.held(1), 4);
-        rig.depart(10_000, 5);
+        depart(&mut rig, 10_000, 5);
         assert_eq!(rig.held(1), 4);
-        rig.depart(10_000, 4);
+        depart(&mut rig, 10_000, 4);
         assert_eq!(rig.held(1), 0);
     }
 }

@@ -1,5 +1,6 @@
 //! Promises of every queue of the registry, whatever its parameters, as long as its `check` accepts them.
 
+pub(super) mod rig;
 mod trees;
 
 use std::collections::BTreeMap;

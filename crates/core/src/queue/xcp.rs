@@ -46,7 +46,7 @@ pub(super) const KIND: QueueKind = QueueKind {
     promises: &[Promise::with(
         &[("limit", Value::Capacity(Capacity::Packets(40)))],
         Claim::Fills(40),
-        "KHR02 section 3.5: it drops nothing itself; flows without the header find the drop-tail queue beneath it",
+        "Katabi and others 2002, section 3.5: it drops nothing itself; flows without the header find the drop-tail queue beneath it",
     )],
     check: |params, context| limit_of(params, context).check_holds_a_packet(LIMIT.name, context),
     build: |params, context| Box::new(Xcp::new(params, &context)),

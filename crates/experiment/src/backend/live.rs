@@ -9,13 +9,12 @@ pub(super) const UNCONTROLLED: &[&str] = &["path", "host", "router", "ties", "de
 /// Everything beside what no Linux can be told.
 pub(super) const CANNOT: &[Limit] = &[
     Limit {
-        what: "this traffic: a session has TCP flows, each with or without a volume",
+        what: "this traffic: a session has TCP flows, and probes of its own",
         key: "flow.traffic",
-        only: &["bulk", "ttcp"],
+        only: &["bulk", "ttcp", "flows", "writes", "telnet", "web"],
         with: None,
         written: &[],
     },
-    Limit { what: "an application that reads slowly", key: "flow.read_rate", only: &[], with: None, written: &[] },
     Limit { what: "a log of packets", key: "measure.packets", only: &[], with: None, written: &[] },
     Limit { what: "a log of ACKs", key: "measure.acks", only: &[], with: None, written: &[] },
     tcp!(

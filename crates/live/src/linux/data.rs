@@ -1,7 +1,7 @@
 //! Data connections: sockets with the options that a flow asks for, each read back, since the kernel may do otherwise in silence.
 
 use std::io::{self, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use longfat_host::flow::NOT_SENT;
@@ -14,6 +14,8 @@ use crate::protocol::{DATA_MAGIC, Token};
 
 /// Bytes that open a data connection.
 pub(crate) const OPENING: usize = DATA_MAGIC.len() + Token::LEN;
+/// Widest window: 2^16 - 1, scaled by 2^14 (RFC 7323, section 2.3). What a socket has that nobody bounds.
+const WIDEST: i32 = 65_535 << 14;
 /// Bytes of an option that is a C `int`.
 const INT: usize = 4;
 
@@ -80,6 +82,13 @@ impl Wish {
         }
         Ok(())
     }
+}
+
+/// Bounds what connections that `listener` accepts advertise, from their handshakes on; `None`: the window scale is the bound.
+pub(crate) fn bound_window(listener: &TcpListener, window: Option<u64>) {
+    let window = window.and_then(|window| i32::try_from(window).ok()).unwrap_or(WIDEST);
+    // Each connection is bounded again, and that is checked.
+    let _ = sys::set_option(listener, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window);
 }
 
 fn integer(socket: &Socket, level: i32, name: i32) -> Option<i32> {

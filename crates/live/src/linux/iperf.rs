@@ -25,6 +25,8 @@ use crate::protocol::iperf::{COOKIE, LONGEST, PORT, Parameters, Results, State, 
 
 /// Time for each answer of the server.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// Time for a server to close a test that is over.
+const CLOSING: Duration = Duration::from_secs(3);
 /// Time between two looks at the caller and the clock.
 const TICK: Duration = Duration::from_millis(10);
 /// Time between two samples.
@@ -133,7 +135,12 @@ impl Session<'_> {
                         Err(why) => return self.fails(why),
                     }
                 }
-                Some(State::Display) => return self.write(&[State::DONE]),
+                Some(State::Display) => {
+                    self.write(&[State::DONE])?;
+                    // It takes no next test before it has closed this one.
+                    let _ = fill(&mut self.control, &mut [0], Instant::now() + CLOSING);
+                    return Ok(());
+                }
                 Some(State::Denied) => return self.fails("the server measures with somebody else: try again later"),
                 Some(State::Terminated) => return self.fails("the server was stopped"),
                 Some(State::Failed) => {

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use longfat_core::time::{Duration as Span, Time};
-use longfat_core::traffic::{Program, Socket as _};
+use longfat_core::traffic::{Program, Reader, Socket as _};
 use longfat_host::clock::Clock;
 use longfat_host::counters::{Looker, Values};
 use longfat_host::facts;
@@ -29,6 +29,8 @@ const BURST: u64 = 1 << 22;
 const ASK: Duration = Duration::from_millis(1);
 /// Time between two looks at the counters of the whole host.
 const COUNT: Span = Span::from_secs(1);
+/// Bytes that an application which reads slowly takes at once: a full segment of Ethernet.
+pub(crate) const BLOCK: u64 = 1448;
 /// A time that has not come.
 const NEVER: u64 = u64::MAX;
 
@@ -40,6 +42,8 @@ pub(crate) struct Flow {
     pub window: Option<u64>,
     /// Application that writes; `None`: this end reads.
     pub sends: Option<Program>,
+    /// Application that reads slowly; `None`: all data is read at once.
+    pub reads: Option<Reader>,
     /// True if it ends by itself.
     pub has_volume: bool,
 }
@@ -147,13 +151,18 @@ fn attend(flow: Flow, clock: Clock, stop: &AtomicBool, counts: &Counts) -> Time 
     let window = flow.window.map(|window| i32::try_from(window).unwrap_or(i32::MAX));
     let mut stream = Stream::new(flow.socket, window);
     stream.burst = BURST;
-    let mut end = End { program: flow.sends.unwrap_or(Program::none()), stream: Some(stream) };
+    let reader = flow.reads.map(|reader| Program::reader(Box::new(reader)));
+    let mut end = End { program: flow.sends.or(reader).unwrap_or(Program::none()), stream: Some(stream) };
     while !stop.load(Relaxed) {
         let now = clock.now();
         end.attend(now);
         let alarm = end.program.alarm();
-        let asks = end.program.wait().acked;
+        let wait = end.program.wait();
         let stream = end.stream.as_mut().expect("it was made with one");
+        if wait.readable && sys::unread(&stream.socket) == 0 {
+            // An application that reads is not asked at the end of the stream, where there is nothing to read.
+            stream.take(1);
+        }
         counts.read.store(stream.read, Relaxed);
         counts.acknowledged.store(stream.written.saturating_sub(sys::unacknowledged(&stream.socket)), Relaxed);
         if is_receiver && stream.has_ended && !stream.is_shut {
@@ -172,13 +181,16 @@ fn attend(flow: Flow, clock: Clock, stop: &AtomicBool, counts: &Counts) -> Time 
             break;
         }
         let left = Duration::from_nanos(clock.nanoseconds_at(alarm).saturating_sub(clock.nanoseconds_at(clock.now())));
-        let most = left.min(if asks { ASK } else { LOOK });
+        let most = left.min(if wait.acked { ASK } else { LOOK });
         if !left.is_zero() && left < ASK {
             // poll(2) counts in milliseconds.
             clock.sleep_until(alarm);
             continue;
         }
-        let flags = if stream.wants_to_write() { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
+        let mut flags = PollFlags::empty();
+        // Data that waits for a slow reader is no news.
+        flags.set(PollFlags::POLLIN, !wait.readable || alarm == Time::MAX);
+        flags.set(PollFlags::POLLOUT, stream.wants_to_write());
         let timeout = PollTimeout::try_from(most).unwrap_or(PollTimeout::ZERO);
         // Whatever poll says, the next look is soon.
         let _ = poll(&mut [PollFd::new(stream.socket.as_fd(), flags)], timeout);

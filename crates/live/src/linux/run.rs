@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration as Span, Instant, SystemTime};
 
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Reader;
 use longfat_host::facts::{Before, Losses, TcpMemory};
 use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
@@ -22,6 +23,7 @@ use crate::linux::serve::program;
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::Key;
+use crate::protocol::application::Application;
 use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, Setting};
 use crate::survey::Survey;
 
@@ -80,14 +82,15 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
     }
     let ms = (experiment.measure.duration + AROUND + AROUND).as_ps().div_ceil(1_000_000_000);
     let end = AROUND + experiment.measure.duration;
-    let flow = |flow: &Flow| {
+    let flow = |(flow, name): (&Flow, String)| {
         let is_up = we_send(live, flow);
         let tcp = if is_up { &flow.receiver } else { &flow.sender };
         FlowOffer {
             direction: if is_up { Direction::Up } else { Direction::Down },
             start_us: micros(AROUND + flow.start),
             stop_us: Some(micros(flow.stop.map_or(end, |stop| AROUND + stop))),
-            volume: flow.traffic.volume(),
+            application: Application::of(&flow.traffic, experiment.seed, &name),
+            read_rate: flow.read_rate.map(|rate| rate.as_bps()),
             // The receiver's control decides nothing.
             control: (!is_up).then(|| tcp.congestion_control.kind.to_owned()),
             window: window(flow),
@@ -97,8 +100,13 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
     };
     let probe = ProbeOffer { interval_us: micros(PROBES) };
     let probe = ProbeOffer { interval_us: probe.count(ms).div_ceil(ENOUGH) * probe.interval_us };
-    let wanted =
-        Offer { ms, interval_us: micros(INTERVAL), flows: experiment.flows.iter().map(flow).collect(), probe: Some(probe), survey: None };
+    let wanted = Offer {
+        ms,
+        interval_us: micros(INTERVAL),
+        flows: experiment.flows.iter().zip(experiment.flow_names()).map(flow).collect(),
+        probe: Some(probe),
+        survey: None,
+    };
     let stretch = wanted.samples().div_ceil(ENOUGH);
     Ok(Offer { interval_us: stretch * wanted.interval_us, ..wanted })
 }
@@ -135,16 +143,18 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         return Err(Error::session(&remote.at, "the run was stopped before it began"));
     };
     let offer = offer(experiment, live)?;
+    let applications: Vec<Application> = offer.flows.iter().map(|flow| flow.application.clone()).collect();
     let begin = Time::ZERO + AROUND;
     let end = begin + experiment.measure.duration;
     let make = |number: usize, socket: Socket| {
         let flow: &Flow = &experiment.flows[number];
         let (start, stop) = (begin + flow.start, flow.stop.map_or(end, |stop| begin + stop));
-        let traffic = flow.traffic.volume().map_or_else(longfat_core::traffic::Traffic::bulk, longfat_core::traffic::Traffic::ttcp);
+        let sends = we_send(live, flow).then(|| program(&flow.traffic, &applications[number], start, stop));
         plane::Flow {
             socket,
             window: window(flow),
-            sends: we_send(live, flow).then(|| program(&traffic, start, stop, experiment.seed)),
+            reads: flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(rate, plane::BLOCK)),
+            sends,
             has_volume: flow.traffic.volume().is_some(),
         }
     };

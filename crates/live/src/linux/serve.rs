@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use longfat_core::rng::Rng;
 use longfat_core::time::{Duration as Span, Time};
-use longfat_core::traffic::{Life, Over, Program, Traffic};
+use longfat_core::traffic::{Life, Over, Program, Reader, Traffic};
+use longfat_core::units::Rate;
 use longfat_host::clock::Clock;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -18,11 +20,12 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::linux::confine::confine;
 use crate::linux::data::{self, OPENING, Wish};
 use crate::linux::echo::Echo;
-use crate::linux::plane::{Flow, Plane};
+use crate::linux::plane::{BLOCK, Flow, Plane};
 use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, fill, nanos, read_frames};
 use crate::linux::{keys, rows, settings, stamp};
 use crate::options::{Said, ServeOptions};
+use crate::protocol::application::Application;
 use crate::protocol::limits::{Grant, HANDSHAKE};
 use crate::protocol::message::{Direction, FlowOffer, Offer, Queued};
 use crate::protocol::state::{Action, Event, RESULTS, Server, Turn};
@@ -51,6 +54,7 @@ struct Shared {
     open: bool,
     concurrent: u32,
     zero: Instant,
+    listener: TcpListener,
     books: Mutex<Books>,
     next: AtomicU64,
     threads: AtomicU64,
@@ -63,6 +67,28 @@ struct Books {
     tokens: Tokens,
     reach: Reach,
     sessions: BTreeMap<u64, SyncSender<Input>>,
+    /// Sessions whose data connections are to come, each with the largest window that one of them asks of this end.
+    connecting: BTreeMap<u64, Option<u64>>,
+}
+
+impl Books {
+    /// Lets the connections of `session` come to `listener`, which has the largest of their windows from the handshake on: a connection gets its
+    /// window scale from the socket that listens (tcp(7), TCP_WINDOW_CLAMP). False: connections with another window are still to come.
+    fn let_connect(&mut self, session: u64, window: Option<u64>, listener: &TcpListener) -> bool {
+        if self.connecting.values().any(|other| *other != window) {
+            return false;
+        }
+        self.connecting.insert(session, window);
+        data::bound_window(listener, window);
+        true
+    }
+
+    /// The connections of `session` have come, or never will.
+    fn has_connected(&mut self, session: u64, listener: &TcpListener) {
+        if self.connecting.remove(&session).is_some() && self.connecting.is_empty() {
+            data::bound_window(listener, None);
+        }
+    }
 }
 
 impl Shared {
@@ -96,11 +122,13 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
         open: options.open,
         concurrent: options.concurrent.max(1),
         zero: Instant::now(),
+        listener: listener.try_clone().map_err(|e| Error::system("the port of the server", e))?,
         books: Mutex::new(Books {
             ledger: Ledger::new(options.limits, options.open_limits),
             tokens: Tokens::default(),
             reach: Reach::default(),
             sessions: BTreeMap::new(),
+            connecting: BTreeMap::new(),
         }),
         next: AtomicU64::new(1),
         threads: AtomicU64::new(0),
@@ -453,7 +481,7 @@ impl<'a> Session<'a> {
         let Some(offer) = self.offer.clone() else { return };
         let before = self.shared.books().ledger.before(self.number);
         match before {
-            Some((before, _)) if before < self.shared.concurrent => {
+            Some((before, _)) if before < self.shared.concurrent && self.may_connect(&offer) => {
                 self.queued = None;
                 match self.granted(&offer) {
                     Ok((grant, tokens, probe)) => {
@@ -472,6 +500,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Lets the data connections come, unless those of another session are on their way with another window.
+    fn may_connect(&self, offer: &Offer) -> bool {
+        let windows = offer.flows.iter().filter(|flow| flow.direction == Direction::Up).filter_map(|flow| flow.window);
+        self.shared.books().let_connect(self.number, windows.max(), &self.shared.listener)
+    }
+
     /// Grant of a session whose turn it is, its tokens, and the token of its probes.
     fn granted(&self, offer: &Offer) -> Result<(Grant, Vec<Token>, Option<Token>), String> {
         let mut books = self.shared.books();
@@ -488,6 +522,7 @@ impl<'a> Session<'a> {
     /// Lets the data flow.
     fn begin(&mut self, grant: Grant) {
         let Some(offer) = &self.offer else { return };
+        self.shared.books().has_connected(self.number, &self.shared.listener);
         if offer.survey.is_some() {
             let clock = Clock::starting_in(Duration::ZERO);
             // A client that no datagram reaches ends it.
@@ -504,9 +539,10 @@ impl<'a> Session<'a> {
         let flows = offer.flows.iter().zip(self.data.drain(..)).filter_map(|(flow, socket)| {
             let at = |us: u64| Time::ZERO + Span::from_micros(us);
             let (start, stop) = (at(flow.start_us), flow.stop_us.map_or(end, at).min(end));
-            let traffic = flow.volume.map_or_else(Traffic::bulk, Traffic::ttcp);
-            let sends = (flow.direction == Direction::Down).then(|| program(&traffic, start, stop, 0));
-            Some(Flow { socket: socket?, window: flow.window, sends, has_volume: flow.volume.is_some() })
+            let traffic = flow.application.traffic().expect("messages are checked when they come");
+            let sends = (flow.direction == Direction::Down).then(|| program(&traffic, &flow.application, start, stop));
+            let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
+            Some(Flow { socket: socket?, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() })
         });
         let clock = Clock::starting_in(Duration::ZERO);
         let probes = offer
@@ -534,6 +570,7 @@ impl<'a> Session<'a> {
         self.control.close();
         let mut books = self.shared.books();
         books.sessions.remove(&self.number);
+        books.has_connected(self.number, &self.shared.listener);
         books.tokens.revoke(self.number);
         books.reach.revoke(self.number);
         books.ledger.leave(self.number);
@@ -548,14 +585,14 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Returns the application of `traffic` at its sender, from `start` to `stop`.
+/// Returns the program of `traffic`, which is that of `application`, at its sender, from `start` to `stop`.
 ///
 /// # Panics
 /// If it does not go over TCP.
-pub(crate) fn program(traffic: &Traffic, start: Time, stop: Time, seed: u64) -> Program {
-    let Over::Tcp(application) = traffic.kind().over else { panic!("{} does not go over TCP", traffic.kind().name) };
-    let life = Life { start, rng: longfat_core::rng::Rng::named(seed, "traffic"), volume: traffic.volume() };
-    Program::new(application(traffic.params(), life), start, stop)
+pub(crate) fn program(traffic: &Traffic, application: &Application, start: Time, stop: Time) -> Program {
+    let Over::Tcp(made) = traffic.kind().over else { panic!("{} does not go over TCP", traffic.kind().name) };
+    let life = Life { start, rng: Rng::named(application.seed, &application.stream), volume: traffic.volume() };
+    Program::new(made(traffic.params(), life), start, stop)
 }
 
 /// A reason as the protocol takes it: one line of at most 500 bytes.

@@ -9,16 +9,19 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use longfat_core::time::{Duration as Span, Time};
-use longfat_core::traffic::Traffic;
+use longfat_core::traffic::{Reader, Traffic};
+use longfat_core::units::Rate;
 use longfat_host::info::field;
 
 use crate::linux::client::{Asked, Outcome, addresses, session};
 use crate::linux::data::Wish;
-use crate::linux::plane::Flow;
+use crate::linux::plane::{BLOCK, Flow};
 use crate::linux::probe::times;
 use crate::linux::serve::{program, serve};
 use crate::linux::wire::Control;
 use crate::options::{IperfOptions, Said, ServeOptions, StampOptions};
+use crate::protocol::application::Application;
+use crate::protocol::application::tests::every_kind;
 use crate::protocol::message::{Direction, FlowOffer, Message, Offer, ProbeOffer, Reached};
 use crate::protocol::reach::{datagram, of_datagram};
 use crate::protocol::stamp::{self, Answer};
@@ -88,7 +91,20 @@ impl Drop for Served {
 }
 
 fn flow(direction: Direction, volume: Option<u64>) -> FlowOffer {
-    FlowOffer { direction, start_us: 0, stop_us: None, volume, control: None, window: Some(1 << 20), nagle: false, dscp: 10 }
+    let traffic = volume.map_or_else(Traffic::bulk, Traffic::ttcp);
+    let application = Application::of(&traffic, 1, "flow1");
+    let times = FlowOffer {
+        direction,
+        start_us: 0,
+        stop_us: None,
+        application,
+        read_rate: None,
+        control: None,
+        window: None,
+        nagle: false,
+        dscp: 10,
+    };
+    FlowOffer { window: Some(1 << 20), ..times }
 }
 
 fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
@@ -101,10 +117,11 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
     let of_end = flows.clone();
     let end = move |number: usize, socket| {
         let flow = &of_end[number];
-        let traffic = flow.volume.map_or_else(Traffic::bulk, Traffic::ttcp);
+        let traffic = flow.application.traffic().unwrap();
         let end = Time::ZERO + Span::from_millis(ms);
-        let sends = (flow.direction == Direction::Up).then(|| program(&traffic, Time::ZERO, end, 1));
-        Flow { socket, window: flow.window, sends, has_volume: flow.volume.is_some() }
+        let sends = (flow.direction == Direction::Up).then(|| program(&traffic, &flow.application, Time::ZERO, end));
+        let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
+        Flow { socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() }
     };
     let at = format!("127.0.0.1:{port}");
     session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_| Ok(()) }, go_on)
@@ -130,6 +147,65 @@ fn volumes_go_both_ways_and_both_ends_tell_of_them() {
     assert!(outcome.base_rtt.iter().all(|rtt| rtt.is_some_and(|rtt| rtt < 1_000_000_000)));
     let line = server.line();
     assert!(line.contains("127.0.0.1 key test: 3 flows") && line.ends_with("ended well"), "{line}");
+}
+
+/// Every kind of traffic that a session can have, each way at once: what one end has sent the other has read, and neither hears of an error.
+#[test]
+fn every_kind_of_traffic_over_tcp_goes_both_ways() {
+    let server = served(|_| {});
+    let kinds = every_kind();
+    let flows = kinds.iter().flat_map(|traffic| {
+        [Direction::Up, Direction::Down]
+            .map(|direction| FlowOffer { application: Application::of(traffic, 1, "flow1"), ..flow(direction, None) })
+    });
+    let flows: Vec<FlowOffer> = flows.collect();
+    let outcome = run(server.port, Some(&key()), 1500, flows.clone(), &mut |_| true).unwrap();
+    for (number, flow) in (0..).zip(&flows) {
+        let [sent, read] = match flow.direction {
+            Direction::Up => [&outcome.ours.rows, &outcome.theirs],
+            Direction::Down => [&outcome.theirs, &outcome.ours.rows],
+        };
+        let last = |rows: &[super::rows::Row]| rows.iter().rfind(|row| row.flow == number).unwrap().clone();
+        let (sent, read) = (last(sent).info.get(&field::bytes_sent).unwrap(), last(read).read);
+        assert!(read > 0 && read <= sent, "{} {:?}: {read} of {sent}", flow.application.kind, flow.direction);
+    }
+    assert!(server.line().ends_with("ended well"));
+}
+
+/// An application that reads 2 Mbit/s, at either end.
+#[test]
+fn a_slow_reader_reads_as_fast_as_it_says() {
+    let server = served(|_| {});
+    let slow = |direction, volume| FlowOffer { read_rate: Some(2_000_000), ..flow(direction, volume) };
+    let flows = vec![slow(Direction::Up, None), slow(Direction::Down, None), slow(Direction::Up, Some(50_000))];
+    let outcome = run(server.port, Some(&key()), 2000, flows, &mut |_| true).unwrap();
+    let last = |rows: &[super::rows::Row], flow| rows.iter().rfind(|row| row.flow == flow).unwrap().clone();
+    for row in [last(&outcome.theirs, 0), last(&outcome.ours.rows, 1)] {
+        // A busy machine reads less.
+        assert!((50_000..=600_000).contains(&row.read) && row.unread > 100_000, "{} read, {} unread", row.read, row.unread);
+    }
+    let volume = last(&outcome.theirs, 2);
+    assert!(volume.read == 50_000 && volume.delivered_all.is_some(), "the end of the stream is seen: {volume:?}");
+}
+
+/// The window scale comes with the handshake. It rounds the window up to a multiple: 20480 bytes, where this kernel's buffers may have 33 MB.
+#[test]
+fn a_window_binds_the_sender_to_the_byte() {
+    let server = served(|_| {});
+    let windows = [20_000, 300_000];
+    for window in windows.map(Some).into_iter().chain([None]) {
+        let flows = vec![FlowOffer { window, ..flow(Direction::Up, None) }];
+        let outcome = run(server.port, Some(&key()), 1000, flows, &mut |_| true).unwrap();
+        let rows = &outcome.ours.rows;
+        let mut later: Vec<u64> = rows[rows.len() / 2..].iter().filter_map(|row| row.info.get(&field::snd_wnd)).collect();
+        later.sort_unstable();
+        let middle = later[later.len() / 2];
+        match window {
+            // A window of full segments is up to one of them smaller: 64 KiB over loopback.
+            Some(window) => assert!(middle > 0 && middle <= window, "{middle} bytes for {window}"),
+            None => assert!(middle > 2 * windows[1], "the next session has {middle} bytes"),
+        }
+    }
 }
 
 /// The server may say that it is ready before the client has heard from its own thread that the data connections are made.

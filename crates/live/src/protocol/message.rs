@@ -1,14 +1,16 @@
 //! Messages of a control channel, as JSON: one per frame, every name known, every length bounded.
 
+use longfat_core::units::Rate;
 use serde::{Deserialize, Serialize};
 
+use super::application::Application;
 use super::frame::MOST;
 use super::noise::TAG;
 use super::token::Token;
 use super::{Fault, Nanos, fault};
 
 /// Version of the protocol.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// Most bytes of a message.
 pub const LONGEST: usize = MOST - TAG;
 /// Most columns of results.
@@ -110,8 +112,10 @@ pub struct FlowOffer {
     pub start_us: u64,
     /// Microseconds from the beginning of the run to the last write; `None`: it goes on to the end.
     pub stop_us: Option<u64>,
-    /// Bytes of payload after which it ends; `None`: it does not end by itself.
-    pub volume: Option<u64>,
+    /// Application of its sender.
+    pub application: Application,
+    /// Payload that the application of its receiver reads, in bit/s; `None`: all, at once.
+    pub read_rate: Option<u64>,
     /// Congestion control of the server's end; `None`: as the host has it.
     pub control: Option<String>,
     /// Bytes of payload that the server's end advertises at most; `None`: as the kernel sizes it.
@@ -295,7 +299,8 @@ impl FlowOffer {
         let longest = 1000 * LONGEST_RUN_MS;
         bounded("start_us", self.start_us, 0..=longest)?;
         self.stop_us.map_or(Ok(()), |stop| bounded("stop_us", stop, 0..=longest))?;
-        self.volume.map_or(Ok(()), |volume| bounded("volume", volume, 1..=1 << 50))?;
+        self.application.check()?;
+        self.read_rate.map_or(Ok(()), |rate| bounded("read_rate", rate, 1..=Rate::MOST.as_bps()))?;
         self.window.map_or(Ok(()), |window| bounded("window", window, 1..=1 << 30))?;
         bounded("dscp", self.dscp.into(), 0..=63)?;
         if self.control.as_ref().is_some_and(|control| !is_name(control)) { fault("`control` is no name") } else { Ok(()) }

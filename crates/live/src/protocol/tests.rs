@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use longfat_core::traffic::Traffic;
 use proptest::prelude::*;
 
+use super::application::Application;
 use super::frame::{self, Frames, Hello};
 use super::limits::{Grant, HANDSHAKE, Ledger, Limits, Who, network};
 use super::message::{Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, Rows, Setting};
@@ -24,7 +26,8 @@ fn offer_of(ms: u64, direction: Direction) -> Offer {
         direction,
         start_us: 0,
         stop_us: None,
-        volume: Some(1 << 20),
+        application: Application::of(&Traffic::ttcp(1 << 20), 7, "flow1"),
+        read_rate: Some(1_000_000),
         control: Some("cubic".to_owned()),
         window: Some(65_536),
         nagle: true,
@@ -202,7 +205,8 @@ fn messages_have_one_form_and_bounds() {
         Offer { flows: vec![offer(1).flows[0].clone(); 65], ..offer(1) },
         flow(|flow| flow.control = Some("a/b".to_owned())),
         flow(|flow| flow.dscp = 64),
-        flow(|flow| flow.volume = Some(0)),
+        flow(|flow| flow.read_rate = Some(0)),
+        flow(|flow| flow.application.kind = "udp".to_owned()),
     ];
     for offer in wrong {
         let text = serde_json::to_string(&Message::Offer(offer)).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::trace::{HopSample, Trace};
+use longfat_core::time::Time;
 
 /// Difference of idle round trips that hosts explain: their threads wake up late by less.
 const HOSTS_S: f64 = 1e-3;
@@ -34,7 +35,7 @@ pub(super) fn changes(trace: &Trace) -> Vec<String> {
         }
     }
     // Ten round trips of an unchanged path all exceed ten others in one of 184,756 cases (n! n! / (2 n)!).
-    let [was, is] = [before.rtt, after.rtt].map(|rtt| rtt.map(|time| time.as_secs_f64()));
+    let [was, is] = [before.rtt, after.rtt].map(|rtt| rtt.map(Time::as_secs_f64));
     let is_apart = is[0] > was[1] || was[0] > is[1];
     if was[0] > 0.0 && is[0] > 0.0 && is_apart && (is[0] - was[0]).abs() > HOSTS_S {
         found.push(format!(
@@ -52,7 +53,7 @@ pub(super) fn changes(trace: &Trace) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::trace::{RealTime, SurveyRecord};
-    use longfat_core::time::{Duration, Time};
+    use longfat_core::time::Duration;
 
     fn hop(is_after: bool, ttl: u32, address: u64) -> HopSample {
         HopSample { is_after, ttl, address: [0, address], rtt_s: 0.01 }

@@ -19,9 +19,12 @@ pub(super) const KIND: ControlKind = ControlKind {
     linux: &[],
     ecn: EcnUse::CLASSIC,
     promises: &[
-        uses(0.93, "KHR02 sections 5.2 and 3.5: near full, less the congestion header of 20 bytes and the end of each round of feedback"),
-        queues_bdp(0.0, 0.1, "KHR02 section 3.5.1: the persistent queue is drained"),
-        shares(0.98, "KHR02 section 3.5.2: a tenth of the traffic is shuffled each round trip, by AIMD"),
+        uses(
+            0.93,
+            "Katabi and others 2002, sections 5.2 and 3.5: near full, less the congestion header of 20 bytes and the end of each round of feedback",
+        ),
+        queues_bdp(0.0, 0.1, "Katabi and others 2002, section 3.5.1: the persistent queue is drained"),
+        shares(0.98, "Katabi and others 2002, section 3.5.2: a tenth of the traffic is shuffled each round trip, by AIMD"),
         AS_RENO_BESIDE_CUBIC,
     ],
     build: |c| Box::new(Xcp::new(c)),

@@ -1,11 +1,10 @@
 //! The common case by itself: an open connection with nothing amiss, which takes the next data, or a cumulative ACK of some of what is on its
-//! way (Jacobson, 4BSD TCP Header Prediction, ACM CCR 20(2), 1990). An end that only receives takes data beyond a gap here, too.
+//! way (Jacobson, 4BSD TCP Header Prediction, ACM CCR 20(2), 1990).
 //!
 //! Everything here gives what [`Connection::handle_segment`] and [`Connection::poll_transmit`] would. Tests compare both.
 
 use super::sending::Sending;
 use super::{Connection, State};
-use crate::receiver::Verdict;
 use crate::seq::wrap;
 use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::Time;
@@ -23,7 +22,7 @@ impl Connection {
         let is_open = (self.state == State::Established) & !self.released & !self.ack_now;
         let has_no_prompt = self.prompt.as_ref().is_none_or(|prompt| !prompt.is_due);
         let sends_plainly = match &self.sending {
-            Sending::Active(sender) => sender.is_plain() && self.receiver.is_gapless(),
+            Sending::Active(sender) => sender.is_plain(),
             Sending::Silent(silent) => silent.is_plain(),
         };
         (is_open && has_no_prompt && sends_plainly && self.receiver.is_plain()).then_some(Plain(self))
@@ -45,11 +44,8 @@ impl Plain<'_> {
     #[inline]
     pub fn handle(&mut self, now: Time, segment: &Segment, ecn: impl FnOnce() -> Ecn) -> bool {
         let Connection { sending, receiver, iss, ack_now, .. } = &mut *self.0;
-        if segment.flags & !flags::PSH != flags::ACK || !segment.has_no_option_but_timestamps() {
+        if segment.flags & !flags::PSH != flags::ACK || !segment.has_no_option_but_timestamps() || !receiver.expects(segment) {
             return false;
-        }
-        if !receiver.expects(segment) {
-            return self.handle_beyond(now, segment, ecn());
         }
         let is_plain = match sending {
             Sending::Active(sender) => segment.len == 0 && sender.handle_plain_ack(now, segment),
@@ -59,17 +55,6 @@ impl Plain<'_> {
             *ack_now = receiver.handle_plain(now, segment, ecn);
         }
         is_plain
-    }
-
-    /// Takes in data beyond a gap, or of one, at an end that only receives. Returns true if it was that.
-    #[inline(never)]
-    fn handle_beyond(&mut self, now: Time, segment: &Segment, ecn: Ecn) -> bool {
-        let Connection { sending: Sending::Silent(silent), receiver, iss, ack_now, .. } = &mut *self.0 else { return false };
-        if segment.len == 0 || !receiver.accepts(now, segment) || !silent.handle_plain_ack(*iss, segment) {
-            return false;
-        }
-        *ack_now = receiver.handle(now, segment, ecn) == Verdict::AckNow;
-        true
     }
 
     /// Gives `send` each segment that goes now; none is ECN-capable. Returns true if these are all: if not, the rest is for
@@ -91,11 +76,7 @@ impl Plain<'_> {
             connection.acks_sent += stop;
         }
         if end < stop {
-            if connection.receiver.has_blocks() {
-                connection.stamp(now, &mut segment, u64::MAX);
-            } else {
-                connection.stamp_plain(now, &mut segment, || (stop - end) / step);
-            }
+            connection.stamp_plain(now, &mut segment, || (stop - end) / step);
         }
         while end < stop {
             end += step;

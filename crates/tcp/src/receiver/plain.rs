@@ -7,29 +7,16 @@ use longfat_core::packet::{Ecn, Segment, flags};
 use longfat_core::time::Time;
 
 impl Receiver {
-    /// Returns true if the stream goes on, and nobody reads late or is to be told of marks.
+    /// Returns true if nothing is missing, and nobody reads late or is to be told of marks.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.fin.is_none() & self.auto_read & self.feedback.is_none() & (self.echo.kind() == EcnKind::Off)
+        self.beyond.is_none() & self.fin.is_none() & self.auto_read & self.feedback.is_none() & (self.echo.kind() == EcnKind::Off)
     }
 
-    /// Returns true if nothing has come beyond a gap.
-    #[inline]
-    pub(crate) fn is_gapless(&self) -> bool {
-        self.beyond.is_none()
-    }
-
-    /// Returns true if there is more to report than how far the stream has come: data beyond a gap, or twice.
-    #[inline]
-    pub(crate) fn has_blocks(&self) -> bool {
-        self.beyond.is_some() | self.duplicate.is_some()
-    }
-
-    /// Returns true if `segment` is current, begins with the next byte, and lies within the window, and there is no gap.
+    /// Returns true if `segment` is current, begins with the next byte, and lies within the window.
     #[inline]
     pub(crate) fn expects(&self, segment: &Segment) -> bool {
         (segment.seq == wrap(self.irs, self.nxt))
-            & self.beyond.is_none()
             & (self.nxt + u64::from(segment.len) <= self.promised.max(self.nxt))
             & segment.timestamps().is_none_or(|(val, _)| !timestamp_before(val, self.ts_recent))
     }

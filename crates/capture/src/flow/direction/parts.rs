@@ -122,6 +122,8 @@ pub(crate) struct Rates {
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     pub episodes: Vec<Episode>,
+    /// Round trips of episodes show the queue that lost something, and not an earlier one.
+    pub is_exact: bool,
     /// Episodes that were not kept.
     pub forgotten: u64,
     pub last_end: u64,

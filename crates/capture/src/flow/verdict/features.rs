@@ -48,6 +48,7 @@ features! {
     // Counters of the hosts, which a capture does not have.
     BufferFull "send_buffer_wait" ["1"] "share of the time in which all that its send buffer holds was sent, and its application had more; unknown in a capture", OURS;
     HostDrops "lost_in_receiver" ["1"] "packets that the receiver's counters say it dropped, over segments lost; unknown in a capture", OURS;
+    OwnQueue "own_queue" ["1"] "share of the samples in which its round trip showed twice the wait of probes beside it, two segments and 2 ms; unknown in a capture", OURS;
     // Segments and acknowledgments.
     Short "short_segments" ["1"] "share of the segments that are shorter than the mss", OURS;
     Again "retransmitted" ["1"] "retransmissions over segments", OURS;
@@ -87,7 +88,9 @@ features! {
     Fullness "queue_fullness" ["1"] "how full the queue was before losses, by the round trip", OURS;
     Timed "timed_episodes" ["1"] "episodes with a known round trip, slow start left out", OURS;
     Early "early_losses" ["1"] "of these, how many found less than half of the longest queue that others passed", SIGN;
+    EarlyShare "early_losses_share" ["1"] "`early_losses` over `timed_episodes`", OURS;
     InQueue "losses_in_queue" ["1"] "of these, how many found a longer queue than a sender's own burst makes", SIGN;
+    InQueueShare "losses_in_queue_share" ["1"] "`losses_in_queue` over `timed_episodes`", OURS;
     InLonger "losses_in_longer_queue" ["1"] "of these, how many found more than the median queue as well", SIGN;
     EarlySure "early_losses_sure" ["1"] "how unlikely even odds make as many losses early", SIGN;
     InQueueSure "losses_in_queue_sure" ["1"] "how unlikely even odds make as many losses find such a queue", SIGN;

@@ -124,14 +124,18 @@ fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], fe
     let blur = if connection.point(main) == Point::Sender { 0.0 } else { TICK as f64 / 1e9 };
     // (In slow start the acknowledgment of two segments lets four go, RFC 5681 section 3.1.)
     let full = f64::from(direction.full(connection.agreed()));
-    let burst = rate(connection, main).map_or(0.0, |rate| 4.0 * full / rate.max(1.0));
+    // A probe is not of such a burst: it waits for the end of a segment, and for its host.
+    let (segments, host) = if direction.losses.is_exact { (1.0, 1e-3) } else { (4.0, 0.0) };
+    let burst = rate(connection, main).map_or(0.0, |rate| segments * full / rate.max(1.0)) + host;
     let trip = |episode: &Episode| (episode.rtt > 0).then_some(episode.rtt as f64 / 1e9);
     let trips: Vec<f64> = judged.iter().filter_map(|episode| trip(episode)).collect();
     let count = |is_so: &dyn Fn(f64) -> bool| trips.iter().filter(|trip| is_so(**trip)).count() as u32;
     let all = direction.losses.episodes.iter().filter(|episode| episode.again > episode.needless).filter_map(trip);
     let stretch = features[Feature::Stretch];
     let timed = trips.len() as u32;
-    let early = count(&|trip| 2.0 * (trip - base) + blur < longest);
+    // Round trips are those of segments before the lost one, and the queue may have grown since; probes were in the queue with it.
+    let shorter = if direction.losses.is_exact { 1.25 } else { 2.0 };
+    let early = count(&|trip| shorter * (trip - base) + if direction.losses.is_exact { burst } else { blur } < longest);
     let in_queue = count(&|trip| trip - base > burst + blur);
     let in_longer = count(&|trip| trip - base > burst + blur && rank(&means, trip) > 0.5);
     let alike = quantile(&trips, 0.5).map_or(0, |middle| count(&|trip| 10.0 * (trip - middle).abs() <= middle - base));
@@ -140,8 +144,10 @@ fn queue_at_losses(connection: &Connection, main: usize, judged: &[&Episode], fe
         (Feature::Fullness, average(all.map(|trip| if stretch > 0.0 { ((trip - base) / stretch).clamp(0.0, 1.0) } else { 0.0 }))),
         (Feature::Timed, timed.into()),
         (Feature::Early, early.into()),
+        (Feature::EarlyShare, f64::from(early) / f64::from(timed)),
         (Feature::EarlySure, no_chance(early, timed)),
         (Feature::InQueue, in_queue.into()),
+        (Feature::InQueueShare, f64::from(in_queue) / f64::from(timed)),
         (Feature::InQueueSure, no_chance(in_queue, timed)),
         (Feature::InLonger, in_longer.into()),
         (Feature::InLongerSure, no_chance(in_longer, timed)),

@@ -96,7 +96,19 @@ pub(crate) fn verdict(connection: &Connection, main: usize, features: &Features)
 
 /// Causes of losses by the model, most likely first. They replace those of the rules.
 fn fitted(found: &mut [Found], features: &Features) {
-    for (cause, probability) in model::probabilities(features) {
+    let mut probabilities = model::probabilities(features);
+    if features.known(Feature::OwnQueue).is_some() {
+        // Probes tell whether lost segments found a queue, and a shorter one than others passed: without both none is managed.
+        let is_told = features.count(Feature::Timed) > 0;
+        let managed = if is_told { ramps::FOUND_QUEUE.of(features) * ramps::LOST_EARLY.of(features) } else { 1.0 };
+        // A queue of its own is that of a scheduler: fair queueing, which drops by flow.
+        let own = ramps::OWN_QUEUE.of(features);
+        let is_active = |cause| f64::from(u8::from(cause == Cause::ActiveQueue));
+        probabilities.iter_mut().for_each(|(cause, one)| *one *= 1.0 - is_active(*cause) * (1.0 - managed));
+        let total: f64 = probabilities.iter().map(|(_, one)| one).sum();
+        probabilities.iter_mut().for_each(|(cause, one)| *one = (1.0 - own) * *one / total + own * is_active(*cause));
+    }
+    for (cause, probability) in probabilities {
         found.iter_mut().filter(|one| one.0 == cause).for_each(|one| one.1 = probability);
     }
     found.sort_by(|a, b| (model::CAUSES.contains(&b.0), b.1).partial_cmp(&(model::CAUSES.contains(&a.0), a.1)).unwrap_or(Ordering::Equal));

@@ -77,6 +77,9 @@ ramps! {
     IN_RUNS: ReceiverRing, InRuns, 0.4, 0.7, LOSSES;
     BLOCKS: ReceiverRing, Blocks, 1.0, 3.0, LOSSES;
     HOST_DROPS: ReceiverRing, HostDrops, 0.3, 0.7, LIVE;
+    FOUND_QUEUE: ActiveQueue, InQueueShare, 0.2, 0.5, LIVE;
+    LOST_EARLY: ActiveQueue, EarlyShare, 0.05, 0.3, LIVE;
+    OWN_QUEUE: ActiveQueue, OwnQueue, 0.02, 0.08, LIVE;
     RTT_LONGEST: SmallBuffer, RttRank, 0.72, 0.9, LOSSES;
     SMALL_FULL: SmallBuffer, Fullness, 0.6, 0.8, LOSSES;
     ALONE: SmallBuffer, Single, 0.5, 0.7, LOSSES;

@@ -51,11 +51,12 @@ pub struct Column<R> {
     pub was_zero: bool,
     get: Box<dyn Fn(&R) -> u64 + Send + Sync>,
     /// Text of a row, of the form [`Form::Text`].
-    text: Option<Box<dyn Fn(&R) -> String + Send + Sync>>,
+    text: Option<Text<R>>,
     /// Setter of the value in a row; `None` if the column is made from other columns, and not stored.
     put: Option<Put<R>>,
 }
 
+type Text<R> = Box<dyn Fn(&R) -> String + Send + Sync>;
 type Put<R> = Box<dyn Fn(&mut R, u64) + Send + Sync>;
 
 impl<R: 'static> Column<R> {
