@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
-import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -16,17 +16,29 @@ import longfat
 import pytest
 from conftest import ROOT
 
-sys.path.insert(0, str(ROOT / "docs" / "site"))
-import reference
+
+def _reference() -> Any:
+    """The module that says which names stand on which page."""
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "site" / "reference.py")
+    assert spec
+    assert spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+reference = _reference()
+GROUPS: dict[str, tuple[str, ...]] = reference.GROUPS
+MODULES: tuple[str, ...] = reference.MODULES
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def names() -> Iterator[tuple[str, Any]]:
     """Yields every function and class that a page shows, with its name there."""
-    for group in reference.GROUPS.values():
+    for group in GROUPS.values():
         yield from ((f"longfat.{name}", getattr(longfat, name)) for name in group)
-    for module in reference.MODULES:
+    for module in MODULES:
         of = importlib.import_module(f"longfat.{module}")
         public = getattr(of, "__all__", None) or [name for name in vars(of) if not name.startswith("_")]
         made = [(name, getattr(of, name)) for name in public]
@@ -80,7 +92,7 @@ def test_a_public_name_has_types_and_a_docstring(name: str, one: Any) -> None:
     assert not list(lacks(node))
 
 
-@pytest.mark.parametrize("name", [name for group in reference.GROUPS.values() for name in group])
+@pytest.mark.parametrize("name", [name for group in GROUPS.values() for name in group])
 def test_a_field_of_a_class_of_longfat_says_its_meaning(name: str) -> None:
     node = definition(getattr(longfat, name))
     if not isinstance(node, ast.ClassDef):
