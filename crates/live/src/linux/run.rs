@@ -90,7 +90,7 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
             start_us: micros(AROUND + flow.start),
             stop_us: Some(micros(flow.stop.map_or(end, |stop| AROUND + stop))),
             application: Application::of(&flow.traffic, experiment.seed, &name),
-            read_rate: flow.read_rate.map(|rate| rate.as_bps()),
+            read_rate: flow.read_rate.map(longfat_core::units::Rate::as_bps),
             // The receiver's control decides nothing.
             control: (!is_up).then(|| tcp.congestion_control.kind.to_owned()),
             window: window(flow),
