@@ -21,6 +21,7 @@ import tempfile
 import time
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
+from typing import Any
 
 
 def flood(port: int, end: float, made: Synchronized[int]) -> None:
@@ -76,7 +77,7 @@ def main() -> None:
             idle_cpu = cpu(server.pid) - idle_cpu
             measure = [*longfat, "measure", f"127.0.0.1:{port}", "--key", "bench", "--direction", "down", "--json"]
             measure += ["--seconds", str(options.seconds)]
-            told = {"load": os.getloadavg()[0], "idle_mb": idle, "idle_cpu_share": idle_cpu / 5}
+            told: dict[str, Any] = {"load": os.getloadavg()[0], "idle_mb": idle, "idle_cpu_share": idle_cpu / 5}
             for name, processes in (("alone", 0), ("flooded", options.processes)):
                 made: Synchronized[int] = multiprocessing.Value("Q", 0)
                 began = time.monotonic()
@@ -88,7 +89,7 @@ def main() -> None:
                 done = subprocess.run(measure, env=env, stdout=subprocess.PIPE, text=True, check=False)
                 for one in floods:
                     one.join()
-                way = json.loads(done.stdout)["down"] if done.returncode == 0 else {}
+                way: dict[str, Any] = json.loads(done.stdout)["down"] if done.returncode == 0 else {}
                 told[name] = {
                     "goodput_mbps": way.get("goodput_bps", 0) / 1e6,
                     "verdict": way.get("verdict"),

@@ -74,9 +74,9 @@ class Relay:
     def __exit__(self, *_: object) -> None:
         self.ends.set()
         self.thread.join(10)
-        for _, one, other, _ in self.queues:
-            one.close()
-            other.close()
+        for queue in self.queues:
+            queue[1].close()
+            queue[2].close()
         for one in (self.listener, self.near, self.far):
             one.close()
 
