@@ -128,7 +128,7 @@ def test_a_policy_steers_the_kernel(segments: int, decide: str) -> None:
         series = result.flow_series
         windows = set(series["cwnd_bytes"][series["time_s"] > 1.0])
         assert windows == {segments * 1448}, result.labels
-        assert (result.flows["segments_retransmitted"].iloc[0] > 0) is (segments == 80), result.labels
+        assert bool(result.flows["segments_retransmitted"].iloc[0] > 0) is (segments == 80), result.labels
     assert "lf_agent" not in [name for name, _ in cc_list()]
 
 
