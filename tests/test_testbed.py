@@ -157,9 +157,8 @@ def test_what_no_policy_of_the_testbed_can_do_is_said_before_the_run() -> None:
         def on_ack(self, ack: object) -> None: ...
         def on_congestion(self, event: object) -> None: ...
 
-    experiment["flow.congestion_control"] = "no_policy"
     with pytest.raises(longfat.LongfatError, match="there is no program of it for the kernel"):
-        experiment.run()
+        experiment["flow.congestion_control"] = "no_policy"
 
 
 @pytest.mark.slow
