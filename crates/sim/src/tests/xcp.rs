@@ -112,7 +112,7 @@ fn flows_share_alike_whatever_their_round_trips() {
     let mut unequal = path(30, 40, 30, 120);
     for (n, flow) in unequal.flows.iter().enumerate() {
         let far = |link: &&mut longfat_model::Link| link.from == flow.from || link.to == flow.from;
-        unequal.network.links.iter_mut().filter(far).for_each(|link| link.delay = link.delay + Duration::from_millis(5 * n as u64));
+        unequal.network.links.iter_mut().filter(far).for_each(|link| link.delay += Duration::from_millis(5 * n as u64));
     }
     for (name, experiment, least) in [("equal", equal, 0.99), ("unequal", unequal, 0.95)] {
         let trace = run(&experiment).unwrap();
