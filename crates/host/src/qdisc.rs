@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn answers_end_for_every_device() {
-        for device in nix::net::if_::if_nameindex().unwrap().iter() {
+        for device in &nix::net::if_::if_nameindex().unwrap() {
             let qdiscs = Qdiscs::of(device.name().to_str().unwrap()).unwrap();
             // Twice, so that nothing of the first answer is left.
             let once = qdiscs.root().map(|queue| queue.drops);

@@ -108,7 +108,13 @@ fn until_ctrl_c<T: Send>(py: Python<'_>, work: impl Send + FnOnce(&mut dyn FnMut
     let mut failure = None;
     let found = py.detach(|| {
         work(&mut || {
-            failure = failure.take().or(Python::attach(|py| py.check_signals()).err());
+            if failure.is_none() {
+                failure = Python::attach(|py| {
+                    py.check_signals()?;
+                    Ok::<(), PyErr>(())
+                })
+                .err();
+            }
             failure.is_none()
         })
     });

@@ -506,7 +506,7 @@ fn a_bit_costs_cycles_of_real_hosts() {
     let mut e = experiment(&vec![Traffic::bulk(); 2]);
     e.flows[1].from = e.flows[0].to;
     let host = |at: &str| LiveHost { at: at.to_owned(), key: None };
-    e.live = Some(Live { hosts: vec![host(Live::LOCAL), host("192.0.2.1")], uncontrolled: Vec::new() });
+    e.live = Some(Live { hosts: vec![host(Live::LOCAL), host("192.0.2.1")], uncontrolled: Vec::new(), survey: false, spread: Duration::ZERO });
     let look = |seconds: u64, is_far: bool, system: u64| {
         let mut look = HostSample { time: at(seconds), is_far, ..HostSample::default() };
         let mut put = |name: &str, value| look.values[COUNTERS.iter().position(|counter| counter.name == name).unwrap()] = value;
