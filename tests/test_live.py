@@ -244,7 +244,7 @@ def test_flows_each_way_make_the_tables_of_every_run(home: Path) -> None:
     flows = volume + DOWN + "streams = 2\n"
     with serving(home, "--key", "test") as (at, server):
         result = longfat.Experiment(
-            text(at, flows, "20 s") + 'events = true\n[path]\npreset = "dumbbell"\nrtt = "1 ms"\nbottleneck = { rate = "1 Gbit/s" }\n'
+            text(at, flows, "20 s").replace("[live]", "[live]\nsurvey = false") + 'events = true\n[path]\npreset = "dumbbell"\nrtt = "1 ms"\nbottleneck = { rate = "1 Gbit/s" }\n'
         ).run()
         assert server.stdout is not None
         line = server.stdout.readline()
@@ -506,7 +506,8 @@ def test_a_server_that_is_killed_ends_the_run_in_time(home: Path) -> None:
 def test_a_client_that_is_killed_frees_the_server(home: Path) -> None:
     with serving(home, "--key", "test") as (at, server):
         env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
-        program = f"import longfat\nlongfat.Experiment({text(at, UP, '60 s')!r}).run()"
+        flow = text(at, UP, "60 s").replace("[live]", "[live]\nsurvey = false")
+        program = f"import longfat\nlongfat.Experiment({flow!r}).run()"
         with subprocess.Popen([sys.executable, "-c", program], env=env) as client:
             time.sleep(4)
             client.kill()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* A control that an agent in user space steers: it measures, as crates/tcp/src/agent/meter.rs does, and sets the window and the pacing rate
+/* A control that an agent in user space steers: it measures, as crates/tcp/src/congestion/agent/meter.rs does, and sets the window and the pacing rate
  * that it is ordered. Until the first order it is in slow start. An order holds in recovery and after timeouts, as the agent's does in the
  * simulator: a kernel whose control has cong_control leaves cwnd to it. */
 #include "twin.h"

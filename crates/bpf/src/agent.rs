@@ -2,8 +2,8 @@
 
 use longfat_core::time::{Duration, Time};
 use longfat_core::units::Rate;
-use longfat_tcp::agent::action::Command;
-use longfat_tcp::agent::{self, Sums};
+use longfat_tcp::congestion::agent::action::Command;
+use longfat_tcp::congestion::agent::{self, Sums};
 
 /// Name in the kernel: `TCP_CONGESTION`, `ss`.
 pub const AGENT: &str = "lf_agent";

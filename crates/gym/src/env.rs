@@ -9,10 +9,10 @@ use longfat_model::Experiment;
 use longfat_model::route::Routes;
 use longfat_sim::Simulation;
 use longfat_tcp::Stats;
-use longfat_tcp::agent::action::Action;
-use longfat_tcp::agent::moment::{MEASURES, Moment};
-use longfat_tcp::agent::observation::{self, Field};
-use longfat_tcp::agent::{Clock, Meter, known};
+use longfat_tcp::congestion::agent::action::Action;
+use longfat_tcp::congestion::agent::moment::{MEASURES, Moment};
+use longfat_tcp::congestion::agent::observation::{self, Field};
+use longfat_tcp::congestion::agent::{Clock, Meter, known};
 use longfat_tcp::congestion::held::Hold;
 
 use crate::reward::Reward;

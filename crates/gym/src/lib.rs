@@ -2,7 +2,7 @@
 //!
 //! An [`Env`] draws an experiment for each episode, runs it until a decision is due, and gives the agent an observation and a reward
 //! ([`reward`]), both made from the same measures. The agent's action holds until the next decision. Measures, observations and actions are
-//! those of [`longfat_tcp::agent`].
+//! those of [`longfat_tcp::congestion::agent`].
 
 mod env;
 pub mod reward;

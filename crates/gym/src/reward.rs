@@ -1,7 +1,7 @@
 //! Rewards: what an agent is to seek, one row each.
 
-use longfat_tcp::agent::Param;
-use longfat_tcp::agent::moment::Moment;
+use longfat_tcp::congestion::agent::Param;
+use longfat_tcp::congestion::agent::moment::Moment;
 
 /// Reward in the registry.
 #[derive(Debug)]

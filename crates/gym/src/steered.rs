@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longfat_core::time::Time;
 use longfat_core::units::Rate;
-use longfat_tcp::agent::action::Command;
-use longfat_tcp::agent::{Clock, Meter};
+use longfat_tcp::congestion::agent::action::Command;
+use longfat_tcp::congestion::agent::{Clock, Meter};
 use longfat_tcp::congestion::held::{Held, Hold};
 use longfat_tcp::congestion::state::{self, Refusal};
 use longfat_tcp::congestion::{AckSample, CongestionControl, CongestionEvent, PathModel, Traits, Unused, Variable, Window};

@@ -3,7 +3,6 @@
 //! It knows nothing of queues, links or clocks: the same code runs in virtual and in real time. What may be varied are registries:
 //! [`congestion`] controls, [`window_sizing`], whole [`stack`]s; [`options::PARAMS`] has the rest.
 
-pub mod agent;
 mod blocks;
 mod clock;
 mod config;

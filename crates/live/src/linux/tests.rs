@@ -154,7 +154,9 @@ fn volumes_go_both_ways_and_both_ends_tell_of_them() {
 fn every_kind_of_traffic_over_tcp_goes_both_ways() {
     // Slow enough for a busy machine, which shares its cores among all ends.
     let server = served(|options| options.limits = Limits { rate: 50_000_000, ..Limits::default() });
-    let kinds = every_kind();
+    // A session ends when its volumes have come: others test that.
+    let kinds: Vec<_> = every_kind().into_iter().filter(|traffic| traffic.volume().is_none()).collect();
+    assert!(kinds.len() >= 4);
     let flows = kinds.iter().flat_map(|traffic| {
         [Direction::Up, Direction::Down]
             .map(|direction| FlowOffer { application: Application::of(traffic, 1, "flow1"), ..flow(direction, None) })
@@ -624,7 +626,8 @@ fn an_iperf3_server_that_talks_nonsense_ends_the_client() {
             let (mut stream, _) = listener.accept().unwrap();
             stream.read_exact(&mut [0; 37]).unwrap();
             stream.write_all(says).unwrap();
-            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            // The client may be gone already.
+            let _ = stream.shutdown(std::net::Shutdown::Write);
             // The client's words are taken, so that none is answered by a reset.
             let _ = stream.read_to_end(&mut Vec::new());
         });

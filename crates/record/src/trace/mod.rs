@@ -26,7 +26,7 @@ pub(crate) use series::tests::with_rows_in_memory;
 pub use series::{Recorded, Sample, Series, Spill};
 pub use tcp_info::InfoSample;
 
-use std::net::Ipv6Addr;
+use core::net::Ipv6Addr;
 use std::sync::Arc;
 
 use longfat_core::atm::port;

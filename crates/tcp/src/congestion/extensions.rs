@@ -4,7 +4,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use super::{ControlKind, REGISTRY};
-use crate::agent::Policy;
+use crate::congestion::agent::Policy;
 
 /// A control that somebody brought.
 #[derive(Clone, Copy)]

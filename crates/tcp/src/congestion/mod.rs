@@ -16,6 +16,7 @@ macro_rules! keeps_window {
     };
 }
 
+pub mod agent;
 pub mod aimd;
 pub mod bbr;
 pub mod bic;

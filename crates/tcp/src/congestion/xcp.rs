@@ -95,13 +95,13 @@ mod tests {
         c.on_feedback(0.5);
         assert_eq!(c.cwnd(), 10 * MSS + 1);
         c.on_feedback(-2.0 * MSS as f64);
-        assert_eq!(c.cwnd(), 8 * MSS);
+        assert_eq!(c.cwnd(), 8 * MSS + 1);
         c.on_feedback(-20.0 * MSS as f64);
         assert_eq!(c.cwnd(), MSS);
     }
 
     #[test]
-    fn where_routers_speak_acks_alone_do_nothing_and_where_they_are_silent_it_is_reno() {
+    fn where_routers_speak_acks_alone_do_nothing_and_where_they_are_silent_it_is_aimd() {
         let rtt = Duration::from_millis(40);
         let mut c = (KIND.build)(&config("xcp", &[], 10));
         c.on_feedback(0.0);
@@ -113,12 +113,12 @@ mod tests {
         // A whole round of silence; no slow start from a window that routers have set.
         c.on_ack(&ack(3));
         assert_eq!(c.cwnd(), 10 * MSS + MSS / 10);
-        let (mut silent, mut reno) = ((KIND.build)(&config("xcp", &[], 10)), (super::super::reno::KIND.build)(&config("reno", &[], 10)));
-        for c in [&mut silent, &mut reno] {
+        let (mut silent, mut aimd) = ((KIND.build)(&config("xcp", &[], 10)), (super::super::aimd::KIND.build)(&config("aimd", &[], 10)));
+        for c in [&mut silent, &mut aimd] {
             rounds(c.as_mut(), Time::ZERO, rtt, 0, 3);
             reduce(c.as_mut(), Time::ZERO, super::super::Congestion::Loss);
             rounds(c.as_mut(), Time::ZERO, rtt, 3, 5);
         }
-        assert_eq!(silent.cwnd(), reno.cwnd());
+        assert_eq!(silent.cwnd(), aimd.cwnd());
     }
 }

@@ -94,7 +94,9 @@ proptest! {
 #[test]
 fn most_segments_are_plain() {
     let sizings = window_sizing::NAMES.iter().map(|sizing| (&"reno", sizing));
-    for (control, sizing) in congestion::NAMES.iter().map(|control| (control, &"static")).chain(sizings) {
+    // Each segment of XCP has a header of its own, which takes the long way.
+    let controls = congestion::NAMES.iter().filter(|control| **control != "xcp");
+    for (control, sizing) in controls.map(|control| (control, &"static")).chain(sizings) {
         let (congestion_control, window_sizing) = (congestion::choice(control), window_sizing::choice(sizing));
         let config = TcpConfig { congestion_control, window_sizing, ..config("rfc") };
         let mut pair = pair(&config, &[], true);

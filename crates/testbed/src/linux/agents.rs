@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use longfat_bpf::{Order, Steered};
 use longfat_core::time::{Duration, Time};
-use longfat_tcp::agent::moment::Moment;
-use longfat_tcp::agent::{Clock, Meter, Policy};
+use longfat_tcp::congestion::agent::moment::Moment;
+use longfat_tcp::congestion::agent::{Clock, Meter, Policy};
 
 use crate::Error;
 use crate::linux::flow::Ends;

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use longfat_bpf::Twin;
 use longfat_core::params::Params;
 use longfat_record::trace::ControlFrom;
-use longfat_tcp::agent::{Clock, Policy};
+use longfat_tcp::congestion::agent::{Clock, Policy};
 use longfat_tcp::congestion::extensions;
 use longfat_tcp::{TcpConfig, congestion};
 

@@ -416,7 +416,7 @@ table! {
         column!(count or none "cwnd_end_bytes", "byte", "congestion window when the run ended; of TCP", cwnd_end).rare(),
         column!(count or none "ssthresh_end_bytes", "byte", "slow start threshold then; NaN: no bound", ssthresh_end).rare(),
         column!(count or none "gave_up_ecn", "1", "whether the sender found that the path spoils marks, and did without", gave_up_ecn).hidden(),
-        Column::new(Form::Word(|| &ControlFrom::WORDS), "control_from", "1", "on the testbed: whether the congestion control was the kernel's own (`kernel`) or [longfat's in BPF](kernel-controls.md) (`twin`)", |row: &FlowRecord| row.control_from as u64)
+        Column::new(Form::Word(|| &ControlFrom::WORDS), "control_from", "1", "on the testbed: whether the congestion control was the kernel's own (`kernel`), [longfat's in BPF](kernel-controls.md) (`twin`) or [a policy](learning.md#on-the-testbed) (`policy`)", |row: &FlowRecord| row.control_from as u64)
             .put(|row, cell| row.control_from = ControlFrom::ALL[cell as usize])
             .rare()
             .new_thing(),
