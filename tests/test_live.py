@@ -243,9 +243,9 @@ def test_flows_each_way_make_the_tables_of_every_run(home: Path) -> None:
     volume = UP.replace('"up"', '"volume"') + 'traffic = { kind = "ttcp", volume = "3 MiB" }\n'
     flows = volume + DOWN + "streams = 2\n"
     with serving(home, "--key", "test") as (at, server):
-        result = longfat.Experiment(
-            text(at, flows, "20 s").replace("[live]", "[live]\nsurvey = false") + 'events = true\n[path]\npreset = "dumbbell"\nrtt = "1 ms"\nbottleneck = { rate = "1 Gbit/s" }\n'
-        ).run()
+        file = text(at, flows, "20 s").replace("[live]", "[live]\nsurvey = false") + "events = true\n"
+        file += '[path]\npreset = "dumbbell"\nrtt = "1 ms"\nbottleneck = { rate = "1 Gbit/s" }\n'
+        result = longfat.Experiment(file).run()
         assert server.stdout is not None
         line = server.stdout.readline()
     assert "127.0.0.1 key test: 3 flows" in line

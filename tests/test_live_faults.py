@@ -166,7 +166,7 @@ def last_line(client: subprocess.Popen[str]) -> str:
 @contextlib.contextmanager
 def flowing(relay: Relay, experiment: str, home: Path, seconds: float = 4) -> Generator[subprocess.Popen[str]]:
     """A run under way: its data connection has gone through the relay so long ago."""
-    with running(home, experiment) as client:
+    with running(home, experiment.replace("[live]", "[live]\nsurvey = false")) as client:
         deadline = time.monotonic() + PATIENCE_S
         # Control, three handshakes for the round trip, and data; each has two directions.
         while len(relay.queues) < 10 and time.monotonic() < deadline:
@@ -287,8 +287,9 @@ def test_measure_keeps_the_direction_that_was_measured(home: Path) -> None:
         words = [sys.executable, "-m", "longfat", "measure", relay.at, "--key", "test", "--seconds", "3"]
         with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
             deadline = time.monotonic() + PATIENCE_S
-            # Control, six handshakes before and after, and data of the flow up, and then those of the flow down.
-            while len(relay.queues) < 16 + 10 and time.monotonic() < deadline:
+            # A run has control, six handshakes before and after, and data; each of its two looks at the path has all but data. The flow
+            # down follows the flow up.
+            while len(relay.queues) < 16 + 2 * 14 + 14 + 10 and time.monotonic() < deadline:
                 assert client.poll() is None
                 time.sleep(0.05)
             time.sleep(1)
