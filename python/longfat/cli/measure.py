@@ -351,7 +351,7 @@ def _way(direction: str, result: Result) -> Way:
         buffer_delay=float(flow["rtt_mean_s"]) / idle - 1,
         transfer_time_ratio=_transfer_time_ratio(float(flow["bytes_delivered"]), facts(result, direction)),
         limited_by=str(flow["limited_by"]),
-        limited_by_confidence=float(flow.get("limited_by_confidence", math.nan)),
+        limited_by_confidence=float(flow["limited_by_confidence"]) + 0.0,
         window_bytes=0 if math.isnan(idle) else round(goodput * idle / 8),
         verdict=result.verdict or "",
         reasons=reasons,

@@ -427,9 +427,10 @@ table! {
             .rare()
             .new_thing(),
         Column::new(Form::Number, "limited_by_confidence", "1", "between two hosts: the confidence in that cause, 0 to 1", |row: &FlowRecord| {
-            bits(row.limit.map_or(0.0, |(_, confidence)| confidence))
+            // A confidence of 0 is one: its sign tells it from none.
+            row.limit.map_or(0, |(_, confidence)| bits(if confidence == 0.0 { -0.0 } else { confidence }))
         })
-            .put(|row, cell| row.limit = row.limit.map(|(cause, _)| (cause, f64::from_bits(cell))))
+            .put(|row, cell| row.limit = row.limit.map(|(cause, _)| (cause, f64::from_bits(cell) + 0.0)))
             .rare()
             .new_thing(),
         column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt.min_s),
