@@ -410,7 +410,6 @@ def test_both_kernels_and_each_probe_are_in_the_results(home: Path, tmp_path: Pa
         assert those["time_s"].is_monotonic_increasing
         assert (those["rx_bytes"].diff().dropna() > 0).all(), "both flows cross the loopback, which is the device of both hosts"
         assert (those["cores"] >= 1).all()
-    assert result.metrics["mhz_per_mbps"] > 0 or hosts["cpu_clock"].isna().all()
     real = result.real_time
     assert real["clock_fast_ppb"] + real["clock_slow_ppb"] < 1e6, "both ends have one clock"
     assert real["probes_unstamped"] == ((probes["arrived"] == 1) & (probes["unstamped"] == 1)).sum()
@@ -791,10 +790,10 @@ finally:
 @pytest.mark.alone
 @pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
 def test_stamp_sees_a_path_that_is_known(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """40 ms, and every 20th packet lost on the way there."""
+    """40 ms, and one packet of 20 lost."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
     monkeypatch.chdir(tmp_path)
-    lossy = PATH.replace('limit = "1 bdp" }', 'limit = "1 bdp" }, loss = 0.05')
+    lossy = PATH.replace('limit = "1 bdp" }', 'limit = "1 bdp" }, loss = { kind = "bernoulli", probability = 0.05 }')
     try:
         code, _ = _longfat.testbed_shell(longfat.Experiment(lossy).resolve(0), None, [sys.executable, "-c", STAMPED])
     except longfat.ExperimentError as error:
