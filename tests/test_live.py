@@ -408,7 +408,10 @@ def test_both_kernels_and_each_probe_are_in_the_results(home: Path, tmp_path: Pa
         those = hosts[hosts["host"] == name]
         assert len(those) >= 2
         assert those["time_s"].is_monotonic_increasing
-        assert (those["rx_bytes"].diff().dropna() > 0).all(), "both flows cross the loopback, which is the device of both hosts"
+        # Samples after the flows have ended see little or nothing.
+        assert those["rx_bytes"].is_monotonic_increasing
+        crossed = those["rx_bytes"].iloc[-1] - those["rx_bytes"].iloc[0]
+        assert crossed > result.flows["bytes_sent"].sum() / 2, "both flows cross the loopback, which is the device of both hosts"
         assert (those["cores"] >= 1).all()
     real = result.real_time
     assert real["clock_fast_ppb"] + real["clock_slow_ppb"] < 1e6, "both ends have one clock"
