@@ -34,7 +34,8 @@ LEAST_BDP = 300_000
 AQM = "active queue management"
 CAUSES: dict[str, dict[str, str]] = {
     "receive window": {"sysctl": "net.ipv4.tcp_rmem=4096 {memory} {memory}"},
-    "closing window": {"flow": 'read_rate = "{slow} kbit/s"'},
+    # A buffer that grows with the transfer would hold more than is sent in a run, and the path would limit it.
+    "closing window": {"flow": 'read_rate = "{slow} kbit/s"', "sysctl": "net.ipv4.tcp_rmem=4096 {reading} {reading}"},
     "application": {"flow": 'traffic = {{ kind = "writes", rate = "{slow} kbit/s", size = "20 kB" }}'},
     "send buffer": {"sysctl": "net.ipv4.tcp_wmem=4096 {memory} {memory}"},
     "congestion, by loss": {"queue": '{{ kind = "droptail", limit = "1 bdp" }}'},
@@ -114,6 +115,7 @@ def values(name: str, rtt: int, rate: int) -> dict[str, Any]:
     return {
         # Memory of a socket holds headers beside the payload.
         "memory": int(max(bdp * rng.uniform(0.2, 0.5), 10_000)),
+        "reading": int(max(4 * bdp, 100_000)),
         "small": max(4, round(packets * rng.uniform(0.04, 0.1))),
         "loss": f"{min(0.02, (1.22 / (rng.uniform(0.3, 0.5) * packets)) ** 2):.2g}",
         "policed": int(rate * 1000 * rng.uniform(0.3, 0.7)),

@@ -215,6 +215,7 @@ impl Flow {
         if self.rtt_min > 0 {
             direction.sample(self.sender[0].time, self.rtt_min);
         }
+        let full = u64::from(self.mss);
         let mut before: Option<&Sender> = None;
         for (span, now) in self.spans() {
             window_max = window_max.max(now.window);
@@ -225,9 +226,13 @@ impl Flow {
             } else if self.is_blocked(now) {
                 waits.receiver += span;
                 waits.closing += if 10 * now.window < 7 * window_max { span } else { 0 };
-            } else if now.wants || now.unsent > 0 {
+            } else if now.wants || now.unsent >= full {
                 waits.acks += span;
+            } else if now.unsent > 0 && now.flight < full {
+                waits.nagle += span;
+                waits.nagles += u32::from(before.is_none_or(|before| before.acked < now.acked));
             } else {
+                // Less than a segment that waits behind others (RFC 896): the next write fills it.
                 waits.idle += span;
             }
             if now.window == 0 {
@@ -364,6 +369,9 @@ mod tests {
         assert_eq!(found(&flow(20_000, |_, now| now.window = 20_500)), Cause::ReceiveWindow);
         assert_eq!(found(&flow(20_000, |_, now| now.unsent = 0)), Cause::SendBuffer);
         assert_eq!(found(&flow(20_000, |_, now| (now.unsent, now.wants) = (0, false))), Cause::Application);
+        let end_of_a_write = |flight: u64| flow(flight, move |_, now| (now.unsent, now.wants) = (900, false));
+        assert_eq!(found(&end_of_a_write(20_000)), Cause::Application);
+        assert_eq!(found(&end_of_a_write(900)), Cause::Nagle);
         let shrinking = |step: u64, now: &mut Sender| now.window = if step < 20 { 60_000 } else { 20_500 };
         assert_eq!(found(&flow(20_000, shrinking)), Cause::ClosingWindow);
         assert_eq!(Flow::default().verdict().0, Cause::Unknown);
