@@ -152,10 +152,10 @@ sbom: .venv/release ## Write what the wheel of `make wheels` is made of, and wha
 audit: .venv/requirements ## Ask for known vulnerabilities of all dependencies, and say what could not be asked (that fails with COMPLETE=1)
 	$(BIN)/python .ci/audit.py $(if $(COMPLETE),--complete)
 
-system-packages: ## Install what the kernel's controls are built with, and what tests judge by: a browser, tshark, Slurm, ns-2 (Debian, Ubuntu; as root)
+system-packages: ## Install what the kernel's controls are built with, and what tests judge by: a browser, tshark, Slurm, ns-2, iperf3, ping (Debian, Ubuntu; as root)
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver tshark slurmctld slurmd slurm-client munge ns2 \
-		clang libelf-dev zlib1g-dev pkg-config
+		clang libelf-dev zlib1g-dev pkg-config iperf3 iputils-ping iputils-tracepath
 	command -v npm >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs npm
 
 clean: ## Remove what was built; results and reports stay

@@ -14,7 +14,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +62,10 @@ def command(*arguments: str, home: Path, **more: Any) -> subprocess.CompletedPro
 
 
 @contextlib.contextmanager
-def serving(home: Path, *arguments: str) -> Generator[tuple[str, subprocess.Popen[str]]]:
-    """A server of this test: its address, and its process."""
+def serving(home: Path, *arguments: str, before: Sequence[str] = ()) -> Generator[tuple[str, subprocess.Popen[str]]]:
+    """A server of this test, called behind the words `before`: its address, and its process."""
     env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
-    words = [sys.executable, "-m", "longfat", "serve", "--port", "0", "--bind", "127.0.0.1", *arguments]
+    words = [*before, sys.executable, "-m", "longfat", "serve", "--port", "0", "--bind", "127.0.0.1", *arguments]
     with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
         try:
             assert server.stdout is not None

@@ -1051,6 +1051,12 @@ def live_serve(
     where it cannot.
     """
 
+def live_controls(at: str, key: str | None) -> tuple[str | None, str | None]:
+    """Congestion controls in force at this host and at the server at `at`; None where a kernel does not say.
+
+    ExperimentError where the server is not there, says no or is lost.
+    """
+
 def live_survey(at: str, key: str | None) -> str:
     """Surveys the path to a server: round trips, routers, MTU, codepoints, a burst each way.
 

@@ -38,6 +38,12 @@ pub fn survey(_at: &str, _key: Option<&str>, _go_on: &mut dyn FnMut() -> bool) -
 
 /// # Errors
 /// Always.
+pub fn controls(_at: &str, _key: Option<&str>) -> Result<[Option<String>; 2], Error> {
+    Err(absent())
+}
+
+/// # Errors
+/// Always.
 pub fn stamp(_at: &str, _go_on: &mut dyn FnMut() -> bool) -> Result<Stamped, Error> {
     Err(absent())
 }

@@ -17,7 +17,7 @@ import typer
 from longfat._longfat import quantity
 from longfat.errors import LongfatError, Stopped
 from longfat.experiment import Experiment
-from longfat.live import flent, history, iperf, limit, stamp, stream
+from longfat.live import controls, flent, history, iperf, limit, stamp, stream
 from longfat.live.seen import HEADERS, MTU, Facts, ends, facts, seen
 from longfat.live.survey import survey
 from longfat.report import terminal
@@ -84,7 +84,7 @@ def measure_command(
     ],
     key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
     seconds: Annotated[int, typer.Option(min=2, max=3600, help="Duration of each direction.")] = 10,
-    control: Annotated[str | None, typer.Option("--control", metavar="NAME", help="Congestion control; else the sender's own.")] = None,
+    control: Annotated[str | None, typer.Option("--control", metavar="NAME", help="Congestion control; else the one in force at the sender.")] = None,
     to: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write the path as an experiment, and simulate it beside what was measured."),
@@ -304,7 +304,7 @@ def measure(host: str, direction: str, key: str | None, seconds: float) -> Way:
 
 def _run(host: str, direction: str, key: str | None, seconds: float, control: str | None = None) -> Result:
     ends = ("here", "there") if direction == "up" else ("there", "here")
-    return Experiment(_file(host, key, ends, seconds, control)).run()
+    return Experiment(_file(host, key, ends, seconds, control or controls.own(host, key)[direction])).run()
 
 
 def _file(host: str, key: str | None, ends: tuple[str, str], seconds: float, control: str | None) -> str:

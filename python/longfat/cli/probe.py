@@ -13,7 +13,7 @@ import typer
 from longfat.errors import ExperimentError, LongfatError
 from longfat.experiment import Experiment
 from longfat.lazy import np
-from longfat.live import iperf, stamp
+from longfat.live import controls, iperf, stamp
 from longfat.live.seen import HEADERS, MTU
 from longfat.live.survey import Codepoint, Direction, Survey, survey
 from longfat.report import terminal
@@ -110,6 +110,7 @@ def transfers(host: str, key: str | None, seen: Survey, deadline: float) -> dict
 
     named = f"key = {json.dumps(key)}" if key else ""
     volumes = [_volume(found) for found in (seen.up, seen.down)]
+    control = {way: controls.line(name) for way, name in controls.own(host, key).items()}
     experiment = Experiment(f"""
         backend = "live"
         [live]
@@ -124,6 +125,7 @@ def transfers(host: str, key: str | None, seen: Survey, deadline: float) -> dict
         [[flow]]
         name = "up"
         stack = "linux"
+        {control["up"]}
         traffic = {{ kind = "ttcp", volume = "{volumes[0]} bytes" }}
         [[flow]]
         name = "down"
@@ -131,6 +133,7 @@ def transfers(host: str, key: str | None, seen: Survey, deadline: float) -> dict
         from = "there"
         to = "here"
         start = "{TRANSFER_S} s"
+        {control["down"]}
         traffic = {{ kind = "ttcp", volume = "{volumes[1]} bytes" }}
         [measure]
         duration = "{2 * TRANSFER_S} s"

@@ -1,5 +1,6 @@
 //! The client of one session: it asks, connects, runs its ends of the flows, and takes the results of the other ends.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::linux::look::{Extent, look};
 use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
+use crate::linux::settings;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
 use crate::protocol::message::{Granted, Offer, Setting};
@@ -443,4 +445,25 @@ pub(crate) fn survey(
     let outcome = session(&asked, go_on)?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
     Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, ..found })
+}
+
+/// Returns the congestion controls in force here and at the server at `at`, which grants a session for that; it ends at once.
+///
+/// # Errors
+/// A server that is not there, says no or is lost.
+pub(crate) fn controls(at: &str, key: Option<&Key>) -> Result<[Option<String>; 2], Error> {
+    let there = RefCell::new(None);
+    let check = |settings: &[Setting]| {
+        *there.borrow_mut() = Some(settings::control(settings));
+        Err(Error::session(at, "nothing more was asked for"))
+    };
+    let extent = Extent::Brief;
+    let offer = Offer { ms: extent.milliseconds(), interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(extent.bytes()) };
+    let end = |_, _| unreachable!("a survey has no flows");
+    let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, check: &check }, &mut |_| true);
+    match (there.take(), ended) {
+        (Some(there), _) => Ok([settings::control(&settings::here()), there]),
+        (None, Err(error)) => Err(error),
+        (None, Ok(_)) => Err(Error::session(at, "it did not say what its settings are")),
+    }
 }

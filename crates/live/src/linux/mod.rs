@@ -20,6 +20,6 @@ mod tests;
 mod wire;
 
 pub use iperf::iperf;
-pub use run::{ready, run_with, survey};
+pub use run::{controls, ready, run_with, survey};
 pub use serve::serve;
 pub use stamp::stamp;

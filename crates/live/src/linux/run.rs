@@ -261,6 +261,15 @@ pub fn survey(at: &str, key: Option<&str>, go_on: &mut dyn FnMut() -> bool) -> R
     client::survey(at, key.as_ref(), Extent::Whole, 0, &mut |_| go_on())
 }
 
+/// Returns the congestion controls in force here and at the server at `at`, with the key of this name.
+///
+/// # Errors
+/// A key that is missing, a server that is not there, says no or is lost.
+pub fn controls(at: &str, key: Option<&str>) -> Result<[Option<String>; 2], Error> {
+    let key = key.map(keys::load).transpose()?;
+    client::controls(at, key.as_ref())
+}
+
 /// Returns the counters of both hosts in order of time, of which the flows begin at `lead`; the other host began earlier than this one by `ahead`.
 /// Looks after the `end` are left out, all of nanoseconds.
 fn host_series(ours: &[Look], theirs: &[Look], lead: u64, ahead: u64, end: u64) -> Vec<HostSample> {

@@ -11,13 +11,15 @@ use longfat_tcp::stack::{self, Setup};
 use crate::Error;
 use crate::protocol::message::Setting;
 
+/// Congestion control of new connections.
+const CONTROL: &str = "ipv4/tcp_congestion_control";
 /// Settings below `/proc/sys/net` that decide what TCP does.
 const NAMES: &[&str] = &[
     "core/default_qdisc",
     "core/rmem_max",
     "core/wmem_max",
     "ipv4/tcp_allowed_congestion_control",
-    "ipv4/tcp_congestion_control",
+    CONTROL,
     "ipv4/tcp_dsack",
     "ipv4/tcp_early_retrans",
     "ipv4/tcp_ecn",
@@ -48,6 +50,11 @@ pub(crate) fn here() -> Vec<Setting> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let kernel = Setting { name: "kernel".to_owned(), value: release.trim().to_owned() };
     [kernel].into_iter().chain(NAMES.iter().filter_map(|name| read(name))).filter(|setting| setting.value.len() <= 128).collect()
+}
+
+/// Returns the congestion control that these settings have in force for new connections.
+pub(crate) fn control(settings: &[Setting]) -> Option<String> {
+    settings.iter().find(|setting| setting.name == CONTROL).map(|setting| setting.value.clone())
 }
 
 /// Returns the settings that the end `tcp` asks for: those that neither the plain stack nor `linux` has by
