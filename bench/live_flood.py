@@ -12,7 +12,6 @@ import json
 import multiprocessing
 import os
 import re
-import signal
 import socket
 import struct
 import subprocess
@@ -22,6 +21,8 @@ import time
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
+
+from longfat.live.serving import serving
 
 
 def flood(port: int, end: float, made: Synchronized[int]) -> None:
@@ -65,17 +66,13 @@ def main() -> None:
         subprocess.run([*longfat, "key", "new", "bench"], env=env, check=True, stdout=subprocess.DEVNULL)
         limits = Path(folder) / "limits.toml"
         limits.write_text('rate = "100 Mbit/s"\n')
-        serve = [*longfat, "serve", "--key", "bench", "--port", "0", "--bind", "127.0.0.1", "--limits", str(limits)]
-        with subprocess.Popen(serve, env=env, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            found = re.search(r"port (\d+)", server.stdout.readline())
-            assert found
-            port = int(found[1])
+        with serving("--key", "bench", "--limits", str(limits), env=env) as far:
+            server, port = far.process, far.port
             time.sleep(1)
             idle, idle_cpu = memory(server.pid, "VmRSS"), cpu(server.pid)
             time.sleep(5)
             idle_cpu = cpu(server.pid) - idle_cpu
-            measure = [*longfat, "measure", f"127.0.0.1:{port}", "--key", "bench", "--direction", "down", "--json"]
+            measure = [*longfat, "measure", far.at, "--key", "bench", "--direction", "down", "--json"]
             measure += ["--seconds", str(options.seconds)]
             told: dict[str, Any] = {"load": os.getloadavg()[0], "idle_mb": idle, "idle_cpu_share": idle_cpu / 5}
             for name, processes in (("alone", 0), ("flooded", options.processes)):
@@ -97,7 +94,6 @@ def main() -> None:
                     "server_cpu_s": cpu(server.pid) - used,
                     "peak_mb": memory(server.pid, "VmHWM"),
                 }
-            server.send_signal(signal.SIGINT)
         print(json.dumps(told, indent=2))
 
 

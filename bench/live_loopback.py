@@ -10,9 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import resource
-import signal
 import socket
 import statistics
 import subprocess
@@ -22,6 +20,7 @@ import time
 from pathlib import Path
 
 import longfat
+from longfat.live.serving import serving
 
 FILE = """
 backend = "live"
@@ -81,26 +80,21 @@ def main() -> None:
         subprocess.run([*command, "key", "new", "bench"], check=True, stdout=subprocess.DEVNULL)
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        serve = [*command, "serve", "--key", "bench", "--port", "0", "--bind", "127.0.0.1"]
         with (
-            subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server,
+            serving("--key", "bench") as server,
             subprocess.Popen(["iperf3", "-s", "-p", str(port)], stdout=subprocess.DEVNULL) as iperf,
         ):
             try:
-                assert server.stdout is not None
-                found = re.search(r"port (\d+)", server.stdout.readline())
-                assert found
                 time.sleep(1)
                 shared = (options.seconds, options.streams)
                 pairs: list[dict[str, float]] = []
                 for _ in range(options.pairs):
                     load = os.getloadavg()[0]
-                    mine, other = ours(int(found[1]), server.pid, *shared), theirs(port, iperf.pid, *shared)
+                    mine, other = ours(server.port, server.process.pid, *shared), theirs(port, iperf.pid, *shared)
                     names = ("longfat_gbps", "longfat_gbit_per_cpu_s", "iperf3_gbps", "iperf3_gbit_per_cpu_s")
                     pairs.append({"load": load, **dict(zip(names, (*mine, *other), strict=True))})
                     print(json.dumps(pairs[-1]), file=sys.stderr, flush=True)
             finally:
-                server.send_signal(signal.SIGINT)
                 iperf.terminate()
     ratios = [pair["longfat_gbit_per_cpu_s"] / pair["iperf3_gbit_per_cpu_s"] for pair in pairs]
     print(json.dumps({"pairs": pairs, "median_ratio": statistics.median(ratios), "least": min(ratios), "most": max(ratios)}, indent=2))

@@ -71,26 +71,20 @@ stack = "linux"
 duration = "1 s"
 """
 INSIDE = """
-import json, os, subprocess, sys
+import json, subprocess, sys
+from longfat.live.serving import serving_at
 seconds, controls = sys.argv[1], sys.argv[2:]
-longfat = [sys.executable, "-m", "longfat"]
-far = ["nsenter", f"--net={os.environ['LONGFAT_NETNS_right1']}"]
-server = subprocess.Popen([*far, *longfat, "serve", "--key", "bench"], stdout=subprocess.PIPE, text=True)
-try:
-    server.stdout.readline()
+with serving_at("right1", "--key", "bench") as server:
     made = {}
     for control in controls:
         out = ["--out", "seen.toml"] if control == controls[0] else []
-        words = ["measure", os.environ["LONGFAT_ADDRESS_right1"], "--key", "bench", "--seconds", seconds, "--control", control, "--json"]
-        done = subprocess.run([*longfat, *words, *out], capture_output=True, text=True)
+        words = ["measure", server.at, "--key", "bench", "--seconds", seconds, "--control", control, "--json", *out]
+        done = subprocess.run([sys.executable, "-m", "longfat", *words], capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)
         made[control] = json.loads(done.stdout)
     with open("made.json", "w") as file:
         json.dump(made, file)
-finally:
-    server.terminate()
-    server.wait()
 """
 
 

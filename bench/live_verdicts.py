@@ -86,24 +86,19 @@ interval = "100 ms"
 INSIDE = """
 import json, os, subprocess, sys
 import longfat
+from longfat.live.serving import serving_at
 far, sysctl = f"--net={os.environ['LONGFAT_NETNS_right1']}", sys.argv[1]
 for setting in filter(None, [sysctl]):
     for before in ([], ["nsenter", far]):
         name, value = setting.split("=", 1)
         subprocess.run([*before, "sh", "-c", f"echo '{value}' > /proc/sys/{name.replace('.', '/')}"], check=True)
-words = ["nsenter", far, sys.executable, "-m", "longfat", "serve", "--key", "bench"]
-server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-try:
-    server.stdout.readline()
-    text = open("live.toml").read().replace("ADDRESS", os.environ["LONGFAT_ADDRESS_right1"])
+with serving_at("right1", "--key", "bench") as server:
+    text = open("live.toml").read().replace("ADDRESS", server.at)
     result = longfat.Experiment(text).run()
     flow = result.flows.iloc[0]
     made = {name: flow[name] for name in ("limited_by", "limited_by_confidence", "goodput_bps")}
     made |= {"verdict": result.verdict, "why": [warning.text for warning in result.warnings if warning.name in ("suspect", "invalid")]}
     open("made.json", "w").write(json.dumps(made, default=float))
-finally:
-    server.terminate()
-    server.wait()
 """
 
 

@@ -16,6 +16,7 @@ import pytest
 from longfat.cli.measure import measure_command
 from longfat.errors import LongfatError
 from longfat.live import history
+from longfat.live.serving import serving
 
 KEYS = ("goodput_bps", "rtt_idle_s", "rtt_loaded_s", "queue_delay_up_p95_s", "queue_delay_down_p95_s", "retransmission_rate")
 
@@ -106,24 +107,16 @@ def test_ctrl_c_keeps_what_there_is(tmp_path: Path) -> None:
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
     longfat = [sys.executable, "-m", "longfat"]
     subprocess.run([*longfat, "key", "new", "test"], env=env, check=True, capture_output=True)
-    words = [*longfat, "serve", "--port", "0", "--bind", "127.0.0.1", "--key", "test"]
     file = tmp_path / "here.jsonl"
-    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            port = re.search(r"port (\d+)", server.stdout.readline())
-            assert port
-            measure = [*longfat, "measure", f"127.0.0.1:{port[1]}", "--key", "test", "--seconds", "2"]
-            options = ["--direction", "up", "--every", "1s", "--history", str(file)]
-            with subprocess.Popen([*measure, *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
-                until = time.monotonic() + 100
-                while len(history.read(file)) < 2 and time.monotonic() < until:
-                    time.sleep(0.2)
-                client.send_signal(signal.SIGINT)
-                out, err = client.communicate(timeout=60)
-        finally:
-            server.send_signal(signal.SIGINT)
-            server.wait(20)
+    with serving("--key", "test", env=env) as server:
+        measure = [*longfat, "measure", server.at, "--key", "test", "--seconds", "2"]
+        options = ["--direction", "up", "--every", "1s", "--history", str(file)]
+        with subprocess.Popen([*measure, *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+            until = time.monotonic() + 100
+            while len(history.read(file)) < 2 and time.monotonic() < until:
+                time.sleep(0.2)
+            client.send_signal(signal.SIGINT)
+            out, err = client.communicate(timeout=60)
     kept = history.read(file)
     assert len(kept) >= 2, out + err
     assert kept[0]["up"]["goodput_bps"] > 0

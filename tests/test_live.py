@@ -25,6 +25,7 @@ from longfat.cli.serve import read_limits
 from longfat.cli.testbed import permitted
 from longfat.errors import LongfatError
 from longfat.live import limit
+from longfat.live.serving import serving as started
 from longfat.tune import server as serve_check
 from longfat.tune.host import Host
 
@@ -62,22 +63,12 @@ def command(*arguments: str, home: Path, **more: Any) -> subprocess.CompletedPro
 
 
 @contextlib.contextmanager
-def serving(home: Path, *arguments: str, before: Sequence[str] = ()) -> Generator[tuple[str, subprocess.Popen[str]]]:
+def serving(
+    home: Path, *arguments: str, bind: str = "127.0.0.1", before: Sequence[str] = ()
+) -> Generator[tuple[str, subprocess.Popen[str]]]:
     """A server of this test, called behind the words `before`: its address, and its process."""
-    env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
-    words = [*before, sys.executable, "-m", "longfat", "serve", "--port", "0", "--bind", "127.0.0.1", *arguments]
-    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
-        try:
-            assert server.stdout is not None
-            first = server.stdout.readline()
-            found = re.match(r"listening at port (\d+), for ", first)
-            assert found, first + server.stdout.read()
-            yield f"127.0.0.1:{found[1]}", server
-        finally:
-            server.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                server.wait(10)
-            server.kill()
+    with started(*arguments, bind=bind, before=before, env={**os.environ, "XDG_CONFIG_HOME": str(home)}) as server:
+        yield server.at, server.process
 
 
 @pytest.fixture
@@ -535,11 +526,12 @@ def test_ctrl_c_keeps_what_there_is(home: Path, tmp_path: Path) -> None:
             time.sleep(2)
             client.send_signal(signal.SIGINT)
             out, err = client.communicate(timeout=60)
-        assert "1 of 1 runs are finished and kept" in err.replace("\n", " "), out + err
+        assert "0 of 1 runs are finished and kept" in err.replace("\n", " "), out + err
         assert server.stdout is not None
         assert "ended well" in server.stdout.readline()
     shown = command("show", str(file), "--warnings", home=home, cwd=tmp_path)
     assert "it was stopped after" in shown.stdout.replace("\n", " "), shown.stdout + shown.stderr
+    assert "1 run cut before the end" in shown.stdout.replace("\n", " ")
 
 
 PATH = """
@@ -557,19 +549,14 @@ duration = "1 s"
 MEASURE = """
 import json, os, subprocess, sys
 import longfat
-far = os.environ["LONGFAT_NETNS_right1"]
-serve = [sys.executable, "-m", "longfat", "serve", "--key", "test"]
-server = subprocess.Popen(["nsenter", f"--net={far}", *serve], stdout=subprocess.PIPE, text=True)
-try:
-    print(server.stdout.readline(), end="", file=sys.stderr)
-    result = longfat.Experiment(os.environ["LIVE"].replace("ADDRESS", os.environ["LONGFAT_ADDRESS_right1"])).run()
+from longfat.live.serving import serving_at
+with serving_at("right1", "--key", "test") as server:
+    result = longfat.Experiment(os.environ["LIVE"].replace("ADDRESS", server.at)).run()
     real = result.real_time
     flows = result.flows
     with open(os.environ["MEASURED"], "w") as file:
         times = [real["base_rtt_before_s"], real["base_rtt_after_s"], *flows["rtt_min_s"]]
         json.dump({"times": times, "delivered": flows["bytes_delivered"].tolist(), "metrics": result.metrics}, file)
-finally:
-    server.terminate()
 """
 
 
@@ -608,17 +595,12 @@ def test_a_path_that_is_known_is_measured_as_it_is(home: Path, tmp_path: Path, m
 
 
 SEEN = """
-import os, subprocess, sys
-far = os.environ["LONGFAT_NETNS_right1"]
-longfat = [sys.executable, "-m", "longfat"]
-server = subprocess.Popen(["nsenter", f"--net={far}", *longfat, "serve", "--key", "test"], stdout=subprocess.PIPE, text=True)
-try:
-    server.stdout.readline()
+import subprocess, sys
+from longfat.live.serving import serving_at
+with serving_at("right1", "--key", "test") as server:
     options = ["--key", "test", "--control", "reno", "--out", "seen.toml"]
     with open("told.txt", "w") as told:
-        subprocess.run([*longfat, "measure", os.environ["LONGFAT_ADDRESS_right1"], *options], stdout=told, stderr=told)
-finally:
-    server.terminate()
+        subprocess.run([sys.executable, "-m", "longfat", "measure", server.at, *options], stdout=told, stderr=told)
 """
 
 

@@ -6,6 +6,7 @@ A relay is the path: it delays, is cut in one direction or both and healed, and 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -15,11 +16,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import longfat
 import pytest
+from longfat.live.serving import serving as started
 from test_live import DOWN, UP, command, home, serving, text
 
 __all__ = ["home"]
@@ -145,28 +148,34 @@ def relayed(home: Path, delay_s: float = 0.0) -> Generator[tuple[Relay, subproce
         yield relay, server
 
 
+PROGRAM = """
+import sys
+import longfat
+try:
+    result = longfat.Experiment(sys.argv[1]).run()
+except longfat.LostError as error:
+    print("LostError", error)
+    result = error.result
+print(result.verdict, int(result.flows["bytes_delivered"].iloc[0]), result.metrics)
+"""
+
+
 @contextlib.contextmanager
-def running(home: Path, experiment: str) -> Generator[subprocess.Popen[str]]:
-    """A client of its own process, in whose run data flows."""
+def running(home: Path, experiment: str, program: Sequence[str] = ()) -> Generator[subprocess.Popen[str]]:
+    """A client of its own process: longfat with these words, or a Python program that runs `experiment`, which is in `a.toml`, too."""
     env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
-    program = f"import longfat\nresult = longfat.Experiment({experiment!r}).run()\nprint(result.verdict, result.metrics)"
-    with subprocess.Popen([sys.executable, "-c", program], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+    words = ["-m", "longfat", *program] if program else ["-c", PROGRAM, experiment]
+    (home / "a.toml").write_text(experiment)
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, *words], env=env, cwd=home, **pipes) as client:
         yield client
         client.kill()
 
 
-def last_line(client: subprocess.Popen[str]) -> str:
-    started = time.monotonic()
-    _, said = client.communicate(timeout=PATIENCE_S)
-    assert time.monotonic() - started < PATIENCE_S
-    assert client.returncode == 1, said
-    return said.splitlines()[-1]
-
-
 @contextlib.contextmanager
-def flowing(relay: Relay, experiment: str, home: Path, seconds: float = 4) -> Generator[subprocess.Popen[str]]:
+def flowing(relay: Relay, experiment: str, home: Path, seconds: float = 4, program: Sequence[str] = ()) -> Generator[subprocess.Popen[str]]:
     """A run under way: its data connection has gone through the relay so long ago."""
-    with running(home, experiment.replace("[live]", "[live]\nsurvey = false")) as client:
+    with running(home, experiment.replace("[live]", "[live]\nsurvey = false"), program) as client:
         deadline = time.monotonic() + PATIENCE_S
         # Control, three handshakes for the round trip, and data; each has two directions.
         while len(relay.queues) < 10 and time.monotonic() < deadline:
@@ -184,16 +193,84 @@ def session_line(server: subprocess.Popen[str]) -> str:
     return line
 
 
-@pytest.mark.parametrize("ways", [("up", "down"), ("up",), ("down",)], ids=["both", "up", "down"])
-def test_a_path_that_is_cut_ends_both_hosts_and_the_next_run_begins(home: Path, ways: tuple[str, ...]) -> None:
+LOST = re.compile(r"error: .*(the other side|in time|lost).*; what was measured of this run is kept, and the same command runs it again")
+
+
+def lost_line(client: subprocess.Popen[str]) -> None:
+    """Waits for a `longfat run` whose far host is lost: it ends in time, with one sentence."""
+    started = time.monotonic()
+    out, said = client.communicate(timeout=PATIENCE_S)
+    assert time.monotonic() - started < PATIENCE_S
+    assert client.returncode == 1, out + said
+    assert LOST.search(" ".join(said.split())), said
+    assert "Traceback" not in said
+
+
+def kept_of(folder: Path, is_up: bool) -> longfat.Result:
+    """The run that was lost, as it is kept in the results `folder`: what the near end knows, and nothing of the far one."""
+    results = longfat.load_results(folder)
+    assert results.so_far == "0 of the 1 runs of this sweep, and 1 run cut before the end: it was stopped."
+    assert list(results.runs["verdict"]) == ["invalid"]
+    run = results[0]
+    assert run.real_time["cut_by"] == 2
+    assert [one.text for one in run.warnings if re.match("the far host or the path to it was lost after [0-9.]+ of 20.0 s$", one.text)]
+    flow = run.flows.iloc[0]
+    assert 100_000 < flow["bytes_delivered"] < 20 * 20e6 / 8
+    assert 0.05e6 < flow["goodput_bps"] < 22e6
+    assert set(run.tcp_info["end"]) == {"sender" if is_up else "receiver"}
+    assert set(run.host_series["host"]) == {"near"}
+    up, down = (run.probes[run.probes["direction"] == way] for way in ("up", "down"))
+    assert len(up) > 100
+    assert up["arrived"].isna().all()
+    assert (up["timer_error_s"] >= 0).all()
+    assert len(down) > 100
+    assert (down["arrived"] == 1).all()
+    assert "queue_delay_up_p50_s" not in run.metrics
+    assert math.isnan(flow["rtt_p50_s"]) is not is_up
+    assert math.isnan(flow["retransmission_rate"]) is not is_up
+    return run
+
+
+@pytest.mark.parametrize(
+    ("flow", "ways"),
+    [(DOWN, ("up", "down")), (DOWN, ("up",)), (UP, ("down",)), (UP, ("up", "down"))],
+    ids=["down-both", "down-up", "up-down", "up-both"],
+)
+def test_a_path_that_is_cut_ends_both_hosts_and_keeps_the_run_so_far(home: Path, flow: str, ways: tuple[str, ...]) -> None:
     with relayed(home) as (relay, server):
-        with flowing(relay, text(relay.at, DOWN, "60 s"), home) as client:
+        experiment = text(relay.at, flow, "20 s")
+        with flowing(relay, experiment, home, program=["run", "a.toml"]) as client:
             relay.passes.update(dict.fromkeys(ways, False))
-            said = last_line(client)
-        assert re.search(r"the other side|in time|lost", said), said
+            lost_line(client)
         assert "ended well" not in session_line(server)
+        run = kept_of(home / "results" / "a", flow == UP)
         relay.passes.update(up=True, down=True)
-        assert longfat.Experiment(text(relay.at, UP, "500 ms")).run().verdict
+        if ways != ("up", "down"):
+            return
+        # A later run makes it again, to its end.
+        done = command("run", "a.toml", home=home, cwd=home)
+        assert done.returncode == 0, done.stderr
+        again = longfat.load_results(home / "results" / "a")
+        assert (again.so_far, len(again)) == ("", 1)
+        assert again[0].real_time["cut_by"] == 0
+        assert run.run != again[0].run
+
+
+def test_a_server_that_is_killed_leaves_the_run_so_far_and_a_later_one_is_whole(home: Path) -> None:
+    with relayed(home) as (relay, server), flowing(relay, text(relay.at, UP, "20 s"), home, program=["run", "a.toml"]) as client:
+        server.kill()
+        server.wait()
+        # The kernel of the server's host closes its connections, and the relay passes that on.
+        lost_line(client)
+    kept_of(home / "results" / "a", is_up=True)
+
+
+def test_a_program_gets_what_was_measured_with_the_error(home: Path) -> None:
+    with relayed(home) as (relay, server), flowing(relay, text(relay.at, DOWN, "60 s"), home) as client:
+        server.kill()
+        out, said = client.communicate(timeout=PATIENCE_S)
+    assert client.returncode == 0, said
+    assert re.match(r"LostError 127.0.0.1:\d+: the other side closed the connection\ninvalid [0-9]{6}", out), out + said
 
 
 def test_a_path_that_heals_within_two_seconds_ends_no_run(home: Path) -> None:
@@ -229,8 +306,8 @@ def test_hosts_with_ipv6_alone_measure(home: Path) -> None:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this host has no IPv6")
-    with serving(home, "--key", "test", "--bind", "::1") as (at, _):
-        result = longfat.Experiment(text(f"[::1]:{at.rpartition(':')[2]}", UP + DOWN)).run()
+    with serving(home, "--key", "test", bind="::1") as (at, _):
+        result = longfat.Experiment(text(at, UP + DOWN)).run()
     assert (result.flows["bytes_delivered"] > 10_000).all()
     assert result.metrics["queue_delay_up_p50_s"] >= 0
 
@@ -238,22 +315,16 @@ def test_hosts_with_ipv6_alone_measure(home: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="a clock of its own needs root and unshare")
 def test_a_far_clock_that_is_days_apart_does_no_harm(home: Path) -> None:
     env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
-    words = ["unshare", "--time", "--monotonic", "500000", "--boottime", "500000", "--fork", "--kill-child"]
-    serve = [sys.executable, "-m", "longfat", "serve", "--port", "0", "--bind", "127.0.0.1", "--key", "test"]
-    with subprocess.Popen([*words, *serve], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            first = server.stdout.readline()
-            found = re.match(r"listening at port (\d+), for ", first)
-            if not found:
-                assert server.stderr is not None
-                said = server.stderr.read()
-                if "unshare" in said:
-                    pytest.skip(f"no time namespaces: {said.strip()}")
-                raise AssertionError(first + said)
-            result = longfat.Experiment(text(f"127.0.0.1:{found[1]}", UP + DOWN, "2 s")).run()
-        finally:
-            server.kill()
+    before = ["unshare", "--time", "--monotonic", "500000", "--boottime", "500000", "--fork", "--kill-child"]
+    try:
+        with started("--key", "test", before=before, env=env) as server:
+            result = longfat.Experiment(text(server.at, UP + DOWN, "2 s")).run()
+            # Its child ends with it, and Ctrl-C does not reach it.
+            server.process.kill()
+    except longfat.LongfatError as error:
+        if "unshare" in str(error):
+            pytest.skip(f"no time namespaces: {error}")
+        raise
     assert (result.flows["bytes_delivered"] > 10_000).all()
     for way in ("up", "down"):
         assert 0 <= result.metrics[f"queue_delay_{way}_p50_s"] < 0.5, result.metrics
@@ -297,5 +368,5 @@ def test_measure_keeps_the_direction_that_was_measured(home: Path) -> None:
             out, said = client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 1
     assert re.search(r"up +[\d,.]+ Mbit/s", out), out + said
-    assert not re.search(r"^ +down", out, re.MULTILINE)
+    assert "the far host or the path to it was lost after" in said, said
     assert "error: " in said

@@ -21,6 +21,7 @@ from longfat import _longfat
 from longfat.cli.app import app
 from longfat.cli.probe import Transfer, is_fast_enough, lines
 from longfat.cli.testbed import permitted
+from longfat.live.serving import serving as started
 from longfat.live.survey import Codepoint, direction, read
 from typer.testing import CliRunner
 
@@ -42,19 +43,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @contextlib.contextmanager
 def serving(*before: str, bind: str, options: tuple[str, ...] = ("--key", "test")) -> Generator[str]:
     """A server of this test, run by the command `before`: its address."""
-    words = [*before, *LONGFAT, "serve", "--port", "0", "--bind", bind, *options]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
-        try:
-            assert server.stdout is not None
-            first = server.stdout.readline()
-            found = re.match(r"listening at port (\d+), for ", first)
-            assert found, first + server.stdout.read()
-            yield f"{bind}:{found[1]}"
-        finally:
-            server.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                server.wait(10)
-            server.kill()
+    with started(*options, bind=bind, before=before) as server:
+        yield server.at
 
 
 def probed(at: str, *before: str) -> dict[str, Any]:
@@ -320,16 +310,12 @@ stack = "linux"
 duration = "1 s"
 """
 PROBE = """
-import os, subprocess, sys
-far = os.environ["LONGFAT_NETNS_right1"]
-longfat = [sys.executable, "-m", "longfat"]
-server = subprocess.Popen(["nsenter", f"--net={far}", *longfat, "serve", "--key", "test"], stdout=subprocess.PIPE, text=True)
-try:
-    server.stdout.readline()
+import subprocess, sys
+from longfat.live.serving import serving_at
+with serving_at("right1", "--key", "test") as server:
+    words = [sys.executable, "-m", "longfat", "probe", server.at, "--key", "test", "--json"]
     with open("seen.json", "w") as seen, open("said.txt", "w") as said:
-        subprocess.run([*longfat, "probe", os.environ["LONGFAT_ADDRESS_right1"], "--key", "test", "--json"], stdout=seen, stderr=said)
-finally:
-    server.terminate()
+        subprocess.run(words, stdout=seen, stderr=said)
 """
 
 

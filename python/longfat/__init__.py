@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from longfat._longfat import Ack, Congestion, CongestionControl, Window, __version__, registries, schema
     from longfat.advice import Advice, advise
     from longfat.control import Promise, Promises, conformance, congestion_control
-    from longfat.errors import ExperimentError, LongfatError, StorageError
+    from longfat.errors import ExperimentError, LongfatError, LostError, StorageError
     from longfat.evaluate import Card, Worst, evaluate_control, evaluate_queue, evaluate_startup, worst_path
     from longfat.experiment import Experiment, load, load_results
     from longfat.fit import Fit, fit_path
@@ -39,6 +39,7 @@ __all__ = [
     "ExperimentError",
     "Fit",
     "LongfatError",
+    "LostError",
     "Observation",
     "Promise",
     "Promises",
@@ -70,7 +71,7 @@ _HOMES = {
     "longfat.advice": ("Advice", "advise"),
     "longfat.evaluate": ("Card", "Worst", "evaluate_control", "evaluate_queue", "evaluate_startup", "worst_path"),
     "longfat.control": ("Promise", "Promises", "conformance", "congestion_control"),
-    "longfat.errors": ("ExperimentError", "LongfatError", "StorageError"),
+    "longfat.errors": ("ExperimentError", "LongfatError", "LostError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),
     "longfat.fit": ("Fit", "fit_path"),
     "longfat.results.result": ("Result",),

@@ -118,6 +118,10 @@ class Trace:
 
     missing: list[str]
     """Columns that it was restored without."""
+    is_cut: bool
+    """True if the run, between real hosts, was stopped or lost before its end."""
+    lost: str | None
+    """Sentence about how the far host or the path was lost; None of a trace that was restored."""
     def tables(self) -> Tables:
         """Returns the tables as users see them."""
     def table(self, name: str, most: int | None = None) -> Table:

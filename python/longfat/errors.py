@@ -1,5 +1,7 @@
 """Errors a user can cause and fix. Their text is the whole message: what, where, what would be right."""
 
+from typing import Any
+
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended: as shells count SIGINT."""
 
@@ -22,6 +24,13 @@ class NoResultsError(StorageError):
 
 class DamagedError(StorageError):
     """A file of results is not what was written: cut short, changed or gone."""
+
+
+class LostError(LongfatError):
+    """The far host of a run, or the path to it, was lost while it was measured."""
+
+    result: Any = None
+    """`Result` of the time until then, of `Experiment.run`: its verdict is `invalid`."""
 
 
 class CaptureError(LongfatError):

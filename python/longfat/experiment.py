@@ -159,7 +159,8 @@ class Experiment:
     def run(self) -> Result:
         """Runs an experiment of one run. Ctrl-C works.
 
-        Raises `ExperimentError` where there are more: then `sweep` is meant.
+        Raises `ExperimentError` where there are more: then `sweep` is meant. `LostError` where the far host of a run between real hosts was
+        lost: its `result` is of the time until then.
         """
         if self.run_count != 1:
             raise ExperimentError(f"{self.name} is a sweep of {self.run_count} runs: use sweep() or choose one value of each axis")

@@ -20,7 +20,7 @@ pub fn ready(_experiment: &Experiment) -> Result<(), Error> {
 
 /// # Errors
 /// Always.
-pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
+pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<(Trace, Option<Error>), Error> {
     Err(absent())
 }
 

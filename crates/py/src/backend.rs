@@ -53,13 +53,17 @@ pub(crate) fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), St
 }
 
 /// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`. A trace that it
-/// gives all the same is of the time until then.
-pub(crate) fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<Trace, String> {
+/// gives all the same is of the time until then. So is one beside which there is a sentence: how the other host was lost.
+pub(crate) fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<(Trace, Option<String>), String> {
+    let whole = |trace: Trace| (trace, None);
     let spill = Arc::new(TemporaryFile::default());
     match backend.name {
-        "sim" => longfat_sim::run_with(experiment, Some(spill), &mut |run| go_on(run)).map_err(|e| e.to_string()),
-        "testbed" => longfat_testbed::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
-        "live" => longfat_live::run_with(experiment, &mut |run| go_on(run)).map_err(|e| e.to_string()),
+        "sim" => longfat_sim::run_with(experiment, Some(spill), &mut |run| go_on(run)).map(whole).map_err(|e| e.to_string()),
+        "testbed" => longfat_testbed::run_with(experiment, &mut |run| go_on(run)).map(whole).map_err(|e| e.to_string()),
+        "live" => {
+            let ran = longfat_live::run_with(experiment, &mut |run| go_on(run));
+            ran.map(|(trace, lost)| (trace, lost.map(|e| e.to_string()))).map_err(|e| e.to_string())
+        }
         name => panic!("nothing here runs the backend {name}"),
     }
 }

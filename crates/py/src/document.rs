@@ -190,8 +190,8 @@ impl Run {
     #[pyo3(signature = (progress=None))]
     fn execute(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyTrace> {
         check_present(&self.0.experiment)?;
-        let trace = py.detach(|| run(self.0.backend, &self.0.experiment, progress.as_ref()))?;
-        Ok(PyTrace::new(self.0.experiment.clone(), trace))
+        let (trace, lost) = py.detach(|| run(self.0.backend, &self.0.experiment, progress.as_ref()))?;
+        Ok(PyTrace { lost, ..PyTrace::new(self.0.experiment.clone(), trace) })
     }
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn check_present(experiment: &Experiment) -> PyResult<()> {
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
-fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<Trace> {
+fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<(Trace, Option<String>)> {
     let mut forecast = Forecast::new(experiment);
     hooks::take_failure();
     let mut next = Instant::now() + TICK;
@@ -246,7 +246,7 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
     let result = backend::run(backend, experiment, &mut go_on);
     match (result, failure.or_else(hooks::take_failure)) {
         // Between real hosts, a run that is stopped leaves what there is.
-        (Ok(trace), Some(_)) if backend.is_live() => Ok(trace),
+        (Ok(ran), Some(_)) if backend.is_live() => Ok(ran),
         (_, Some(e)) => Err(e),
         (result, None) => result.map_err(ExperimentError::new_err),
     }

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from longfat._longfat import quantity
-from longfat.errors import LongfatError, Stopped
+from longfat.errors import LongfatError, LostError, Stopped
 from longfat.experiment import Experiment
 from longfat.live import controls, flent, history, iperf, limit, stamp, stream
 from longfat.live.seen import HEADERS, MTU, Facts, ends, facts, seen
@@ -140,7 +140,10 @@ def measure_command(
         except LongfatError as error:
             if as_stream:
                 print(stream.failed(str(error)), flush=True)
-            if as_stream or not made:
+                raise
+            if isinstance(error, LostError):
+                made[direction] = error.result
+            if not made:
                 raise
             failed = LongfatError(f"the measurement is not whole: {error}")
             break
@@ -230,10 +233,16 @@ def _measured(
     record: history.Record = {"time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "host": host, "seconds": seconds}
     try:
         for direction in ways:
-            result = _run(host, direction, key, seconds, control)
+            lost = None
+            try:
+                result = _run(host, direction, key, seconds, control)
+            except LostError as error:
+                result, lost = error.result, error
             record[direction] = _plain(_way(direction, result))
             record.setdefault("path", history.path_of(result))
-            if result.real_time["is_cut"]:
+            if lost:
+                return record | {"error": str(lost)}, lost, False
+            if result.real_time["cut_by"]:
                 return record, None, True
     except KeyboardInterrupt:
         return record, None, True
@@ -345,7 +354,7 @@ def _way(direction: str, result: Result) -> Way:
         rtt_idle_s=idle,
         rtt_loaded_s=float(flow["rtt_p50_s"]),
         **delays,
-        responsiveness_rpm=result.metrics["responsiveness_rpm"],
+        responsiveness_rpm=result.metrics.get("responsiveness_rpm", math.nan),
         retransmission_rate=_retransmitted(flow),
         tcp_efficiency=1 - _retransmitted(flow),
         buffer_delay=float(flow["rtt_mean_s"]) / idle - 1,
@@ -359,8 +368,9 @@ def _way(direction: str, result: Result) -> Way:
 
 
 def _retransmitted(flow: Any) -> float:
-    """Share of the bytes sent, slow start with it."""
-    return float(flow["bytes_retransmitted"]) / max(float(flow["bytes_sent"]), 1.0)
+    """Share of the bytes sent, slow start with it; NaN where the sender was lost."""
+    sent = float(flow["bytes_sent"])
+    return float(flow["bytes_retransmitted"]) / sent if sent else math.nan
 
 
 def _transfer_time_ratio(delivered: float, facts: Facts) -> float:
@@ -373,15 +383,20 @@ def shares(way: Way) -> str:
     """The first screen's line with the three numbers of RFC 6349."""
     ratio = "unknown: the flow did not fill the path" if math.isnan(way.transfer_time_ratio) else f"{way.transfer_time_ratio:.3f}"
     delay = "unknown" if math.isnan(way.buffer_delay) else f"{100 * way.buffer_delay:.1f} %"
-    return f"RFC 6349: efficiency {100 * way.tcp_efficiency:.3f} %; buffer delay {delay}; transfer time ratio {ratio}"
+    efficiency = "unknown" if math.isnan(way.tcp_efficiency) else f"{100 * way.tcp_efficiency:.3f} %"
+    return f"RFC 6349: efficiency {efficiency}; buffer delay {delay}; transfer time ratio {ratio}"
 
 
 def line(way: Way) -> str:
     """The first screen's line about one direction."""
+
+    def known(value: float, text: str) -> str:
+        return "unknown" if math.isnan(value) else text
+
     parts = [
         f"{way.goodput_bps / 1e6:,.1f} Mbit/s",
-        f"RTT {1e3 * way.rtt_idle_s:.1f} ms idle, {1e3 * way.rtt_loaded_s:.1f} ms under load",
-        f"{100 * way.retransmission_rate:.3f} % retransmitted",
+        f"RTT {1e3 * way.rtt_idle_s:.1f} ms idle, {known(way.rtt_loaded_s, f'{1e3 * way.rtt_loaded_s:.1f} ms')} under load",
+        f"{known(way.retransmission_rate, f'{100 * way.retransmission_rate:.3f} %')} retransmitted",
     ]
     return "; ".join(parts)
 

@@ -13,7 +13,7 @@ import typer
 
 from longfat.cli.options import RESULTS, BackendOption, Chosen, ResultsOption, SetOption, ShortOption, WhatArgument, chosen
 from longfat.cores import default_jobs
-from longfat.errors import LongfatError, Stopped
+from longfat.errors import LongfatError, LostError, Stopped
 from longfat.executors import shards
 from longfat.executors.named import named
 from longfat.executors.named import where as named_where
@@ -151,6 +151,8 @@ def _run(one: Chosen, where: str, plan: Plan, sweep: Callable[..., Results | Non
             done = len(items) - len(items.without(store.finished()))
             kept = f"Stopped: {done:,} of {len(items):,} runs are finished and kept in {folder}. To go on:"
             raise Stopped(f"{kept}\n  {shlex.join(['longfat', *sys.argv[1:]])}") from None
+        except LostError as error:
+            raise LostError(f"{error}; what was measured of this run is kept, and the same command runs it again") from None
     if made is not None:
         found = told(new_ones(made.warnings, plan.warnings), made.expected)
         if later is None:

@@ -43,6 +43,7 @@ from longfat.lazy import np, pd
 from longfat.results import adaptive, convergence, ellipse, frames, harm, repeats, sizes
 from longfat.results.result import SERIES, Later, Result, TableName, cells_of, changed
 from longfat.results.warning import DECLARED, RunWarning, of_facts, unmet
+from longfat.text import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,7 +132,8 @@ class Results(Sequence[Result]):
         if facts["finished"] == facts["runs"] and not facts["under_way"]:
             return f"All {facts['runs']:,} runs of this sweep are finished, and its tables are not made yet: `longfat gather` does it."
         why = "it is still running" if facts["under_way"] else "it was stopped"
-        return f"{facts['finished']:,} of the {facts['runs']:,} runs of this sweep: {why}."
+        cut = f", and {count(facts['cut'], 'run')} cut before the end" if facts.get("cut") else ""
+        return f"{facts['finished']:,} of the {facts['runs']:,} runs of this sweep{cut}: {why}."
 
     @property
     def warnings(self) -> list[RunWarning]:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from itertools import count
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -110,6 +111,11 @@ def unstacked(table: pa.Table) -> tuple[Part, Layout]:
     return Part(len(batch), numbers, [_cells(column) for column in columns.values() if column.type == pa.string()]), layout
 
 
+def names_of_cut(run: str) -> Iterator[str]:
+    """Names under which attempts at the run of this hash that were cut before their end are kept, in their order."""
+    return (hashlib.sha256(f"{run} cut {number}".encode()).hexdigest() for number in count())
+
+
 class Finished:
     """A finished run."""
 
@@ -134,15 +140,16 @@ class Finished:
         self._digest = digest
 
     @classmethod
-    def of_run(cls, run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> Finished:
-        """Makes the kept form of a run that has just ended; metrics are made of it."""
+    def of_run(cls, run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float, name: str = "") -> Finished:
+        """Makes the kept form of a run that has just ended, under this name or its hash; metrics are made of it."""
+        name = name or run.hash
         facts: dict[str, Any] = {
-            "run": run.hash,
+            "run": name,
             "title": title,
             "labels": dict(run.labels),
             "repeat": run.repeat,
             "seed": run.seed,
-            "warnings": [one | {"runs": [run.hash]} for one in trace.warnings],
+            "warnings": [one | {"runs": [name]} for one in trace.warnings],
             "cost": run.cost,
             "wall_s": wall_s,
             "cpu_s": cpu_s,

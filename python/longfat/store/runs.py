@@ -82,7 +82,7 @@ class Runs:
         """Yields a writer of finished runs. Any number of processes may hold one at once, also while one is `writing`. As `writing`."""
         with self._telling(keep_note), locks.shared(self.place.local, str(self.folder), self._clear):
             self.check_format()
-            writer = Writer(self.place)
+            writer = Writer(self.place, self.is_finished)
             try:
                 yield writer
             finally:

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from longfat.results.results import Results
 from longfat.store import checksums, locks
 from longfat.store.combined import AT_ONCE, STRETCH, STRETCH_CELLS, Combined, Row
 from longfat.store.files import FORMAT_VERSION, read_opened
+from longfat.store.finished import names_of_cut
 from longfat.store.many import Shown
 from longfat.store.place import Folder
 from longfat.store.runs import NO_NUMBERS, Runs
@@ -219,7 +220,8 @@ class Store(Runs):
     def load_so_far(self, tick: Callable[[float], object] = lambda _: None) -> Results:
         """Loads the finished runs of a sweep that is under way or was stopped: `Results.so_far` says how many. Else as `load`.
 
-        A run that is damaged counts as not finished. `tick` is told the share of the finished runs that is read.
+        The last attempt at a run that was cut before its end stands in its place. A run that is damaged counts as not finished. `tick` is
+        told the share of the finished runs that is read.
         """
         note = self._top.note()
         if not note:
@@ -230,16 +232,19 @@ class Store(Runs):
         count, done, place = 0, list[Row](), dict[str, bool]()
         for row in _rows(_wanted(document, self)):
             count += 1
-            if row.run in finished:
-                done.append(row)
-                place[row.run] = True
+            is_whole = row.run in finished
+            *_, name = [row.run, *takewhile(finished.__contains__, names_of_cut(row.run))] if not is_whole else [row.run]
+            if name in finished:
+                done.append(row._replace(run=name))
+                place[name] = is_whole
         whole = self.whole_of(place)
         done = [row for row in done if row.run in whole]
         if not done:
             if self.place.has(PROVENANCE):
                 return self.load()
             raise NoResultsError(f"{self.folder} has no results yet: none of the {count:,} runs of its sweep is finished")
-        so_far = {"finished": len(done), "runs": count, "under_way": self.is_written_to()}
+        cut = sum(not place[row.run] for row in done)
+        so_far = {"finished": len(done) - cut, "cut": cut, "runs": count, "under_way": self.is_written_to()}
         return self._only_made(note | {"so_far": so_far}, done, document, share_of(len(done), tick))
 
     def load(self) -> Results:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from longfat.store.finished import Finished
+from longfat.store.finished import Finished, names_of_cut
 from longfat.store.journal import FOLDER, Journal, encode
 from longfat.store.place import Bucket, machine
 from longfat.store.shards import Shards
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from longfat._longfat import Run, Trace
     from longfat.store.place import Place
 
@@ -23,8 +25,8 @@ JOURNAL_RUNS = 20_000
 class Writer:
     """Keeps finished runs, from as many threads as one likes. Any number of processes may have one for the same results."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, place: Place, is_there: Callable[[str], bool]) -> None:
+        self._place, self._is_there = place, is_there
         self._shards = Shards(place)
         self._journal = Journal.take(place.local / FOLDER)
         self._lock = threading.Lock()
@@ -33,8 +35,12 @@ class Writer:
         """The runs that this writer has put into its journal."""
 
     def keep(self, run: Run, title: str, trace: Trace, wall_s: float, cpu_s: float) -> None:
-        """Keeps a finished run: whole, or OSError and nothing. One that is kept twice counts once."""
-        self.add(Finished.of_run(run, title, trace, wall_s, cpu_s))
+        """Keeps a run that has ended: whole, or OSError and nothing. One that is kept twice counts once.
+
+        A run that was cut before its end is kept beside, under a name of its own: it is not finished.
+        """
+        name = next(name for name in names_of_cut(run.hash) if not self._is_there(name)) if trace.is_cut else run.hash
+        self.add(Finished.of_run(run, title, trace, wall_s, cpu_s, name))
 
     def add(self, finished: Finished) -> None:
         """Keeps a finished run as it is at rest: a large one in a shard of its own."""

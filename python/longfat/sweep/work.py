@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from longfat._longfat import Run, Trace
+from longfat.errors import LostError
 from longfat.results.result import Result, from_trace
 from longfat.sweep.plan import Item, Items, nothing
 
 Report = Callable[[float], object]
 Keep = Callable[[Run, str, Trace, float, float], object]
-"""Takes a finished run: its title, what it left, and how long it took on the clock and of a core."""
+"""Takes a run that has ended: its title, what it left, and how long it took on the clock and of a core."""
 
 
 class _Stopped(Exception):
@@ -63,9 +64,17 @@ class Work:
 
 
 def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Result, Trace]:
-    """One run, here and now, and the trace its results are from. Ctrl-C ends it when called in the main thread."""
+    """One run, here and now, and the trace its results are from. Ctrl-C ends it when called in the main thread.
+
+    LostError where the far host was lost: its `result` is of the time until then.
+    """
     trace, wall_s, cpu_s = timed(run, progress)
-    return from_trace(run, title, trace, wall_s, cpu_s), trace
+    result = from_trace(run, title, trace, wall_s, cpu_s)
+    if trace.lost:
+        lost = LostError(trace.lost)
+        lost.result = result
+        raise lost
+    return result, trace
 
 
 def timed(run: Run, progress: Report | None = None) -> tuple[Trace, float, float]:
@@ -73,6 +82,14 @@ def timed(run: Run, progress: Report | None = None) -> tuple[Trace, float, float
     wall, cpu = time.perf_counter(), time.thread_time()
     trace = run.execute(progress)
     return trace, time.perf_counter() - wall, time.thread_time() - cpu
+
+
+def _check_whole(trace: Trace) -> None:
+    """LostError or _Stopped for a run that was cut before its end: it is kept, and not finished."""
+    if trace.lost:
+        raise LostError(trace.lost)
+    if trace.is_cut:
+        raise _Stopped
 
 
 def perform(
@@ -119,7 +136,9 @@ def perform(
                 wait_turn(run)
             if stop.is_set():
                 return
-            keep(run, work.title, *timed(run, progress))
+            trace, wall_s, cpu_s = timed(run, progress)
+            keep(run, work.title, trace, wall_s, cpu_s)
+            _check_whole(trace)
             # Here and not where its thread is waited for: a run is counted before the next one on this thread can fail.
             work.finished(item)
         except _Stopped:

@@ -9,18 +9,13 @@ import os
 import platform
 import re
 import resource
-import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from longfat._longfat import __version__
-from longfat.errors import LongfatError
 from longfat.experiment import Experiment
+from longfat.live.serving import serving
 from longfat.tune.host import DEVICE, Host, UnreadableError
 
 SECONDS = 5
@@ -94,10 +89,12 @@ def interface(host: Host, name: str, *, addresses: bool) -> dict[str, Any]:
 
 def loopback() -> dict[str, Any]:
     """Throughput of one flow each way between this process and a server of its own, and how punctual its probes are."""
-    said: list[str] = []
-    with _server(said) as (at, pid):
-        found = {direction: _direction(at, pid, direction) for direction in ("up", "down")}
-    return {"unconfined": next((line for line in said if "Landlock" in line), None), **found}
+    with tempfile.TemporaryDirectory() as folder:
+        limits = Path(folder) / "limits.toml"
+        limits.write_text(LIMITS, encoding="utf-8")
+        with serving("--open", "--limits", str(limits)) as server:
+            found = {direction: _direction(server.at, server.process.pid, direction) for direction in ("up", "down")}
+    return {"unconfined": next((line for line in server.said if "Landlock" in line), None), **found}
 
 
 def _direction(at: str, pid: int, direction: str) -> dict[str, Any]:
@@ -126,27 +123,6 @@ def _direction(at: str, pid: int, direction: str) -> dict[str, Any]:
         "verdict": result.verdict,
         "reasons": [warning.text for warning in result.warnings if warning.name in ("suspect", "invalid")],
     }
-
-
-@contextmanager
-def _server(said: list[str]) -> Generator[tuple[str, int]]:
-    """A server at loopback: its address and its process. When it has ended, its lines are in `said`."""
-    with tempfile.TemporaryDirectory() as folder:
-        limits = Path(folder) / "limits.toml"
-        limits.write_text(LIMITS, encoding="utf-8")
-        words = [sys.executable, "-m", "longfat", "serve", "--open", "--bind", "127.0.0.1", "--port", "0", "--limits", str(limits)]
-        with subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
-            assert server.stdout is not None
-            try:
-                first = server.stdout.readline()
-                found = re.match(r"listening at port (\d+)", first)
-                if not found:
-                    raise LongfatError(f"no server starts at loopback: {(first + server.stdout.read()).strip()}")
-                yield f"127.0.0.1:{found[1]}", server.pid
-                server.send_signal(signal.SIGINT)
-                said += server.communicate(timeout=10)[0].splitlines()
-            finally:
-                server.kill()
 
 
 def _cpu_s(pid: int) -> float:

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use longfat_core::time::{Duration as Span, Time};
 use longfat_host::clock::Clock;
 use longfat_host::info;
+use longfat_record::trace::cut;
 use socket2::Socket;
 
 use crate::Error;
@@ -71,8 +72,10 @@ pub(crate) struct Outcome {
     pub probes: [Stamps; 2],
     /// End of the run, on our clock since its beginning.
     pub end: Nanos,
-    /// True if the caller stopped it.
-    pub is_cut: bool,
+    /// Reason why it ended before its end ([`cut`]); zero: it did not.
+    pub cut_by: u64,
+    /// What the user is told of a run that was lost, or that the server ended. Results of the far end may be missing.
+    pub lost: Option<Error>,
     /// Round trips of handshakes before and after.
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
@@ -187,6 +190,8 @@ struct Session<'a> {
     their_looks: Vec<Look>,
     rate_limit: Option<u64>,
     waited: Nanos,
+    /// The server has said that its results are whole.
+    is_done: bool,
     ended: Option<Result<(), Error>>,
 }
 
@@ -232,25 +237,33 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         their_looks: Vec::new(),
         rate_limit: None,
         waited: 0,
+        is_done: false,
         ended: None,
     };
     session.act(first);
-    let is_cut = session.run(go_on);
+    let is_stopped = session.run(go_on);
     session.halt();
     session.control.close();
-    let ended = session.ended.take().unwrap_or(Ok(()));
-    let mut after = None;
-    match (ended, &mut session.found) {
-        // A survey that was answered keeps what it has.
+    let has_data = session.ours.as_ref().is_some_and(|ours| !ours.rows.is_empty());
+    let (mut after, mut lost) = (None, None);
+    match (session.ended.take().unwrap_or(Ok(())), &mut session.found) {
+        // A survey that was answered keeps what it has, and so does a run.
         (Err(Error::Session { why, .. }), Some(found)) if !found.rtt_ns.is_empty() => found.lost = Some(why),
+        (Err(error @ Error::Session { .. }), None) if has_data => lost = Some(error),
         (ended, _) => {
             ended?;
             after = base_rtt(to, Instant::now() + KNOCKING + Duration::from_nanos(4 * session.machine.rtt()));
         }
     }
+    let cut_by = match lost {
+        Some(_) if session.is_done => cut::SERVER,
+        Some(_) => cut::LOST,
+        None if is_stopped => cut::USER,
+        None => 0,
+    };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
     let Session { theirs, their_looks, stamps, end, rate_limit, waited, found, .. } = session;
-    Ok(Outcome { ours, theirs, their_looks, probes: stamps, end, is_cut, base_rtt: [before, after], rate_limit, waited, found })
+    Ok(Outcome { ours, theirs, their_looks, probes: stamps, end, cut_by, lost, base_rtt: [before, after], rate_limit, waited, found })
 }
 
 impl Session<'_> {
@@ -261,7 +274,10 @@ impl Session<'_> {
             match self.inputs.recv_timeout(TICK) {
                 Ok(Input::Frame(frame)) => match self.control.open(&frame) {
                     Ok(Message::Ready) if self.sockets.is_none() && self.begun.is_none() && !self.is_ready => self.is_ready = true,
-                    Ok(message) => self.give(Event::Message(message)),
+                    Ok(message) => {
+                        self.is_done |= matches!(message, Message::Done(_));
+                        self.give(Event::Message(message));
+                    }
                     Err(fault) => self.fail(fault),
                 },
                 Ok(Input::Connected(Ok(connections))) => {
@@ -315,7 +331,6 @@ impl Session<'_> {
             Action::Begin(_) => self.begin(),
             Action::Halt => {
                 self.halt();
-                self.end = self.begun.map_or(0, |begun| nanos(self.zero).saturating_sub(begun));
                 self.give(Event::Halted(Vec::new()));
             }
             Action::Keep(piece) if rows::is_of_probes(&piece) => {
@@ -376,6 +391,7 @@ impl Session<'_> {
         let (stamps, waited) = self.probes.take().map(Probes::halt).unwrap_or_default();
         if let Some(plane) = self.plane.take() {
             let left = plane.halt();
+            self.end = self.begun.map_or(0, |begun| nanos(self.zero).saturating_sub(begun));
             self.ours = Some(Left { waited: left.waited.max(waited), ..left });
             self.stamps[0] = stamps;
         }

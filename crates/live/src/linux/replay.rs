@@ -163,13 +163,15 @@ impl Flow {
     }
 
     fn counts(&self) -> FlowCounts {
-        let received = self.receiver.as_ref().map_or_else(FlowCounts::default, |row| FlowCounts {
-            delivered: row.read,
-            arrived: row.read + row.unread,
-            ..FlowCounts::default()
-        });
-        let counts = self.watch.counts(Flow::info(self.sender.as_ref()).cloned(), received);
         let (bytes, packets) = self.opening;
+        let (delivered, unread) = match (&self.receiver, &self.sender) {
+            (Some(row), _) => (row.read, row.unread),
+            // Of a receiver that was lost, its acknowledgments tell. The SYN is one byte of them (RFC 9293, section 3.4).
+            (None, Some(row)) => (row.info.bytes_acked().saturating_sub(bytes + 1), 0),
+            (None, None) => (0, 0),
+        };
+        let received = FlowCounts { delivered, arrived: delivered + unread, ..FlowCounts::default() };
+        let counts = self.watch.counts(Flow::info(self.sender.as_ref()).cloned(), received);
         FlowCounts {
             sent: counts.sent.saturating_sub(bytes),
             // SACKed segments may be the sender's of a moment later.

@@ -8,7 +8,8 @@ use longfat_core::traffic::Reader;
 use longfat_host::facts::{Before, Losses, TcpMemory};
 use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
-use longfat_record::trace::{HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace};
+use longfat_record::trace::columns::NONE;
+use longfat_record::trace::{HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace, cut};
 use socket2::Socket;
 
 use crate::Error;
@@ -129,11 +130,12 @@ fn wish(live: &Live, flow: &Flow) -> Wish {
 }
 
 /// Runs `experiment` to its end, which takes as long as it says; calls `go_on` with how far it is many times a second. When that says
-/// `false`, both hosts end, and the trace is of the time until then.
+/// `false`, both hosts end, and the trace is of the time until then. So it is when the far host or the path is lost while the flows run; the
+/// second value then says how.
 ///
 /// # Errors
-/// A server that is not there, says no or is lost, and hosts that are not as the experiment asks.
-pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Trace, Error> {
+/// A server that is not there, says no, or is lost before the flows begin, and hosts that are not as the experiment asks.
+pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<(Trace, Option<Error>), Error> {
     let live = live(experiment)?;
     ready(experiment)?;
     let remote = live.remote();
@@ -172,10 +174,21 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
     })?;
-    let Outcome { ours, theirs, their_looks, probes, end, is_cut, base_rtt, rate_limit, .. } = outcome;
+    let Outcome { ours, theirs, their_looks, probes, mut end, cut_by, lost, base_rtt, rate_limit, .. } = outcome;
+    // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
+    let ahead = base_rtt[0].unwrap_or(0) / 2;
+    let lead = AROUND.as_ps() / 1000;
+    // A far host that was lost while it sent its samples: the run is as long as they are.
+    if let (cut::LOST, Some(last)) = (cut_by, theirs.last()) {
+        end = end.min(last.at.saturating_sub(ahead));
+    }
+    match lost {
+        Some(error) if end <= lead => return Err(error),
+        _ => {}
+    }
     let spoilt = before.since(Losses::default());
     // By the same ports, so that routers which share load by them send it the same way. A path that was not seen before tells of no change.
-    let is_seen = !is_cut && !seen_before.rtt_ns.is_empty();
+    let is_seen = cut_by == 0 && !seen_before.rtt_ns.is_empty();
     let now = Time::ZERO + experiment.measure.duration;
     let seen_after = is_seen.then(|| look(live, key.as_ref(), seen_before.port, now, go_on)).flatten().unwrap_or_default();
     let surveys = [record(&seen_before), record(&seen_after)];
@@ -188,31 +201,31 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         tcp_memory_pressure: memory.pressure,
         base_rtt: base_rtt.map(|rtt| Time::from_ps(1000 * rtt.unwrap_or(0))),
         rate_limit: rate_limit.unwrap_or(0),
-        is_cut: is_cut.into(),
+        cut_by,
         surveys,
         begun_unix_s,
         ..RealTime::default()
     };
-    // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
-    let ahead = base_rtt[0].unwrap_or(0) / 2;
     let we_send: Vec<bool> = experiment.flows.iter().map(|flow| we_send(live, flow)).collect();
-    let lead = AROUND.as_ps() / 1000;
     let host_series = host_series(&ours.looks, &their_looks, lead, ahead, end);
     let both = Both { ours: ours.rows, theirs, lead, ahead, end };
     let (mut trace, mut judged) = replay::trace(experiment, &we_send, both);
     let span = [trace.span.0, trace.span.1].map(|time| lead + time.as_ps() / 1000);
     let idle = lead.saturating_sub(base_rtt[0].unwrap_or(0));
-    let Probed { records, samples, skew, steps } = probed(&probes, idle, span, [lead, lead + ahead]);
+    let Probed { records, samples, skew, steps } = match cut_by {
+        cut::LOST => Probed { samples: unmatched(&probes[0], lead), ..Probed::default() },
+        _ => probed(&probes, idle, span, [lead, lead + ahead]),
+    };
     for ((record, flow), is_up) in trace.flows.iter_mut().zip(&mut judged).zip(&we_send) {
         let those = samples.iter().filter(|probe| probe.is_down != *is_up && !probe.queue_delay_s.is_nan());
         flow.waits = those.map(|probe| ((1e9 * probe.time_s) as i64, (1e9 * probe.queue_delay_s) as i64)).collect();
         let (cause, verdict) = flow.verdict();
         record.limit = Some((cause, verdict.confidence));
     }
-    let unstamped = samples.iter().map(|sample| sample.arrived & sample.unstamped).sum();
+    let unstamped = samples.iter().filter(|sample| sample.arrived == 1).map(|sample| sample.unstamped).sum();
     let real_time =
         RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };
-    Ok(Trace { real_time: Some(real_time), probes: samples, hops, host_series, ..trace })
+    Ok((Trace { real_time: Some(real_time), probes: samples, hops, host_series, ..trace }, lost))
 }
 
 /// Looks at the path from the UDP port `from` (0: any), at the time `now` of the run. A server that grants no survey and a path without UDP leave
@@ -290,6 +303,7 @@ fn parts_per_billion(skew: f64) -> [u64; 2] {
 }
 
 /// Results of the probes of both hosts.
+#[derive(Default)]
 struct Probed {
     records: [ProbeRecord; 2],
     samples: Vec<ProbeSample>,
@@ -358,6 +372,32 @@ fn samples<'a>(
     })
 }
 
+/// Rows of the probes of this host alone, since the far host's stamps were lost with it; the flows begin at `zero`.
+fn unmatched(ours: &Stamps, zero: u64) -> Vec<ProbeSample> {
+    let seconds = |at: u64| (at as f64 - zero as f64) / 1e9;
+    let sent = ours.sent.iter().map(|sent| ProbeSample {
+        time_s: seconds(sent.due),
+        is_down: false,
+        number: sent.number,
+        timer_error_s: sent.at.saturating_sub(sent.due) as f64 / 1e9,
+        queue_delay_s: f64::NAN,
+        arrived: NONE,
+        unstamped: (!sent.is_stamped).into(),
+    });
+    let mut got: Vec<Got> = ours.got.clone();
+    got.sort_by_key(|got| got.number);
+    let came = got.into_iter().map(|got| ProbeSample {
+        time_s: seconds(got.at),
+        is_down: true,
+        number: got.number,
+        timer_error_s: f64::NAN,
+        queue_delay_s: f64::NAN,
+        arrived: 1,
+        unstamped: (!got.is_stamped).into(),
+    });
+    sent.chain(came).collect()
+}
+
 fn sorted(mut values: Vec<u64>) -> Vec<u64> {
     values.sort_unstable();
     values
@@ -409,6 +449,17 @@ mod tests {
         assert_eq!((up[0].time_s, up[150].time_s, down[150].time_s), (-1.0, 0.5, 0.5));
         assert_eq!((up[150].queue_delay_s, up[150].timer_error_s, up[150].arrived), (2e-3, 5e-6, 1));
         assert!(up[250].queue_delay_s.is_nan() && up[250].arrived == 0 && down.iter().all(|row| row.is_down && row.arrived == 1));
+    }
+
+    /// A probe of ours 1 s before the flows, and one of the far host that came 1 s after they began.
+    #[test]
+    fn of_a_far_host_that_was_lost_our_own_stamps_stay() {
+        let sent = vec![Sent { number: 0, due: 0, at: 7_000, is_stamped: true }];
+        let got = vec![Got { number: 5, at: 2_000_000_000, is_stamped: false }];
+        let rows = unmatched(&Stamps { sent, got }, 1_000_000_000);
+        let told = |row: &ProbeSample| (row.is_down, row.number, row.time_s, row.arrived, row.unstamped);
+        assert_eq!(rows.iter().map(told).collect::<Vec<_>>(), [(false, 0, -1.0, NONE, 0), (true, 5, 1.0, 1, 1)]);
+        assert!(rows[0].timer_error_s == 7e-6 && rows[1].timer_error_s.is_nan() && rows.iter().all(|row| row.queue_delay_s.is_nan()));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::{Reader, Traffic};
 use longfat_core::units::Rate;
 use longfat_host::info::field;
+use longfat_record::trace::cut;
 
 use crate::linux::client::{Asked, Outcome, addresses, session};
 use crate::linux::data::Wish;
@@ -128,7 +129,7 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
 }
 
 fn why(result: Result<Outcome, Error>) -> String {
-    result.map(drop).unwrap_err().to_string()
+    result.map_or_else(Some, |outcome| outcome.lost).expect("it ended well").to_string()
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn volumes_go_both_ways_and_both_ends_tell_of_them() {
     let (up, down) = (3_000_000, 2_000_000);
     let flows = vec![flow(Direction::Up, Some(up)), flow(Direction::Down, Some(down)), flow(Direction::Up, None)];
     let outcome = run(server.port, Some(&key()), 20_000, flows, &mut |_| true).unwrap();
-    assert!(outcome.end < 15_000_000_000 && !outcome.is_cut, "it ends when the volumes have come: {}", outcome.end);
+    assert!(outcome.end < 15_000_000_000 && outcome.cut_by == 0, "it ends when the volumes have come: {}", outcome.end);
     let last = |rows: &[super::rows::Row], flow| rows.iter().rfind(|row| row.flow == flow).unwrap().clone();
     let (sender, receiver) = (last(&outcome.ours.rows, 0), last(&outcome.theirs, 0));
     assert_eq!((receiver.read, receiver.delivered_all.is_some(), sender.is_closed), (up, true, true));
@@ -225,7 +226,7 @@ fn no_flow_is_lost_when_the_server_is_ready_first() {
 fn a_caller_that_stops_has_what_there_is() {
     let server = served(|_| {});
     let outcome = run(server.port, Some(&key()), 60_000, vec![flow(Direction::Down, None)], &mut |now| now < 500_000_000).unwrap();
-    assert!(outcome.is_cut && (500_000_000..5_000_000_000).contains(&outcome.end), "{}", outcome.end);
+    assert!(outcome.cut_by == cut::USER && (500_000_000..5_000_000_000).contains(&outcome.end), "{}", outcome.end);
     assert!(outcome.ours.rows.len() > 10 && outcome.theirs.len() > 10);
     assert!(server.line().ends_with("ended well"));
 }

@@ -29,11 +29,13 @@ pub struct PyTrace {
     pub trace: Trace,
     /// Columns that were not stored, by a version of longfat that did not record them.
     pub missing: Vec<String>,
+    /// Sentence about how the far host was lost before the end of the run that has just ended here.
+    pub lost: Option<String>,
 }
 
 impl PyTrace {
     pub fn new(experiment: Experiment, trace: Trace) -> Self {
-        PyTrace { experiment, trace, missing: Vec::new() }
+        PyTrace { experiment, trace, missing: Vec::new(), lost: None }
     }
 }
 
@@ -65,6 +67,17 @@ impl PyTrace {
     fn capture(&self, py: Python<'_>, path: std::path::PathBuf, at: &str, comment: &str, snap: u32) -> PyResult<u64> {
         let place = longfat_capture::Place::find(&self.experiment, at).map_err(crate::capture::error)?;
         py.detach(|| crate::capture::write(&path, &self.experiment, &self.trace, &place, comment, snap))
+    }
+
+    #[getter]
+    fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+
+    /// True if the run ended before its end: it was stopped, or lost.
+    #[getter]
+    fn is_cut(&self) -> bool {
+        self.trace.real_time.is_some_and(|real| real.cut_by > 0)
     }
 
     #[getter]

@@ -126,7 +126,7 @@ fn whole(experiment: Experiment, mut trace: Trace, missing: Vec<String>) -> PyTr
     for (record, link) in trace.links.iter_mut().zip(&experiment.network.links) {
         record.name.clone_from(&link.name);
     }
-    PyTrace { experiment, trace, missing }
+    PyTrace { experiment, trace, missing, lost: None }
 }
 
 /// A column as it comes from Python.

@@ -117,8 +117,8 @@ pub struct RealTime {
     pub base_rtt: [Time; 2],
     /// Between real hosts: bound that the server sets to the rate of all flows together, in bit/s of payload; zero: none.
     pub rate_limit: u64,
-    /// 1 if the user stopped the run before its end.
-    pub is_cut: u64,
+    /// Reason why the run ended before its end: one of [`cut`]; zero: it did not.
+    pub cut_by: u64,
     /// Between real hosts: probes from the near host to the far one, and back.
     pub probes: [ProbeRecord; 2],
     /// Between real hosts: what the far host's clock gains on the near one's, and what it loses, in parts per billion; one of them is zero.
@@ -131,6 +131,16 @@ pub struct RealTime {
     pub surveys: [SurveyRecord; 2],
     /// Between real hosts: seconds from the begin of 1970 (UTC) to that of the run, by the near host's clock.
     pub begun_unix_s: u64,
+}
+
+/// Reasons why a run between real hosts ended before its end.
+pub mod cut {
+    /// The user stopped it.
+    pub const USER: u64 = 1;
+    /// The far host or the path was lost. Samples of the far end are missing.
+    pub const LOST: u64 = 2;
+    /// The server ended it, by a limit of its own.
+    pub const SERVER: u64 = 3;
 }
 
 /// View of an idle path. Zero: not known.
@@ -179,7 +189,7 @@ pub struct ProbeSample {
     pub timer_error_s: f64,
     /// Seconds that it waited in queues; NaN of one that did not arrive, and where the clocks do not tell.
     pub queue_delay_s: f64,
-    /// 1 if it arrived.
+    /// 1 if it arrived; [`columns::NONE`]: only the far host knows, which was lost.
     pub arrived: u64,
     /// 1 if the kernel of an end did not stamp it: the time at which a thread called the kernel stands for that.
     pub unstamped: u64,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::asked::called;
 use super::path_changed;
-use crate::trace::{RealTime, Trace};
+use crate::trace::{RealTime, Trace, cut};
 use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
 use longfat_model::route::Routes;
@@ -154,9 +154,15 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
         judge(&WINDOW, beyond, format!("{name} had {in_flight} bytes in flight, and its window is {window} bytes"));
     }
     found.extend(path_changed::changes(trace).into_iter().map(|text| (Verdict::Suspect, text)));
-    if real.is_cut > 0 {
+    let ended = match real.cut_by {
+        0 => None,
+        cut::USER => Some("it was stopped"),
+        cut::LOST => Some("the far host or the path to it was lost"),
+        _ => Some("the server ended it, by a limit of its own,"),
+    };
+    if let Some(ended) = ended {
         let asked = experiment.measure.duration.as_secs_f64();
-        found.push((Verdict::Invalid, format!("it was stopped after {:.1} of {asked:.1} s", trace.end.as_secs_f64())));
+        found.push((Verdict::Invalid, format!("{ended} after {:.1} of {asked:.1} s", trace.end.as_secs_f64())));
     }
     if real.rate_limit > 0 {
         let text = format!(

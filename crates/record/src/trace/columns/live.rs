@@ -45,13 +45,14 @@ fn unit_of(field: &Field) -> &'static str {
 table! {
     /// One row a probe.
     probes: ProbeSample = vec![
-        column!(number "time_s", "s", "when it was due, on the near host's clock; negative before the flows begin", time_s),
+        column!(number "time_s", "s", "when it was due, on the near host's clock; negative before the flows begin. When it arrived, if only the lost far host knows when it was due", time_s),
         Column::new(Form::Word(|| &["up", "down"]), "direction", "1", "to the far host, or from it", |row: &ProbeSample| u64::from(row.is_down))
             .put(|row, cell| row.is_down = cell == 1),
         column!(index "number", "which of its direction, from 0", number),
         column!(number "timer_error_s", "s", "from when it was due until it left its sender", timer_error_s),
         column!(number "queue_delay_s", "s", "its wait in queues; NaN: it did not arrive, or the clocks do not tell", queue_delay_s),
-        column!(count "arrived", "1", "1: it arrived", arrived),
+        Column::new(Form::CountOrNone, "arrived", "1", "1: it arrived; NaN: only the far host knows, which was lost", |row: &ProbeSample| row.arrived)
+            .put(|row, cell| row.arrived = cell),
         column!(count "unstamped", "1", "1: the kernel of an end did not stamp it, and the time of a thread stands in", unstamped),
     ]
 }

@@ -308,7 +308,9 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         counted("rate_limit_bps", "bit/s", "bound that the server sets to the rate of all flows together (payload)", |real| {
             &mut real.rate_limit
         }),
-        counted("is_cut", "1", "1 if the user stopped the run before its end", |real| &mut real.is_cut),
+        counted("cut_by", "1", "who ended the run before its end: 1 the user, 2 a lost host or path, 3 the server", |real| {
+            &mut real.cut_by
+        }),
         counted(
             "clock_fast_ppb",
             "1",
@@ -350,7 +352,7 @@ const OF_LIVE: [&str; 26] = [
     "base_rtt_before_s",
     "base_rtt_after_s",
     "rate_limit_bps",
-    "is_cut",
+    "cut_by",
     "clock_fast_ppb",
     "clock_slow_ppb",
     "clock_steps",
