@@ -26,6 +26,7 @@ from longfat.cli.testbed import permitted
 from longfat.errors import LongfatError
 from longfat.live import limit
 from longfat.live.serving import serving as started
+from longfat.locate import sources
 from longfat.tune import server as serve_check
 from longfat.tune.host import Host
 
@@ -199,7 +200,7 @@ def test_a_file_without_hosts_is_refused_with_what_is_needed() -> None:
         (whole.replace('at = "192.0.2.1"', 'at = "a b"'), "no address"),
         (whole.replace("[measure]", "[measure]\nacks = true"), "a log of ACKs"),
         (whole.replace('"reno"', '"fast"'), "Linux has none of this name"),
-        (whole.replace("[measure]", '[[flow]]\ntraffic = { kind = "udp", rate = "1 Mbit/s" }\n[measure]'), "a session has TCP flows"),
+        (whole.replace("[measure]", '[[flow]]\ntraffic = { kind = "ping" }\n[measure]'), "a session has probes of its own"),
     ]
     for wrong, said in parts:
         with pytest.raises(longfat.ExperimentError, match=said):
@@ -307,6 +308,109 @@ def test_applications_write_and_read_at_their_own_pace(home: Path) -> None:
     for group, most in (("keys", 0.8e6 * 1.5), ("pages", 1e12), ("blocks", 2e6 * 1.1), ("slow", 3e6 * 1.1)):
         assert 0 < found.loc[group, "goodput_bps"] < most, found["goodput_bps"]
     assert found.loc["keys", "limited_by"] in ("application", "Nagle and delayed ACKs", "cannot tell"), found["limited_by"]
+
+
+UDP = {
+    "udp": ('rate = "2 Mbit/s", size = "1000 bytes"', 2e6 * 2 / 8000, 0),
+    "sinusoid": ('mean = "2 Mbit/s", amplitude = "1 Mbit/s", period = "500 ms", size = "1000 bytes"', 2e6 * 2 / 8000, 0),
+    "on_off": ('rate = "4 Mbit/s", on = "40 ms", off = "40 ms", size = "1000 bytes"', None, 0),
+    "udpmon": ('packets = 400, gap = "1 ms", size = "1000 bytes"', 400, 1e-3),
+}
+"""Kinds of traffic over UDP: their parameters, the packets due in 2 s (None: random), and the gap of each but the first (0: not even)."""
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("kind", UDP)
+def test_traffic_over_udp_has_its_counts_and_times(home: Path, kind: str) -> None:
+    params, due, gap = UDP[kind]
+    one = f'traffic = {{ kind = "{kind}", {params} }}\nstop = "2 s"\n'
+    flows = f'[[flow]]\nname = "up"\n{one}[[flow]]\nname = "down"\nfrom = "there"\nto = "here"\n{one}'
+    with serving(home, "--key", "test") as (at, _):
+        result = longfat.Experiment(text(at, flows, "3 s").replace("[live]", "[live]\nsurvey = false")).run()
+    there = result.flows.set_index("group")
+    for way in ("up", "down"):
+        flow = there.loc[way]
+        if due is not None:
+            assert abs(flow["segments_sent"] - due) <= 1, flow
+        assert flow["bytes_sent"] == 972 * flow["segments_sent"]
+        assert flow["bytes_delivered"] == flow["bytes_arrived"] == 972 * (flow["packets_delivered"] - flow["duplicates_received"])
+        # Loopback loses nothing, but a busy host may not read its socket in time.
+        lost = result.real_time["lost_at_socket"]
+        assert 0 <= flow["segments_sent"] - flow["packets_delivered"] <= lost
+        assert flow["packets_dropped"] <= lost
+        assert flow["udp_loss_share"] <= lost / flow["segments_sent"]
+        assert 0 <= flow["udp_jitter_s"] < 0.1
+        assert flow["goodput_bps"] == pytest.approx(8 * flow["bytes_delivered"] / 3, rel=1e-6)
+        for unknown in ("rtt_mean_s", "rtt_min_s", "cwnd_limited_s", "established_s", "cwnd_end_bytes", "limited_by_confidence"):
+            assert flow[unknown] != flow[unknown], unknown
+        assert flow["limited_by"] == ""
+        rows = result.datagrams[result.datagrams["flow"] == flow["flow"]]
+        assert len(rows) == flow["segments_sent"]
+        assert list(rows["number"]) == list(range(len(rows)))
+        assert rows["arrived_s"].notna().sum() == flow["packets_delivered"] - flow["duplicates_received"]
+        assert rows["time_s"].is_monotonic_increasing
+        assert 0 <= rows["time_s"].iloc[0] < rows["time_s"].iloc[-1] < 2
+        assert (rows["timer_error_s"] >= 0).all()
+        assert (abs(rows["sent_s"] - rows["time_s"] - rows["timer_error_s"]) < 1e-8).all()
+        if gap:
+            assert (abs(rows["time_s"].diff().dropna() - gap) < 1e-8).all()
+    series = result.flow_series.groupby("flow")["bytes_delivered"]
+    assert series.apply(lambda delivered: delivered.is_monotonic_increasing).all()
+    assert list(series.last()) == list(result.flows["bytes_delivered"])
+    assert len(result.tcp_info) == 0
+    assert set(result.host_series["host"]) == {"near", "far"}
+
+
+@pytest.mark.alone
+def test_a_burst_tells_of_its_path_and_udp_of_its_limits(home: Path, tmp_path: Path) -> None:
+    from longfat.theory.probe import probe
+
+    burst = '[[flow]]\nname = "burst"\ntraffic = { kind = "udpmon", packets = 500, size = "1000 bytes" }\n'
+    with serving(home, "--key", "test") as (at, _):
+        result = longfat.Experiment(text(at, burst + UP).replace("[live]", "[live]\nsurvey = false")).run()
+        rows = result.datagrams.dropna(subset=["arrived_s"]).sort_values("arrived_s")
+        found = probe(rows["number"].to_numpy(), rows["arrived_s"].to_numpy(), size=1000, sent=500)
+        assert found.rate.value > 1e6
+        fast = burst.replace("packets = 500", "packets = 5000")
+        with pytest.raises(longfat.ExperimentError, match="the limit `udp_rate` is 10000000"):
+            longfat.Experiment(text(at, fast)).run()
+    with serving(home, "--open") as (at, _), pytest.raises(longfat.ExperimentError, match="the limit `udp_rate` is 0"):
+        longfat.Experiment(text(at, burst, key="")).run()
+
+
+CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not permitted(), reason="the testbed is not permitted here (root, /dev/net/tun and iproute2 are needed)")
+def test_one_file_runs_on_all_backends_with_one_report(home: Path, tmp_path: Path) -> None:
+    """Settings that this kernel does not have are skipped as the file says, and of the others one more than three tells nothing new."""
+    file = tmp_path / "slac-like.toml"
+    whole = sources("slac-like")[0].file.read_text()
+    file.write_text(whole + '\n[[skip]]\nsetting = ["S-TCP", "HS-TCP", "BIC", "H-TCP", "FAST", "HSTCP-LP"]\n')
+    if "cubic" not in CONTROLS.read_text().split():
+        file.write_text(file.read_text() + '\n[[skip]]\nbackend = "live"\nsetting = "CUBIC"\n')
+    with serving(home, "--key", "test") as (at, _):
+        host = ["--set", f"live.host[1].at={at}", "--set", "live.host[1].key=test", "--set", "live.survey=false"]
+        ran = command("run", str(file), "--quick", *host, home=home, cwd=tmp_path)
+    if "another testbed is running" in ran.stderr:
+        pytest.skip("another testbed is running")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    [folder] = (tmp_path / "results" / "quick").iterdir()
+    results = longfat.load_results(folder)
+    runs = results.runs
+    assert set(runs["backend"]) == {"sim", "testbed", "live"}
+    counts = runs.groupby("backend").size()
+    assert counts["sim"] == counts["testbed"] == 6 >= counts["live"] >= 4
+    udp = results.flows[results.flows["group"] == "udp"]
+    # 5 Mbit/s in packets of 1500 bytes, less its swing in 4 s of 10.
+    assert ((udp["segments_sent"] - 2200).abs() < 200).all(), udp[["backend", "segments_sent"]]
+    assert (runs[runs["backend"] != "live"]["ping_rtt_mean_s"] > 0.02).all()
+    assert runs[runs["backend"] == "live"]["ping_rtt_mean_s"].isna().all()
+    assert (runs["goodput_total_bps"] > 1e6).all()
+    told = command("report", str(folder), home=home, cwd=tmp_path)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert len(list((tmp_path / "reports").rglob("*.html"))) == 1
 
 
 def test_each_cause_of_a_verdict_has_a_change_to_try() -> None:

@@ -24,12 +24,14 @@ def test_results_lie_as_their_experiments_do() -> None:
     assert names("atm/future/many") == ["atm/future/many"]
     assert names("validation/utilization") == ["validation/utilization"]
     assert names("lfn") == ["lfn"]
+    assert names("slac-like") == names("live/slac-like") == ["live/slac-like"]
     assert names("bbr-beside-cubic") == names("cookbook/bbr-beside-cubic") == ["cookbook/bbr-beside-cubic"]
 
 
-def test_no_question_of_the_cookbook_has_the_name_of_another_experiment() -> None:
-    for file in sorted((locate.PACKAGE / locate.COOKBOOK).glob("*.toml")):
-        assert names(file.stem) == [f"cookbook/{file.stem}"]
+def test_no_experiment_that_goes_by_its_own_name_has_that_of_another() -> None:
+    for folder in locate.BY_NAME:
+        for file in sorted((locate.PACKAGE / folder).glob("*.toml")):
+            assert names(file.stem) == [f"{Path(folder).name}/{file.stem}"]
 
 
 def test_a_paper_anywhere_is_the_home_of_its_experiments(tmp_path: Path) -> None:

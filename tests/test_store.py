@@ -250,7 +250,20 @@ def test_a_trace_reads_back_to_the_last_bit(tmp_path: Path, text: str, form: str
                 assert np.array(values).tobytes() == np.array(stored[column]).tobytes(), f"{name}.{column}"
         read, first = store.read(run.hash), trace.tables()
         assert np.array(list(read.metrics.values())).tobytes() == np.array(list(first["metrics"].values())).tobytes()
-        for name in ("flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes", "hops"):
+        for name in (
+            "flows",
+            "links",
+            "hosts",
+            "flow_series",
+            "link_series",
+            "events",
+            "packets",
+            "acks",
+            "tcp_info",
+            "probes",
+            "datagrams",
+            "hops",
+        ):
             pd.testing.assert_frame_equal(getattr(read, name), getattr(result, name), check_exact=True)
         assert (read.end_s, read.steps, read.warnings) == (result.end_s, result.steps, result.warnings)
     assert bool(list(tmp_path.glob("shards/runs/*"))) == (form == "shard")

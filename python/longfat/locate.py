@@ -1,9 +1,9 @@
 """Finds experiments by name, and the folders of their results.
 
 A name is looked up first from the working directory (`papers/NAME`, `experiments/NAME.toml`, `experiments/NAME`,
-`experiments/cookbook/NAME.toml`), then among those that come with longfat: `python/longfat/{papers,experiments}` are links to the
-folders at the top of the repository, and a wheel carries their contents. `papers/NAME` and `papers/NAME/STEM.toml` are names, too,
-wherever longfat is called.
+`experiments/cookbook/NAME.toml`, `experiments/live/NAME.toml`), then among those that come with longfat:
+`python/longfat/{papers,experiments}` are links to the folders at the top of the repository, and a wheel carries their contents.
+`papers/NAME` and `papers/NAME/STEM.toml` are names, too, wherever longfat is called.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parent
 HOMES = ("papers", "experiments")
 COOKBOOK = "experiments/cookbook"
-"""Experiments of the cookbook, which go by their own name, too."""
+LIVE = "experiments/live"
+BY_NAME = (COOKBOOK, LIVE)
+"""Folders whose experiments go by their own name, too."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _named(what: str) -> Iterator[Path]:
             if parts:
                 yield root / home / what
         if len(parts) == 1:
-            yield root / COOKBOOK / what
+            yield from (root / folder / what for folder in BY_NAME)
 
 
 def _source(file: Path) -> Source:

@@ -6,8 +6,21 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
 /// Tables in which a run has rows, in the order of its digest.
-pub(crate) const TABLES: [&str; 12] =
-    ["flows", "links", "hosts", "flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes", "hops", "host_series"];
+pub(crate) const TABLES: [&str; 13] = [
+    "flows",
+    "links",
+    "hosts",
+    "flow_series",
+    "link_series",
+    "events",
+    "packets",
+    "acks",
+    "tcp_info",
+    "probes",
+    "datagrams",
+    "hops",
+    "host_series",
+];
 
 /// Visitor of any table.
 pub(crate) trait Visit {
@@ -28,6 +41,7 @@ pub(crate) fn visit<V: Visit>(trace: &Trace, name: &str, with: V) -> PyResult<V:
         "acks" => with.table(columns::acks(), &trace.acks[..]),
         "tcp_info" => with.table(columns::tcp_info(), &trace.tcp_info[..]),
         "probes" => with.table(columns::probes(), &trace.probes[..]),
+        "datagrams" => with.table(columns::datagrams(), &trace.datagrams[..]),
         "hops" => with.table(columns::hops(), &trace.hops[..]),
         "host_series" => with.table(columns::host_series(), &trace.host_series[..]),
         _ => return Err(PyKeyError::new_err(format!("a trace has no table {name}"))),

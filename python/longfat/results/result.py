@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from longfat._longfat import Column, Run, Table, Tables, Trace
     from longfat.plot import Plot
 
-SeriesName = Literal["flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes", "hops", "host_series"]
+SeriesName = Literal["flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes", "datagrams", "hops", "host_series"]
 TableName = Literal[
     "runs",
     "flows",
@@ -34,10 +34,22 @@ TableName = Literal[
     "acks",
     "tcp_info",
     "probes",
+    "datagrams",
     "hops",
     "host_series",
 ]
-SERIES: tuple[SeriesName, ...] = ("flow_series", "link_series", "events", "packets", "acks", "tcp_info", "probes", "hops", "host_series")
+SERIES: tuple[SeriesName, ...] = (
+    "flow_series",
+    "link_series",
+    "events",
+    "packets",
+    "acks",
+    "tcp_info",
+    "probes",
+    "datagrams",
+    "hops",
+    "host_series",
+)
 
 
 @dataclass(frozen=True)
@@ -144,6 +156,8 @@ class Result:
     """All of `TCP_INFO` at both ends of each flow over time; rows only between real hosts."""
     probes: Later = Later()
     """Probes beside the flows; rows only between real hosts."""
+    datagrams: Later = Later()
+    """Datagrams of flows over UDP, the first ones of each; rows only between real hosts."""
     hops: Later = Later()
     """Routers on the way to the far host, before the run and after it; rows only between real hosts."""
     host_series: Later = Later()
@@ -199,6 +213,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "acks": (),
     "tcp_info": ("end",),
     "probes": ("direction",),
+    "datagrams": (),
     "hops": ("when", "address"),
     "host_series": ("host",),
 }

@@ -283,6 +283,11 @@ class Results(Sequence[Result]):
         return self.table("probes")
 
     @property
+    def datagrams(self) -> pd.DataFrame:
+        """One row per run and datagram of a flow over UDP, of the first ones, between real hosts."""
+        return self.table("datagrams")
+
+    @property
     def hops(self) -> pd.DataFrame:
         """One row per run and router on the way to the far host, before the run and after it, between real hosts."""
         return self.table("hops")

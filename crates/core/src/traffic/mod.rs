@@ -82,6 +82,8 @@ pub enum Over {
         sender: fn(&Params, Life) -> Box<dyn Datagrams>,
         /// Makes the end that answers, if it does.
         receiver: fn() -> Box<dyn Datagrams>,
+        /// Returns the most payload that is due within one second, in bytes.
+        peak: fn(&Params) -> f64,
     },
 }
 
@@ -216,6 +218,14 @@ impl Traffic {
     /// Returns the bytes sent in `time` if nothing holds the flow up.
     pub fn demand(&self, time: Duration) -> Demand {
         (self.kind.demand)(&self.params, time)
+    }
+
+    /// Returns the most payload that is due within one second, in bytes, if it goes over UDP or ICMP.
+    pub fn peak(&self) -> Option<u64> {
+        match self.kind.over {
+            Over::Tcp(_) => None,
+            Over::Datagrams { peak, .. } => Some(peak(&self.params).ceil() as u64),
+        }
     }
 
     /// Returns the role of such flows in a run.

@@ -22,6 +22,7 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     over: Over::Datagrams {
         sender: |params, life| udp::sender(schedule(params), params, life),
         receiver: || Box::new(udp::Udp::receive()),
+        peak: |params| udp::peak(schedule(params), params),
     },
     ..udp::KIND
 };

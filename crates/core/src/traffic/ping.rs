@@ -34,6 +34,10 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     over: Over::Datagrams {
         sender: |params, life| Box::new(Ping::ask(params.duration("interval"), params.integer("size") as u32, life.start)),
         receiver: || Box::new(Ping::answer()),
+        peak: |params| {
+            let requests = (1.0 / params.duration("interval").as_secs_f64()).ceil();
+            Demand::datagrams(requests, params.integer("size") as u32).bytes
+        },
     },
 };
 

@@ -48,6 +48,15 @@ pub struct Spell {
 }
 
 impl Schedule {
+    /// Returns the greatest rate, in bit/s; infinite where gaps are random.
+    pub fn peak_bps(&self) -> f64 {
+        match *self {
+            Schedule::Constant { rate } | Schedule::OnOff { rate, .. } => rate.as_bps() as f64,
+            Schedule::Sinusoid { mean, amplitude, .. } => (mean.as_bps() + amplitude.as_bps()) as f64,
+            Schedule::Random { .. } => f64::INFINITY,
+        }
+    }
+
     /// Returns the rate over a long time, in bit/s.
     pub fn mean_bps(&self) -> f64 {
         match *self {

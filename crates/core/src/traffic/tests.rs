@@ -1,12 +1,13 @@
 //! Promises of every kind of traffic, whatever its parameters.
 
-use super::{Datagrams, Demand, LEAST_SIZE, Life, Over, Program, REGISTRY, Rank, Reader, Socket, Traffic, TrafficKind, until};
+use super::{Datagrams, Demand, HEADERS, LEAST_SIZE, Life, Over, Program, REGISTRY, Rank, Reader, Socket, Traffic, TrafficKind, until};
 use crate::params::testing::any_params;
 use crate::params::{Choice, Kind, Params, Value};
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::units::Rate;
 use proptest::prelude::*;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A connection without a network: written payload is acknowledged after a while, at once and whole.
@@ -51,6 +52,8 @@ struct Lived {
     is_closed: bool,
     /// True if it ever waited for acknowledgments.
     waits: bool,
+    /// Most payload of datagrams within one second.
+    fastest: u64,
 }
 
 /// Steps after which a life is cut short.
@@ -79,7 +82,7 @@ fn live(traffic: &Traffic, stop: Time, end: Time, seed: u64) -> Lived {
     let life = Life { start, rng, volume: traffic.volume() };
     match traffic.kind().over {
         Over::Tcp(application) => live_over_tcp(Program::new(application(traffic.params(), life), start, stop), stop, end),
-        Over::Datagrams { sender, receiver } => {
+        Over::Datagrams { sender, receiver, .. } => {
             live_of_datagrams(until(stop, sender(traffic.params(), life)), receiver(), start..stop, end)
         }
     }
@@ -104,13 +107,13 @@ fn live_over_tcp(mut program: Program, stop: Time, end: Time) -> Lived {
     }
     assert!(now < stop || socket.is_closed, "it was stopped, and its stream has no end");
     assert!(!socket.is_closed || program.wait() == super::Wait::FOR_EVER, "it waits for something after the end of its stream");
-    Lived { log, bytes: socket.written, is_closed: socket.is_closed, waits }
+    Lived { log, bytes: socket.written, is_closed: socket.is_closed, waits, fastest: 0 }
 }
 
 /// Runs both ends: every third packet is lost, and the others take half a round trip each way.
 fn live_of_datagrams(mut sender: Box<dyn Datagrams>, mut receiver: Box<dyn Datagrams>, life: Range<Time>, end: Time) -> Lived {
     let mut log = Vec::new();
-    let mut arrived = 0;
+    let (mut arrived, mut within, mut fastest) = (0, VecDeque::new(), 0);
     while let Some(now) = sender.poll_timeout().filter(|now| *now <= end && log.len() < ENOUGH) {
         assert!(life.contains(&now), "a packet at {now:?}");
         while log.len() < ENOUGH
@@ -118,6 +121,9 @@ fn live_of_datagrams(mut sender: Box<dyn Datagrams>, mut receiver: Box<dyn Datag
         {
             log.push(format!("{now:?} {datagram:?}"));
             assert!(!datagram.is_reply && datagram.number as usize == log.len() - 1, "{datagram:?}");
+            within.push_back((now, datagram.payload()));
+            within.retain(|(left, _)| now.since(*left) < Duration::from_secs(1));
+            fastest = fastest.max(within.iter().map(|(_, bytes)| u64::from(*bytes)).sum());
             if datagram.number % 3 == 2 {
                 continue;
             }
@@ -137,7 +143,7 @@ fn live_of_datagrams(mut sender: Box<dyn Datagrams>, mut receiver: Box<dyn Datag
     // Payload sent by one end is payload received by the other.
     assert!(received.bytes_delivered == if sent.bytes_sent > 0 { arrived } else { 0 });
     assert!(receiver.poll_timeout().is_none(), "a receiving end sends of itself");
-    Lived { log, bytes: sent.bytes_sent, is_closed: false, waits: false }
+    Lived { log, bytes: sent.bytes_sent, is_closed: false, waits: false, fastest }
 }
 
 /// Returns a kind, with any parameters that its check lets pass.
@@ -245,5 +251,8 @@ proptest! {
         let kept = stopped.log.len() - usize::from(stopped.is_closed);
         prop_assert_eq!(&stopped.log[..kept], &never.log[..kept]);
         prop_assert!(stopped.bytes <= never.bytes);
+        // Servers let a flow send by its peak.
+        let one = traffic.packet_size().map_or(0, |size| u64::from(size - HEADERS));
+        prop_assert!(traffic.peak().is_none_or(|peak| never.fastest <= peak + one), "{} of {:?}", never.fastest, traffic.peak());
     }
 }

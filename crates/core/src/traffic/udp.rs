@@ -39,7 +39,11 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     rank: Rank::Background,
     volume: Volume::None,
     demand: |params, time| demand(schedule(params), params, time),
-    over: Over::Datagrams { sender: |params, life| sender(schedule(params), params, life), receiver: || Box::new(Udp::receive()) },
+    over: Over::Datagrams {
+        sender: |params, life| sender(schedule(params), params, life),
+        receiver: || Box::new(Udp::receive()),
+        peak: |params| peak(schedule(params), params),
+    },
 };
 
 impl Traffic {
@@ -78,6 +82,12 @@ pub(super) fn demand(schedule: Schedule, params: &Params, time: Duration) -> Dem
     let size = params.integer("size") as u32;
     let packets = schedule.mean_bps() * time.as_secs_f64() / (8.0 * f64::from(size));
     Demand::datagrams(packets, size)
+}
+
+/// Returns the most payload of UDP on this schedule within one second, in bytes.
+pub(super) fn peak(schedule: Schedule, params: &Params) -> f64 {
+    let size = params.integer("size") as f64;
+    (schedule.peak_bps() / 8.0 / size).ceil() * (size - f64::from(HEADERS))
 }
 
 fn schedule(params: &Params) -> Schedule {

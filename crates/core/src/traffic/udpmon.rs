@@ -3,7 +3,7 @@
 use super::datagrams::{Arrived, HEADERS};
 use super::udp::PACKET;
 use super::{Datagram, DatagramStats, Datagrams, Demand, Over, Rank, Traffic, TrafficKind, Volume, as_said, nothing_to_check};
-use crate::params::{Kind, ParamSpec, Value};
+use crate::params::{Kind, ParamSpec, Params, Value};
 use crate::time::{Duration, Time};
 
 /// The registry entry.
@@ -31,19 +31,23 @@ pub(super) const KIND: TrafficKind = TrafficKind {
     canonical: as_said,
     rank: Rank::Background,
     volume: Volume::None,
-    demand: |params, time| {
-        let (gap, packets) = (params.duration("gap").as_secs_f64(), params.integer("packets") as f64);
-        let due = if gap > 0.0 { (time.as_secs_f64() / gap).ceil() } else { packets };
-        Demand::datagrams(packets.min(due), params.integer("size") as u32)
-    },
+    demand,
     over: Over::Datagrams {
         sender: |params, life| {
             let (packets, size) = (params.integer("packets") as u32, params.integer("size") as u32);
             Box::new(UdpMon::send(packets, params.duration("gap"), size, life.start))
         },
         receiver: || Box::new(UdpMon::receive()),
+        peak: |params| demand(params, Duration::from_secs(1)).bytes,
     },
 };
+
+/// Returns the demand of a burst in `time`.
+fn demand(params: &Params, time: Duration) -> Demand {
+    let (gap, packets) = (params.duration("gap").as_secs_f64(), params.integer("packets") as f64);
+    let due = if gap > 0.0 { (time.as_secs_f64() / gap).ceil() } else { packets };
+    Demand::datagrams(packets.min(due), params.integer("size") as u32)
+}
 
 impl Traffic {
     /// Returns the traffic of a burst of `packets` packets of `size` bytes (IP), with a `gap` from one to the next.

@@ -9,9 +9,9 @@ pub(super) const UNCONTROLLED: &[&str] = &["path", "host", "router", "ties", "de
 /// Everything beside what no Linux can be told.
 pub(super) const CANNOT: &[Limit] = &[
     Limit {
-        what: "this traffic: a session has TCP flows, and probes of its own",
+        what: "this traffic: a session has probes of its own in its place",
         key: "flow.traffic",
-        only: &["bulk", "ttcp", "flows", "writes", "telnet", "web"],
+        only: &["bulk", "ttcp", "flows", "writes", "telnet", "web", "udp", "udpmon", "sinusoid", "on_off"],
         with: None,
         written: &[],
     },

@@ -88,3 +88,42 @@ fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
     insta::assert_snapshot!(document.set("backend", "bench").unwrap_err().to_string());
     document.set("backend", backend::DEFAULT).unwrap();
 }
+
+/// The keys of a traffic of each kind, beside `kind`.
+fn traffic(kind: &str) -> &'static str {
+    match kind {
+        "bulk" | "ping" | "udpmon" => "",
+        "ttcp" => ", volume = \"1 MB\"",
+        "flows" => ", sizes = \"web-search\"",
+        "udp" => ", rate = \"1 Mbit/s\"",
+        "sinusoid" => ", mean = \"1 Mbit/s\", amplitude = \"500 kbit/s\", period = \"1 s\"",
+        "on_off" => ", rate = \"1 Mbit/s\", on = \"100 ms\", off = \"100 ms\"",
+        "writes" => ", rate = \"1 Mbit/s\", size = \"10 kB\"",
+        "telnet" => ", interval = \"100 ms\", size = \"100 bytes\"",
+        "web" => ", size = \"100 kB\", think = \"100 ms\"",
+        other => panic!("{other}: write an example"),
+    }
+}
+
+/// Each backend runs each kind of traffic, or refuses it and says why.
+#[test]
+fn each_kind_of_traffic_is_run_or_refused_with_a_reason() {
+    let hosts = "[live]\n[[live.host]]\nname = \"left1\"\nat = \"local\"\n[[live.host]]\nname = \"right1\"\nat = \"192.0.2.1\"\n";
+    let mut refused = Vec::new();
+    for backend in backend::REGISTRY {
+        for kind in longfat_core::traffic::REGISTRY {
+            let flow = format!("[[flow]]\nstack = \"linux\"\ntraffic = {{ kind = \"{}\"{} }}\n{hosts}", kind.name, traffic(kind.name));
+            let document = Document::parse(&file("", "", &flow), "file.toml").unwrap_or_else(|e| panic!("{}: {e}", kind.name));
+            match document.run_by(0, Some(backend)) {
+                Ok(run) => assert_eq!(run.experiment.flows[0].traffic.kind().name, kind.name),
+                Err(error) => {
+                    let said = error.to_string();
+                    assert!(said.contains(&format!("the backend `{}` cannot do this traffic: ", backend.name)), "{said}");
+                    assert!(said.contains("\"bulk\""), "it says which it does: {said}");
+                    refused.push((backend.name, kind.name));
+                }
+            }
+        }
+    }
+    assert_eq!(refused, [("live", "ping")], "a session has probes in its place");
+}

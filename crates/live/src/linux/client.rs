@@ -13,10 +13,11 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_host::clock::Clock;
 use longfat_host::info;
 use longfat_record::trace::cut;
-use socket2::Socket;
+use socket2::{Domain, Socket};
 
 use crate::Error;
 use crate::linux::data::{self, Wish};
+use crate::linux::datagrams::{self, Ports};
 use crate::linux::look::{Extent, look};
 use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
@@ -24,7 +25,7 @@ use crate::linux::rows::{self, Row};
 use crate::linux::settings;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
-use crate::protocol::message::{Granted, Offer, Setting};
+use crate::protocol::message::{FlowOffer, Granted, Offer, Reached, Setting};
 use crate::protocol::state::{Action, Client, Event};
 use crate::protocol::{Key, Message, Nanos, Token};
 use crate::survey::Survey;
@@ -52,12 +53,20 @@ pub(crate) struct Asked<'a> {
     pub offer: Offer,
     /// Settings of our ends.
     pub wishes: Vec<Wish>,
-    /// Makes our end of a flow on its socket.
-    pub end: &'a dyn Fn(usize, Socket) -> Flow,
+    /// Makes our end of a flow on its socket, with the nonce of one over UDP.
+    pub end: &'a dyn Fn(u32, Socket, Option<Token>) -> End,
     /// Local port of the probes; 0: any that is free.
     pub udp_port: u16,
     /// Says whether the other host, with these settings, is as it must be.
     pub check: &'a dyn Fn(&[Setting]) -> Result<(), Error>,
+}
+
+/// Our end of a flow.
+pub(crate) enum End {
+    /// Over TCP.
+    Tcp(Flow),
+    /// Over UDP.
+    Udp(datagrams::Flow),
 }
 
 /// Results of a session.
@@ -68,6 +77,8 @@ pub(crate) struct Outcome {
     pub theirs: Vec<Row>,
     /// Counters of the other host, by its own clock since its beginning.
     pub their_looks: Vec<Look>,
+    /// Flows over UDP at this host and at the other.
+    pub datagrams: [datagrams::Left; 2],
     /// Probes of this host and of the other.
     pub probes: [Stamps; 2],
     /// End of the run, on our clock since its beginning.
@@ -86,8 +97,8 @@ pub(crate) struct Outcome {
     pub found: Option<Survey>,
 }
 
-/// Connections of a session: of its flows, and of its probes with their nonce.
-type Connections = (Vec<Socket>, Option<(Socket, Token)>);
+/// Sockets of a session: of its flows, those over UDP with their nonces, and of its probes with theirs.
+type Connections = (Vec<(Socket, Option<Token>)>, Option<(Socket, Token)>);
 
 enum Input {
     Frame(Vec<u8>),
@@ -142,13 +153,26 @@ fn base_rtt(to: SocketAddr, deadline: Instant) -> Option<Nanos> {
     least
 }
 
-/// Makes the data connections, some at a time.
-fn data_connections(to: SocketAddr, granted: &Granted, wishes: &[Wish]) -> Result<Vec<Socket>, Error> {
+/// Makes the data connections, some at a time, and those of flows over UDP: `over_udp` says of each flow whether it is one.
+fn data_connections(
+    to: SocketAddr,
+    granted: &Granted,
+    wishes: &[Wish],
+    over_udp: &[bool],
+    rtt: Duration,
+) -> Result<Vec<(Socket, Option<Token>)>, Error> {
     let mut sockets = Vec::new();
-    for (wishes, tokens) in wishes.chunks(AT_ONCE).zip(granted.tokens.chunks(AT_ONCE)) {
-        let made: Vec<Result<Socket, Error>> = thread::scope(|scope| {
-            let connect = |(wish, token): (_, Token)| scope.spawn(move || data::connect(to, wish, token, PATIENCE));
-            let threads: Vec<_> = wishes.iter().zip(tokens.iter().copied()).map(connect).collect();
+    let all: Vec<(&Wish, bool, Token)> =
+        wishes.iter().zip(over_udp).zip(&granted.tokens).map(|((w, udp), token)| (w, *udp, *token)).collect();
+    for some in all.chunks(AT_ONCE) {
+        let made: Vec<Result<(Socket, Option<Token>), Error>> = thread::scope(|scope| {
+            let connect = |&(wish, over_udp, token): &(_, bool, Token)| {
+                scope.spawn(move || match over_udp {
+                    true => reach(to, wish, token, rtt).map(|(socket, nonce)| (socket, Some(nonce))),
+                    false => data::connect(to, wish, token, PATIENCE).map(|socket| (socket, None)),
+                })
+            };
+            let threads: Vec<_> = some.iter().map(connect).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
         for socket in made {
@@ -156,6 +180,18 @@ fn data_connections(to: SocketAddr, granted: &Granted, wishes: &[Wish]) -> Resul
         }
     }
     Ok(sockets)
+}
+
+/// Shows `token` to the server at `to` from a UDP port of its own, until its nonce comes.
+fn reach(to: SocketAddr, wish: &Wish, token: Token, rtt: Duration) -> Result<(Socket, Token), Error> {
+    let Some((socket, nonce)) = probe::reach(to, token, rtt, 0)? else { return Err(no_datagram(to)) };
+    data::mark(&socket, Domain::for_address(to), wish.dscp)?;
+    Ok((socket, nonce))
+}
+
+fn no_datagram(to: SocketAddr) -> Error {
+    let why = format!("no datagram comes through: open the UDP port {} there, and look for a firewall between", to.port());
+    Error::session(to, why)
 }
 
 /// A survey under way.
@@ -173,15 +209,17 @@ struct Session<'a> {
     machine: Client,
     inputs: Receiver<Input>,
     own: SyncSender<Input>,
-    /// Data connections; `None`: they are not all made. The server may see the last one before this end does.
+    /// Sockets of the flows; `None`: they are not all made. The server may see the last one before this end does.
     sockets: Option<Connections>,
     /// The server's word that it has them all, until this end has them, too.
     is_ready: bool,
     plane: Option<Plane>,
+    ports: Option<Ports>,
     probes: Option<Probes>,
     survey: Option<Looking>,
     found: Option<Survey>,
     stamps: [Stamps; 2],
+    datagrams: [datagrams::Left; 2],
     /// Clock of the process when the run began.
     begun: Option<Nanos>,
     ours: Option<Left>,
@@ -214,6 +252,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         read_frames(reader, |frame| of_reader.send(Input::Frame(frame)).is_ok());
         let _ = of_reader.send(Input::Lost);
     });
+    let over_udp: Vec<u32> = (0..).zip(&asked.offer.flows).filter(|(_, flow)| flow.peak().is_some()).map(|(number, _)| number).collect();
     let (machine, first) = Client::new(nanos(zero), rtt, asked.offer.clone());
     let mut session = Session {
         asked,
@@ -226,10 +265,15 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         sockets: None,
         is_ready: false,
         plane: None,
+        ports: None,
         probes: None,
         survey: None,
         found: None,
         stamps: [Stamps::default(), Stamps::default()],
+        datagrams: [
+            datagrams::Left::default(),
+            datagrams::Left { stamps: over_udp.iter().map(|flow| (*flow, Stamps::default())).collect(), ..Default::default() },
+        ],
         begun: None,
         ours: None,
         end: 0,
@@ -262,8 +306,9 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, stamps, end, rate_limit, waited, found, .. } = session;
-    Ok(Outcome { ours, theirs, their_looks, probes: stamps, end, cut_by, lost, base_rtt: [before, after], rate_limit, waited, found })
+    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, waited, found, .. } = session;
+    let base_rtt = [before, after];
+    Ok(Outcome { ours, theirs, their_looks, datagrams, probes: stamps, end, cut_by, lost, base_rtt, rate_limit, waited, found })
 }
 
 impl Session<'_> {
@@ -282,8 +327,9 @@ impl Session<'_> {
                 },
                 Ok(Input::Connected(Ok(connections))) => {
                     let nonce = connections.1.as_ref().map(|(_, nonce)| *nonce);
+                    let flows = connections.0.iter().filter_map(|(_, nonce)| *nonce).collect();
                     self.sockets = Some(connections);
-                    self.give(Event::Reached(nonce));
+                    self.give(Event::Reached(Reached { nonce, flows }));
                     self.give(Event::Connected);
                     if std::mem::take(&mut self.is_ready) {
                         self.give(Event::Message(Message::Ready));
@@ -343,6 +389,17 @@ impl Session<'_> {
                     self.fail(fault);
                 }
             }
+            Action::Keep(piece) if rows::is_of_counts(&piece) => {
+                let flows: Vec<u32> = self.datagrams[1].stamps.iter().map(|(flow, _)| *flow).collect();
+                if let Err(fault) = rows::add_counts(&piece, &mut self.datagrams[1].counted, &flows) {
+                    self.fail(fault);
+                }
+            }
+            Action::Keep(piece) if rows::is_of_times(&piece) => {
+                if let Err(fault) = rows::add_times(piece, &mut self.datagrams[1].stamps) {
+                    self.fail(fault);
+                }
+            }
             Action::Keep(piece) => match rows::of_piece(&piece, self.asked.offer.flows.len() as u32) {
                 Ok(rows) => self.theirs.extend(rows),
                 Err(fault) => self.fail(fault),
@@ -374,11 +431,18 @@ impl Session<'_> {
         }
         self.rate_limit = granted.rate;
         self.waited = nanos(self.zero);
-        let share = granted.rate.map(|rate| rate / offer.flows.len().max(1) as u64);
+        let share = granted.rate.map(|rate| offer.share(rate));
         let wishes: Vec<Wish> = self.asked.wishes.iter().map(|wish| Wish { rate: share, ..wish.clone() }).collect();
+        let over_udp: Vec<bool> = offer.flows.iter().map(|flow| flow.peak().is_some()).collect();
+        if self.to.ip().to_canonical().is_ipv6() {
+            let fits = |flow: &FlowOffer| flow.application.traffic().map_or(Ok(()), |traffic| datagrams::fits_v6(&traffic));
+            if let Err(error) = offer.flows.iter().try_for_each(fits) {
+                return self.end_with(error);
+            }
+        }
         let (to, own, rtt, from) = (self.to, self.own.clone(), Duration::from_nanos(self.machine.rtt()), self.asked.udp_port);
         thread::spawn(move || {
-            let made = data_connections(to, &granted, &wishes).and_then(|sockets| {
+            let made = data_connections(to, &granted, &wishes, &over_udp, rtt).and_then(|sockets| {
                 let probe = granted.probe.map_or(Ok(None), |token| probe::reach(to, token, rtt, from))?;
                 Ok((sockets, probe))
             });
@@ -389,10 +453,13 @@ impl Session<'_> {
     /// Ends flows and probes, if they run.
     fn halt(&mut self) {
         let (stamps, waited) = self.probes.take().map(Probes::halt).unwrap_or_default();
+        if let Some(ports) = self.ports.take() {
+            self.datagrams[0] = ports.halt();
+        }
         if let Some(plane) = self.plane.take() {
             let left = plane.halt();
             self.end = self.begun.map_or(0, |begun| nanos(self.zero).saturating_sub(begun));
-            self.ours = Some(Left { waited: left.waited.max(waited), ..left });
+            self.ours = Some(Left { waited: left.waited.max(waited).max(self.datagrams[0].waited), ..left });
             self.stamps[0] = stamps;
         }
         if let Some(survey) = self.survey.take() {
@@ -410,7 +477,14 @@ impl Session<'_> {
         if self.asked.offer.survey.is_some() {
             return self.survey(probe);
         }
-        let flows = sockets.into_iter().enumerate().map(|(number, socket)| (self.asked.end)(number, socket)).collect();
+        let local = sockets.first().and_then(|(socket, _)| socket.local_addr().ok()?.as_socket()).map(|local| local.ip());
+        let (mut over_tcp, mut over_udp) = (Vec::new(), Vec::new());
+        for (number, (socket, nonce)) in (0..).zip(sockets) {
+            match (self.asked.end)(number, socket, nonce) {
+                End::Tcp(flow) => over_tcp.push(flow),
+                End::Udp(flow) => over_udp.push(flow),
+            }
+        }
         self.begun = Some(nanos(self.zero));
         let (clock, offer) = (Clock::starting_in(Duration::ZERO), &self.asked.offer);
         let (interval, end) = (Span::from_micros(offer.interval_us), Time::ZERO + Span::from_millis(offer.ms));
@@ -418,17 +492,21 @@ impl Session<'_> {
             .probe
             .zip(probe)
             .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, clock));
-        match probes.transpose().and_then(|probes| Ok((probes, Plane::begin(flows, interval, clock)?))) {
-            Ok((probes, plane)) => (self.probes, self.plane) = (probes, Some(plane)),
-            Err(error) => self.end_with(error),
+        let begun = probes.transpose().and_then(|probes| {
+            self.probes = probes;
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), offer.flows.len(), clock)?);
+            self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
+            Ok(())
+        });
+        if let Err(error) = begun {
+            self.end_with(error);
         }
     }
 
     /// Begins a survey by the socket that the server has reached.
     fn survey(&mut self, reached: Option<(Socket, Token)>) {
         let Some((socket, nonce)) = reached else {
-            return self
-                .fail(format!("no datagram comes through: open the UDP port {} there, and look for a firewall between", self.to.port()));
+            return self.end_with(no_datagram(self.to));
         };
         self.begun = Some(nanos(self.zero));
         let stop = Arc::new(AtomicBool::new(false));
@@ -456,7 +534,7 @@ pub(crate) fn survey(
 ) -> Result<Survey, Error> {
     let (ms, bytes) = (extent.milliseconds(), extent.bytes());
     let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(bytes) };
-    let end = |_, _| unreachable!("a survey has no flows");
+    let end = |_, _, _| unreachable!("a survey has no flows");
     let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &|_| Ok(()) };
     let outcome = session(&asked, go_on)?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
@@ -475,7 +553,7 @@ pub(crate) fn controls(at: &str, key: Option<&Key>) -> Result<[Option<String>; 2
     };
     let extent = Extent::Brief;
     let offer = Offer { ms: extent.milliseconds(), interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(extent.bytes()) };
-    let end = |_, _| unreachable!("a survey has no flows");
+    let end = |_, _, _| unreachable!("a survey has no flows");
     let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, check: &check }, &mut |_| true);
     match (there.take(), ended) {
         (Some(there), _) => Ok([settings::control(&settings::here()), there]),

@@ -20,7 +20,7 @@ const WIDEST: i32 = 65_535 << 14;
 const INT: usize = 4;
 
 /// Settings of one end of a flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
     /// Congestion control; `None`: as the host has it.
     pub control: Option<String>,
@@ -37,9 +37,8 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// Returns the settings of the server's end of `flow`, one of `flows` that share `rate`.
-    pub(crate) fn of(flow: &FlowOffer, rate: Option<u64>, flows: usize) -> Self {
-        let rate = rate.map(|rate| rate / flows.max(1) as u64);
+    /// Returns the settings of the server's end of `flow`, which may send at `rate`.
+    pub(crate) fn of(flow: &FlowOffer, rate: Option<u64>) -> Self {
         Wish { control: flow.control.clone(), window: flow.window, maxseg: None, nagle: flow.nagle, dscp: flow.dscp, rate }
     }
 
@@ -68,13 +67,7 @@ impl Wish {
         }
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, (!self.nagle).into()).map_err(system("TCP_NODELAY"))?;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT).map_err(system("TCP_NOTSENT_LOWAT"))?;
-        if self.dscp > 0 {
-            // A socket of IPv6 may carry IPv4 (RFC 3493, section 3.7), which has its codepoint apart.
-            let tos = i32::from(self.dscp) << 2;
-            let v4 = sys::set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, tos);
-            let v6 = if family == Domain::IPV6 { sys::set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, tos) } else { Ok(()) };
-            v6.and(v4.or_else(|e| if family == Domain::IPV6 { Ok(()) } else { Err(e) })).map_err(system("the codepoint"))?;
-        }
+        mark(socket, family, self.dscp)?;
         if let Some(rate) = self.rate.map(|rate| (rate / 8).max(1)).filter(|rate| *rate < u64::from(u32::MAX) - 1) {
             // The option is an unsigned integer of 32 bits (socket(7), SO_MAX_PACING_RATE).
             sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate as u32 as i32)
@@ -82,6 +75,22 @@ impl Wish {
         }
         Ok(())
     }
+}
+
+/// Gives the packets of `socket`, which is of `family`, the codepoint `dscp`.
+///
+/// # Errors
+/// A socket that does not take it.
+pub(crate) fn mark(socket: &Socket, family: Domain, dscp: u8) -> Result<(), Error> {
+    if dscp == 0 {
+        return Ok(());
+    }
+    // A socket of IPv6 may carry IPv4 (RFC 3493, section 3.7), which has its codepoint apart.
+    let tos = i32::from(dscp) << 2;
+    let v4 = sys::set_option(socket, libc::IPPROTO_IP, libc::IP_TOS, tos);
+    let v6 = if family == Domain::IPV6 { sys::set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, tos) } else { Ok(()) };
+    let marked = v6.and(v4.or_else(|e| if family == Domain::IPV6 { Ok(()) } else { Err(e) }));
+    marked.map_err(|e| Error::system("the codepoint could not be set", e))
 }
 
 /// Bounds what connections that `listener` accepts advertise, from their handshakes on; `None`: the window scale is the bound.

@@ -31,7 +31,7 @@ const TRAINS: usize = 16;
 /// Time that a train may take.
 const LONGEST: Nanos = 5_000_000_000;
 /// Time before a packet is due from which a thread waits for it awake: a sleep may be as late as this.
-const AWAKE: Nanos = 60_000;
+pub(crate) const AWAKE: Nanos = 60_000;
 /// Receive buffer that is asked for; the kernel gives what `net.core.rmem_max` lets it.
 const BUFFER: usize = 8 << 20;
 

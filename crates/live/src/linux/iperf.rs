@@ -177,9 +177,10 @@ impl Session<'_> {
         let ends = Time::ZERO + Span::from_secs(2 * u64::from(self.options.seconds) + 60);
         let bulk = Traffic::bulk();
         let sends = self.options.is_up.then(|| program(&bulk, &Application::of(&bulk, 0, "iperf3"), Time::ZERO, ends));
-        let flow = Flow { socket, window: None, sends, reads: None, has_volume: false };
+        let local = socket.local_addr().ok().and_then(|local| local.as_socket()).map(|local| local.ip());
+        let flow = Flow { number: 0, socket, window: None, sends, reads: None, has_volume: false };
         let begun = Instant::now();
-        let plane = Plane::begin(vec![flow], INTERVAL, Clock::starting_in(Duration::ZERO))?;
+        let plane = Plane::begin(vec![flow], local, INTERVAL, Clock::starting_in(Duration::ZERO))?;
         let time = Duration::from_secs(self.options.seconds.into());
         let mut word = None;
         while begun.elapsed() < time && word.is_none() && !plane.has_failed() {

@@ -3,6 +3,7 @@
 mod client;
 mod confine;
 mod data;
+mod datagrams;
 mod echo;
 mod iperf;
 pub mod keys;

@@ -1,5 +1,6 @@
 //! Data of a session at one host: a thread for each flow, which writes or reads, and one that samples all of them.
 
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -34,8 +35,10 @@ pub(crate) const BLOCK: u64 = 1448;
 /// A time that has not come.
 const NEVER: u64 = u64::MAX;
 
-/// One end of a flow.
+/// One end of a TCP flow.
 pub(crate) struct Flow {
+    /// Number of the flow.
+    pub number: u32,
     /// Connected socket.
     pub socket: Socket,
     /// Window that it advertises at most.
@@ -87,16 +90,17 @@ pub(crate) struct Left {
 }
 
 impl Plane {
-    /// Lets the flows begin by `clock`, and samples them each `interval`.
+    /// Lets the flows begin by `clock`, and samples them each `interval`; `local` is the address of this host.
     ///
     /// # Errors
     /// A system without threads or file descriptors left.
-    pub(crate) fn begin(flows: Vec<Flow>, interval: Span, clock: Clock) -> Result<Self, Error> {
+    pub(crate) fn begin(flows: Vec<Flow>, local: Option<IpAddr>, interval: Span, clock: Clock) -> Result<Self, Error> {
         let failed = |e| Error::system("the data connections cannot be watched", e);
         let stop = Arc::new(AtomicBool::new(false));
         let has_volume = flows.iter().map(|flow| flow.has_volume).collect();
         let (mut counts, mut watched, mut threads) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, flow) in flows.into_iter().enumerate() {
+        for flow in flows {
+            let number = flow.number;
             let shared = Arc::new(Counts {
                 read: AtomicU64::new(0),
                 acknowledged: AtomicU64::new(0),
@@ -106,15 +110,17 @@ impl Plane {
                 is_over: AtomicBool::new(false),
                 has_failed: AtomicBool::new(false),
             });
-            watched.push((flow.socket.try_clone().map_err(failed)?, Arc::clone(&shared)));
+            watched.push((number, flow.socket.try_clone().map_err(failed)?, Arc::clone(&shared)));
             counts.push(Arc::clone(&shared));
             let stop = Arc::clone(&stop);
             let named = thread::Builder::new().name(format!("flow {number}"));
             threads.push(named.spawn(move || attend(flow, clock, &stop, &shared)).map_err(failed)?);
         }
         let ends = Arc::clone(&stop);
-        let sampler =
-            thread::Builder::new().name("sampler".to_owned()).spawn(move || sample(&watched, clock, interval, &ends)).map_err(failed)?;
+        let sampler = thread::Builder::new()
+            .name("sampler".to_owned())
+            .spawn(move || sample(&watched, local, clock, interval, &ends))
+            .map_err(failed)?;
         Ok(Plane { counts, has_volume, stop, threads, sampler })
     }
 
@@ -203,9 +209,14 @@ fn nanoseconds(time: Time) -> Nanos {
 }
 
 /// The sampler's thread: all of `TCP_INFO` of all flows, each `interval`, and once more at the end; counters of the host each second.
-fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &AtomicBool) -> (Vec<Row>, Vec<Look>) {
+fn sample(
+    flows: &[(u32, Socket, Arc<Counts>)],
+    local: Option<IpAddr>,
+    clock: Clock,
+    interval: Span,
+    stop: &AtomicBool,
+) -> (Vec<Row>, Vec<Look>) {
     let (mut rows, mut looks) = (Vec::new(), Vec::new());
-    let local = flows.first().and_then(|(socket, _)| socket.local_addr().ok()?.as_socket()).map(|local| local.ip());
     let mut looker = local.map(Looker::new);
     let (mut next, mut dropped, mut counted) = (Time::ZERO, 0, None);
     loop {
@@ -215,11 +226,11 @@ fn sample(flows: &[(Socket, Arc<Counts>)], clock: Clock, interval: Span, stop: &
             (dropped, counted) = (facts::dropped(), Some(now));
             looks.extend(looker.as_mut().map(|looker| (nanoseconds(now), looker.look())));
         }
-        for ((socket, counts), flow) in flows.iter().zip(0..) {
+        for (flow, socket, counts) in flows {
             let Ok(info) = info::of(socket) else { continue };
             let delivered_all = counts.delivered_all.load(Relaxed);
             rows.push(Row {
-                flow,
+                flow: *flow,
                 at: nanoseconds(clock.now()),
                 read: counts.read.load(Relaxed),
                 unread: sys::unread(socket),

@@ -85,7 +85,7 @@ pub(crate) fn times(crossings: &[(Sent, Got)]) -> Vec<Crossing> {
 /// Probes of a session at one host, while they run.
 pub(crate) struct Probes {
     stop: Arc<AtomicBool>,
-    bytes: Arc<AtomicU64>,
+    bytes: Arc<[AtomicU64; 2]>,
     thread: JoinHandle<(Stamps, Time)>,
 }
 
@@ -95,16 +95,16 @@ impl Probes {
     /// # Errors
     /// A system without threads left.
     pub(crate) fn begin(socket: Socket, tag: Token, interval: Span, end: Time, clock: Clock) -> Result<Self, Error> {
-        let (stop, bytes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (stop, bytes) = (Arc::new(AtomicBool::new(false)), Arc::new([0, 0].map(AtomicU64::new)));
         let (ends, counts) = (Arc::clone(&stop), Arc::clone(&bytes));
         let run = move || Line { socket, tag, interval, end, clock, wall: Wall::now(), stamps: Stamps::default() }.run(&ends, &counts);
         let thread = thread::Builder::new().name("probes".to_owned()).spawn(run);
         Ok(Probes { stop, bytes, thread: thread.map_err(|e| Error::system("the probes have no thread", e))? })
     }
 
-    /// Returns the UDP payload that has come.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Relaxed)
+    /// Returns the UDP payload that was sent, and that has come.
+    pub(crate) fn bytes(&self) -> [u64; 2] {
+        [self.bytes[0].load(Relaxed), self.bytes[1].load(Relaxed)]
     }
 
     /// Ends them; the stamps, and the time for which the thread waited for a core.
@@ -126,7 +126,7 @@ struct Line {
 }
 
 impl Line {
-    fn run(mut self, stop: &AtomicBool, bytes: &AtomicU64) -> (Stamps, Time) {
+    fn run(mut self, stop: &AtomicBool, bytes: &[AtomicU64; 2]) -> (Stamps, Time) {
         let before = facts::waited();
         // A sleep ends when it is over, and not up to 50 us later (prctl(2), PR_SET_TIMERSLACK).
         let _ = nix::sys::prctl::set_timerslack(1);
@@ -138,6 +138,7 @@ impl Line {
                 number = u32::MAX;
             } else if now >= due {
                 self.send(number, due);
+                bytes[0].fetch_add(ProbeOffer::BYTES as u64, Relaxed);
                 // One that was held up does not make up for it.
                 number = (now.as_ps() / self.interval.as_ps()) as u32 + 1;
                 continue;
@@ -147,7 +148,7 @@ impl Line {
             // Whatever poll says, the next look is soon.
             let _ = ppoll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], Some(timeout), None);
             while let Some(len) = self.receive() {
-                bytes.fetch_add(len as u64, Relaxed);
+                bytes[1].fetch_add(len as u64, Relaxed);
             }
         }
         (self.stamps, Time::ZERO + facts::waited().since(before))

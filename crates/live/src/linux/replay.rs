@@ -7,10 +7,12 @@ use longfat_host::info::{Info, ca_state, field, state};
 use longfat_model::Experiment;
 use longfat_record::recorder::{Recorder, Totals, Watched};
 use longfat_record::trace::{
-    ControlFrom, Event, EventKind, FlowCounts, FlowRecord, FlowSample, InfoSample, LinkRecord, LinkSample, LinkTotals, Trace,
+    ControlFrom, Event, EventKind, FlowCounts, FlowRecord, FlowSample, InfoSample, LinkRecord, LinkSample, LinkTotals, RttRecord, Trace,
 };
+use longfat_tcp::LimitedBy;
 
 use crate::linux::data::OPENING;
+use crate::linux::datagrams::Counted;
 use crate::linux::rows::Row;
 use crate::protocol::Nanos;
 
@@ -20,6 +22,8 @@ pub(crate) struct Both {
     pub ours: Vec<Row>,
     /// Samples of the other host, by its own clock since its beginning.
     pub theirs: Vec<Row>,
+    /// Counts of flows over UDP at this host, and at the other by its own clock.
+    pub counted: [Vec<Counted>; 2],
     /// Time from the beginning of both to the run's.
     pub lead: Nanos,
     /// Time by which its beginning was before ours, as far as that is known: within as much of it.
@@ -37,6 +41,14 @@ struct Flow {
     /// Bytes and packets that opened the connection and are no data of the flow.
     opening: (u64, u64),
     delivered_all: Option<Time>,
+    /// Counts of the sender and the receiver of a flow over UDP.
+    over_udp: Option<[Counted; 2]>,
+}
+
+/// Sample of one end of a flow.
+enum Item {
+    Tcp(Row),
+    Udp(Counted),
 }
 
 struct Replay(Vec<Flow>);
@@ -47,10 +59,13 @@ fn time(ns: Nanos) -> Time {
 
 /// Returns the trace of `experiment`, and the flows as verdicts read them, in which this host sends the flows of which `we_send` is true.
 pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> (Trace, Vec<sampled::Flow>) {
-    let Both { ours, theirs, lead, ahead, end } = both;
+    let Both { ours, theirs, counted, lead, ahead, end } = both;
     // One that was cut before it began has lasted for a moment.
     let end = time(end.saturating_sub(lead).max(1_000_000)).min(Time::ZERO + experiment.measure.duration);
     let flow = |(flow, we_send): (&longfat_model::Flow, &bool)| {
+        if !flow.traffic.is_tcp() {
+            return Flow { over_udp: Some(Default::default()), ..Flow::default() };
+        }
         let mut made = Flow { opening: if *we_send { (OPENING as u64, 1) } else { (0, 0) }, ..Flow::default() };
         made.watch.record.control_from = ControlFrom::Kernel;
         // The connection stands before the run begins; the flow starts with its first write.
@@ -67,6 +82,11 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> (T
     let theirs = theirs.into_iter().filter_map(|row| Some((shift(row, lead + ahead)?, false)));
     let mut rows: Vec<(Row, bool)> = ours.chain(theirs).collect();
     rows.sort_by_key(|(row, _)| row.at);
+    let [our_counts, their_counts] = counted;
+    let shift = |counts: Counted, by: Nanos| Some(Counted { at: counts.at.checked_sub(by)?, ..counts });
+    let our_counts = our_counts.into_iter().filter_map(|counts| Some((shift(counts, lead)?, true)));
+    let their_counts = their_counts.into_iter().filter_map(|counts| Some((shift(counts, lead + ahead)?, false)));
+    let counts: Vec<(Counted, bool)> = our_counts.chain(their_counts).collect();
     // Before its first sample a connection is as in that, and nothing has arrived.
     for (row, is_ours) in rows.iter().rev() {
         let flow = &mut replay.0[row.flow as usize];
@@ -79,7 +99,26 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> (T
     let (mut events, mut tcp_info) = (Vec::new(), Vec::new());
     let mut judged = vec![sampled::Flow::default(); experiment.flows.len()];
     let mut dropped_before = vec![None; experiment.flows.len()];
-    for (row, is_ours) in rows {
+    let of_tcp = rows.into_iter().map(|(row, is_ours)| (row.at, Item::Tcp(row), is_ours));
+    let of_udp = counts.into_iter().map(|(counts, is_ours)| (counts.at, Item::Udp(counts), is_ours));
+    let mut items: Vec<(Nanos, Item, bool)> = of_tcp.chain(of_udp).collect();
+    items.sort_by_key(|(at, ..)| *at);
+    for (at, item, is_ours) in items {
+        let row = match item {
+            Item::Tcp(row) => row,
+            Item::Udp(_) if time(at) > end => continue,
+            Item::Udp(counts) => {
+                while recorder.next_stop() < time(at) {
+                    let stop = recorder.next_stop();
+                    recorder.record(stop, &mut replay).expect("a series in memory has room");
+                }
+                let is_sender = we_send[counts.flow as usize] == is_ours;
+                if let Some(ends) = &mut replay.0[counts.flow as usize].over_udp {
+                    ends[usize::from(!is_sender)] = counts;
+                }
+                continue;
+            }
+        };
         let at = time(row.at);
         // A flow that was over by the end is known to be by a later sample.
         if at > end && !replay.0[row.flow as usize].was_over(&row, we_send[row.flow as usize] == is_ours, end) {
@@ -163,6 +202,19 @@ impl Flow {
     }
 
     fn counts(&self) -> FlowCounts {
+        if let Some([sender, receiver]) = self.over_udp {
+            return FlowCounts {
+                delivered: receiver.bytes,
+                arrived: receiver.bytes,
+                duplicate: receiver.duplicate_bytes,
+                sent: sender.bytes,
+                segments_sent: sender.packets,
+                // Those after the last arrival may be under way.
+                packets_dropped: receiver.reached.saturating_sub(receiver.packets - receiver.duplicates),
+                limited_s: [f64::NAN; LimitedBy::ALL.len()],
+                ..FlowCounts::default()
+            };
+        }
         let (bytes, packets) = self.opening;
         let (delivered, unread) = match (&self.receiver, &self.sender) {
             (Some(row), _) => (row.read, row.unread),
@@ -218,6 +270,15 @@ impl Watched for Replay {
 
     fn flow(&self, flow: usize) -> FlowRecord {
         let flow = &self.0[flow];
+        if let Some([_, receiver]) = flow.over_udp {
+            let record = FlowRecord {
+                duplicates_received: receiver.duplicates,
+                packets_delivered: receiver.packets,
+                rtt: RttRecord { deviation_s: f64::NAN, ..RttRecord::default() },
+                ..FlowRecord::default()
+            };
+            return record.with_round_trips(None, None);
+        }
         let mut record = flow.watch.at_the_end();
         record.delivered_all = flow.delivered_all;
         if let Some(info) = Flow::info(flow.receiver.as_ref()) {
@@ -260,7 +321,12 @@ mod tests {
         let ours = (0..=10).map(|step| row(10 * step, 0, &[sent(10 * step), (&field::data_segs_out, 1 + 10 * step)])).collect();
         let begun = |row: Row| Row { at: row.at + LEAD, delivered_all: row.delivered_all.map(|at| at + LEAD), ..row };
         let [ours, theirs]: [Vec<Row>; 2] = [ours, theirs].map(|rows: Vec<Row>| rows.into_iter().map(begun).collect());
-        trace(&experiment, &[true], Both { ours, theirs, lead: LEAD, ahead: 20_000_000, end: LEAD + end * 1_000_000 }).0
+        trace(
+            &experiment,
+            &[true],
+            Both { ours, theirs, counted: Default::default(), lead: LEAD, ahead: 20_000_000, end: LEAD + end * 1_000_000 },
+        )
+        .0
     }
 
     #[test]
@@ -279,6 +345,48 @@ mod tests {
         assert!(ends == [11, 11] && trace.tcp_info.is_sorted_by_key(|row| row.time), "{ends:?}");
         let sent = field::ALL.iter().position(|field| *field == field::bytes_sent).unwrap();
         assert_eq!(trace.tcp_info.iter().filter(|row| !row.is_receiver).map(|row| row.values[sent]).max(), Some(100_020));
+    }
+
+    /// A flow over UDP from the other host, which is ahead by 20 ms: 2 packets of 500 bytes each 10 ms, of which number 3 is lost and the last but one
+    /// comes twice. What comes after the end is not the run's.
+    #[test]
+    fn datagrams_are_counted_by_both_ends() {
+        let mut experiment = Dumbbell { duration: Duration::from_millis(100), ..Dumbbell::default() }.experiment();
+        (experiment.measure.warmup, experiment.measure.interval) = (Duration::from_millis(50), Some(Duration::from_millis(10)));
+        experiment.network.links.clear();
+        experiment.flows.truncate(1);
+        experiment.flows[0].traffic = Traffic::udp(longfat_core::units::Rate::from_bps(800_000), 528);
+        let at = |step: u64| LEAD + 10_000_000 * step;
+        let sent = (0..=14).map(|step| Counted { at: at(step) + 20_000_000, packets: 2 * step, bytes: 1000 * step, ..Counted::default() });
+        let came = (0..=14).map(|step: u64| {
+            let (lost, twice) = (u64::from(step > 1), u64::from(step > 8));
+            let distinct = 2 * step - lost;
+            Counted {
+                at: at(step),
+                packets: distinct + twice,
+                bytes: 500 * distinct,
+                duplicates: twice,
+                duplicate_bytes: 500 * twice,
+                reached: 2 * step,
+                ..Counted::default()
+            }
+        });
+        let both = Both {
+            ours: Vec::new(),
+            theirs: Vec::new(),
+            counted: [came.collect(), sent.collect()],
+            lead: LEAD,
+            ahead: 20_000_000,
+            end: LEAD + 100_000_000,
+        };
+        let (trace, _) = trace(&experiment, &[false], both);
+        let flow = &trace.flows[0];
+        let counts = [flow.total.sent, flow.total.segments_sent, flow.total.delivered, flow.total.duplicate, flow.total.packets_dropped];
+        assert_eq!(counts, [10_000, 20, 9500, 500, 1]);
+        assert_eq!((flow.packets_delivered, flow.duplicates_received, flow.established, flow.acks_sent), (20, 1, None, 0));
+        assert!(flow.total.limited_s.iter().all(|time| time.is_nan()) && flow.rtt.mean_s.is_nan() && flow.rtt.deviation_s.is_nan());
+        let delivered: Vec<u64> = trace.flow_series.iter().map(|sample| sample.bytes_delivered).collect();
+        assert_eq!((delivered.len(), delivered.is_sorted(), delivered.last()), (11, true, Some(&9500)));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use longfat_host::info::{Field, Info, field};
 use longfat_record::trace::columns::NONE;
 use longfat_record::trace::host::COUNTERS;
 
+use crate::linux::datagrams::Counted;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps};
 use crate::protocol::message::{Rows, SAMPLES};
@@ -68,7 +69,7 @@ pub(crate) fn of_piece(piece: &Rows, flows: u32) -> Result<Vec<Row>, Fault> {
         let len = known().map(|(field, _)| field.at + field.len).max().unwrap_or(0);
         let flow = u32::try_from(value(0)?).ok().filter(|flow| *flow < flows);
         Ok(Row {
-            flow: flow.ok_or_else(|| Fault("the results of the other side are of a flow that was not asked for".to_owned()))?,
+            flow: flow.ok_or_else(not_asked_for)?,
             at: value(1)?,
             read: value(2)?,
             unread: value(3)?,
@@ -116,6 +117,73 @@ pub(crate) fn add_probes(piece: &Rows, stamps: &mut Stamps) -> Result<(), Fault>
     }
     // The server samples for a moment longer than it was asked to.
     if stamps.sent.len().max(stamps.got.len()) as u64 > 2 * SAMPLES { Err(strange()) } else { Ok(()) }
+}
+
+/// Columns of the times of a flow over UDP: those of [`OF_PROBES`], under the number of the flow.
+const OF_TIMES: [&str; 6] = ["datagrams_of", "number", "due_ns", "sent_ns", "got_ns", "is_stamped"];
+/// Columns of the counts of flows over UDP.
+const OF_COUNTS: [&str; 8] = ["counts_of", "at_ns", "packets", "bytes", "duplicates", "duplicate_bytes", "reached", "dropped"];
+
+/// Returns the times of datagrams, by flow, in pieces of which each fits into a message.
+pub(crate) fn times_to_pieces(stamps: &[(u32, Stamps)]) -> Vec<Rows> {
+    let rows = stamps.iter().flat_map(|(flow, stamps)| {
+        let of = |piece: Rows| piece.rows.into_iter().map(|row| [vec![Some(u64::from(*flow))], row].concat());
+        probes_to_pieces(stamps).into_iter().flat_map(of)
+    });
+    Rows::pieces(&OF_TIMES.map(str::to_owned), rows.collect())
+}
+
+/// True if a piece is of the times of datagrams.
+pub(crate) fn is_of_times(piece: &Rows) -> bool {
+    piece.columns == OF_TIMES
+}
+
+/// Adds the times of a piece to `stamps`, which has an entry for each flow over UDP.
+///
+/// # Errors
+/// Values that cannot be, and more times than a session may have.
+pub(crate) fn add_times(piece: Rows, stamps: &mut [(u32, Stamps)]) -> Result<(), Fault> {
+    for mut row in piece.rows {
+        let flow = row.remove(0);
+        let (_, stamps) = stamps.iter_mut().find(|(of, _)| Some(u64::from(*of)) == flow).ok_or_else(not_asked_for)?;
+        add_probes(&Rows { columns: Vec::new(), rows: vec![row] }, stamps)?;
+    }
+    let all: usize = stamps.iter().map(|(_, stamps)| stamps.sent.len() + stamps.got.len()).sum();
+    if all as u64 > 2 * SAMPLES { Err(Fault("the results of the other side have too many datagrams".to_owned())) } else { Ok(()) }
+}
+
+fn not_asked_for() -> Fault {
+    Fault("the results of the other side are of a flow that was not asked for".to_owned())
+}
+
+/// Returns counts in pieces of which each fits into a message.
+pub(crate) fn counts_to_pieces(counted: &[Counted]) -> Vec<Rows> {
+    let row = |count: &Counted| {
+        let Counted { flow, at, packets, bytes, duplicates, duplicate_bytes, reached, dropped } = *count;
+        [flow.into(), at, packets, bytes, duplicates, duplicate_bytes, reached, dropped].map(Some).to_vec()
+    };
+    Rows::pieces(&OF_COUNTS.map(str::to_owned), counted.iter().map(row).collect())
+}
+
+/// True if a piece is of counts of flows over UDP.
+pub(crate) fn is_of_counts(piece: &Rows) -> bool {
+    piece.columns == OF_COUNTS
+}
+
+/// Adds the counts of a piece to `counted`; `flows` are those over UDP.
+///
+/// # Errors
+/// Values that cannot be, and more counts than a session may have.
+pub(crate) fn add_counts(piece: &Rows, counted: &mut Vec<Counted>, flows: &[u32]) -> Result<(), Fault> {
+    let strange = || Fault("the results of the other side have a count that cannot be".to_owned());
+    for row in &piece.rows {
+        let row = row.iter().copied().collect::<Option<Vec<u64>>>().ok_or_else(strange)?;
+        let [flow, at, packets, bytes, duplicates, duplicate_bytes, reached, dropped] = row[..] else { return Err(strange()) };
+        let flow = flows.iter().copied().find(|of| u64::from(*of) == flow).ok_or_else(not_asked_for)?;
+        counted.push(Counted { flow, at, packets, bytes, duplicates, duplicate_bytes, reached, dropped });
+    }
+    // The server samples for a moment longer than it was asked to.
+    if counted.len() as u64 > 2 * SAMPLES { Err(strange()) } else { Ok(()) }
 }
 
 /// First column of counters of the host; the others are [`COUNTERS`].
@@ -180,6 +248,34 @@ mod tests {
             let piece = Rows { columns: OF_PROBES.map(str::to_owned).to_vec(), rows: vec![wrong.to_vec()] };
             assert!(add_probes(&piece, &mut Stamps::default()).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn counts_and_times_of_datagrams_come_as_they_were_taken() {
+        let counted = vec![Counted { flow: 3, at: 1, packets: 2, bytes: 3, duplicates: 4, duplicate_bytes: 5, reached: 6, dropped: 7 }];
+        let mut back = Vec::new();
+        for piece in counts_to_pieces(&counted) {
+            assert!(is_of_counts(&piece) && !is_of_times(&piece) && !is_of_probes(&piece));
+            assert!(add_counts(&piece, &mut Vec::new(), &[2]).is_err(), "of another flow");
+            add_counts(&piece, &mut back, &[2, 3]).unwrap();
+        }
+        assert_eq!(back, counted);
+        let sent = vec![Sent { number: 0, due: 1, at: 2, is_stamped: true }];
+        let stamps = vec![
+            (2, Stamps { sent, got: Vec::new() }),
+            (3, Stamps { sent: Vec::new(), got: vec![Got { number: 7, at: 0, is_stamped: true }] }),
+        ];
+        let mut back = vec![(2, Stamps::default()), (3, Stamps::default())];
+        for piece in times_to_pieces(&stamps) {
+            assert!(is_of_times(&piece));
+            assert!(add_times(piece.clone(), &mut [(1, Stamps::default())]).is_err(), "of another flow");
+            add_times(piece, &mut back).unwrap();
+        }
+        assert_eq!(back, stamps);
+        let null = Rows { columns: OF_COUNTS.map(str::to_owned).to_vec(), rows: vec![vec![None; 8]] };
+        assert!(add_counts(&null, &mut Vec::new(), &[0]).is_err());
+        let short = Rows { columns: OF_COUNTS.map(str::to_owned).to_vec(), rows: vec![vec![Some(0); 7]] };
+        assert!(add_counts(&short, &mut Vec::new(), &[0]).is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A run of an experiment between this host and a server.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration as Span, Instant, SystemTime};
 
@@ -9,23 +10,24 @@ use longfat_host::facts::{Before, Losses, TcpMemory};
 use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
 use longfat_record::trace::columns::NONE;
-use longfat_record::trace::{HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace, cut};
+use longfat_record::trace::{DatagramSample, HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace, cut};
 use socket2::Socket;
 
 use crate::Error;
 use crate::envelope;
-use crate::linux::client::{self, Asked, Outcome};
+use crate::linux::client::{self, Asked, End, Outcome};
 use crate::linux::data::{self, Wish};
+use crate::linux::datagrams::{self, Counted};
 use crate::linux::look::Extent;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
-use crate::linux::serve::program;
+use crate::linux::serve::{program, udp_end};
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
-use crate::protocol::Key;
 use crate::protocol::application::Application;
 use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, Setting};
+use crate::protocol::{Key, Token};
 use crate::survey::Survey;
 
 /// Time between samples of a run, unless it is long.
@@ -63,11 +65,15 @@ fn we_send(live: &Live, flow: &Flow) -> bool {
 
 /// Checks the settings of one host, ours or the other.
 fn check(experiment: &Experiment, live: &Live, is_here: bool, name: &str, has: &[Setting]) -> Result<(), Error> {
-    experiment.flows.iter().try_for_each(|flow| settings::check(name, has, flow, we_send(live, flow) == is_here, window(flow)))
+    let mut over_tcp = experiment.flows.iter().filter(|flow| flow.traffic.is_tcp());
+    over_tcp.try_for_each(|flow| settings::check(name, has, flow, we_send(live, flow) == is_here, window(flow)))
 }
 
 /// The window of a flow, if its file fixes one.
 fn window(flow: &Flow) -> Option<u64> {
+    if !flow.traffic.is_tcp() {
+        return None;
+    }
     Options::of(&flow.receiver, flow.receiver.congestion_control.kind, &flow.sender).buffers.map(|buffers| buffers.window as u64)
 }
 
@@ -85,7 +91,7 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
     let end = AROUND + experiment.measure.duration;
     let flow = |(flow, name): (&Flow, String)| {
         let is_up = we_send(live, flow);
-        let tcp = if is_up { &flow.receiver } else { &flow.sender };
+        let (tcp, is_tcp) = (if is_up { &flow.receiver } else { &flow.sender }, flow.traffic.is_tcp());
         FlowOffer {
             direction: if is_up { Direction::Up } else { Direction::Down },
             start_us: micros(AROUND + flow.start),
@@ -93,9 +99,9 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
             application: Application::of(&flow.traffic, experiment.seed, &name),
             read_rate: flow.read_rate.map(longfat_core::units::Rate::as_bps),
             // The receiver's control decides nothing.
-            control: (!is_up).then(|| tcp.congestion_control.kind.to_owned()),
+            control: (is_tcp && !is_up).then(|| tcp.congestion_control.kind.to_owned()),
             window: window(flow),
-            nagle: tcp.sending.nagle,
+            nagle: is_tcp && tcp.sending.nagle,
             dscp: flow.dscp.number(),
         }
     };
@@ -116,6 +122,9 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
 fn wish(live: &Live, flow: &Flow) -> Wish {
     let is_up = we_send(live, flow);
     let tcp = if is_up { &flow.sender } else { &flow.receiver };
+    if !flow.traffic.is_tcp() {
+        return Wish { dscp: flow.dscp.number(), ..Wish::default() };
+    }
     let headers = tcp.headers();
     // The option counts the timestamps. Full segments of an Ethernet path are left to the path, which may have larger ones.
     let is_usual = tcp.mss == Live::MTU - headers;
@@ -148,17 +157,24 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let applications: Vec<Application> = offer.flows.iter().map(|flow| flow.application.clone()).collect();
     let begin = Time::ZERO + AROUND;
     let end = begin + experiment.measure.duration;
-    let make = |number: usize, socket: Socket| {
-        let flow: &Flow = &experiment.flows[number];
+    let ms = offer.ms;
+    let make = |number: u32, socket: Socket, nonce: Option<Token>| {
+        let (flow, application): (&Flow, _) = (&experiment.flows[number as usize], &applications[number as usize]);
         let (start, stop) = (begin + flow.start, flow.stop.map_or(end, |stop| begin + stop));
-        let sends = we_send(live, flow).then(|| program(&flow.traffic, &applications[number], start, stop));
-        plane::Flow {
+        let sends = we_send(live, flow);
+        if let Some(nonce) = nonce {
+            let (datagrams, most) = (udp_end(&flow.traffic, application, sends, start, stop), datagrams::most(&flow.traffic, ms));
+            return End::Udp(datagrams::Flow { number, socket, nonce, datagrams, sends, most });
+        }
+        let sends = sends.then(|| program(&flow.traffic, application, start, stop));
+        End::Tcp(plane::Flow {
+            number,
             socket,
             window: window(flow),
             reads: flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(rate, plane::BLOCK)),
             sends,
             has_volume: flow.traffic.volume().is_some(),
-        }
+        })
     };
     let check = |settings: &[Setting]| check(experiment, live, false, &remote.at, settings);
     let wishes = experiment.flows.iter().map(|flow| wish(live, flow)).collect();
@@ -174,7 +190,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
     })?;
-    let Outcome { ours, theirs, their_looks, probes, mut end, cut_by, lost, base_rtt, rate_limit, .. } = outcome;
+    let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, .. } = outcome;
     // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
     let ahead = base_rtt[0].unwrap_or(0) / 2;
     let lead = AROUND.as_ps() / 1000;
@@ -182,8 +198,10 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     if let (cut::LOST, Some(last)) = (cut_by, theirs.last()) {
         end = end.min(last.at.saturating_sub(ahead));
     }
+    // Nothing here tells how much of UDP a lost host received.
+    let is_untold = experiment.flows.iter().any(|flow| !flow.traffic.is_tcp() && we_send(live, flow));
     match lost {
-        Some(error) if end <= lead => return Err(error),
+        Some(error) if end <= lead || is_untold => return Err(error),
         _ => {}
     }
     let spoilt = before.since(Losses::default());
@@ -208,7 +226,13 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     };
     let we_send: Vec<bool> = experiment.flows.iter().map(|flow| we_send(live, flow)).collect();
     let host_series = host_series(&ours.looks, &their_looks, lead, ahead, end);
-    let both = Both { ours: ours.rows, theirs, lead, ahead, end };
+    let [ours_of_udp, theirs_of_udp] = datagrams;
+    let datagram_rows = datagram_rows(&we_send, [&ours_of_udp.stamps, &theirs_of_udp.stamps], [lead, lead + ahead]);
+    let counted = [ours_of_udp.counted, theirs_of_udp.counted];
+    let ends = last(&counted[0]).into_iter().chain(last(&counted[1]));
+    let [lost_at_socket, handed_over] = ends.fold([0, 0], |[lost, all], end| [lost + end.dropped, all + end.packets + end.dropped]);
+    let real_time = RealTime { lost_at_socket, handed_over, ..real_time };
+    let both = Both { ours: ours.rows, theirs, counted, lead, ahead, end };
     let (mut trace, mut judged) = replay::trace(experiment, &we_send, both);
     let span = [trace.span.0, trace.span.1].map(|time| lead + time.as_ps() / 1000);
     let idle = lead.saturating_sub(base_rtt[0].unwrap_or(0));
@@ -216,7 +240,8 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         cut::LOST => Probed { samples: unmatched(&probes[0], lead), ..Probed::default() },
         _ => probed(&probes, idle, span, [lead, lead + ahead]),
     };
-    for ((record, flow), is_up) in trace.flows.iter_mut().zip(&mut judged).zip(&we_send) {
+    let over_tcp = experiment.flows.iter().map(|flow| flow.traffic.is_tcp());
+    for (((record, flow), is_up), _) in trace.flows.iter_mut().zip(&mut judged).zip(&we_send).zip(over_tcp).filter(|(_, is_tcp)| *is_tcp) {
         let those = samples.iter().filter(|probe| probe.is_down != *is_up && !probe.queue_delay_s.is_nan());
         flow.waits = those.map(|probe| ((1e9 * probe.time_s) as i64, (1e9 * probe.queue_delay_s) as i64)).collect();
         let (cause, verdict) = flow.verdict();
@@ -225,7 +250,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let unstamped = samples.iter().filter(|sample| sample.arrived == 1).map(|sample| sample.unstamped).sum();
     let real_time =
         RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };
-    Ok((Trace { real_time: Some(real_time), probes: samples, hops, host_series, ..trace }, lost))
+    Ok((Trace { real_time: Some(real_time), probes: samples, datagrams: datagram_rows, hops, host_series, ..trace }, lost))
 }
 
 /// Looks at the path from the UDP port `from` (0: any), at the time `now` of the run. A server that grants no survey and a path without UDP leave
@@ -294,6 +319,41 @@ fn host_series(ours: &[Look], theirs: &[Look], lead: u64, ahead: u64, end: u64) 
     let mut all: Vec<HostSample> = [of(ours, lead, false), of(theirs, lead + ahead, true)].concat();
     all.sort_by_key(|look| look.time);
     all
+}
+
+/// Returns the last counts of each flow over UDP at one host.
+fn last(counted: &[Counted]) -> Vec<Counted> {
+    let mut last: BTreeMap<u32, Counted> = BTreeMap::new();
+    for counts in counted {
+        last.insert(counts.flow, *counts);
+    }
+    last.into_values().collect()
+}
+
+/// Returns a row for each datagram of flows over UDP whose times were kept at `ours` and `theirs`, lost ones too. The flows begin at `zero` on our
+/// clock and on the other host's.
+fn datagram_rows(we_send: &[bool], [ours, theirs]: [&[(u32, Stamps)]; 2], zero: [u64; 2]) -> Vec<DatagramSample> {
+    let since = |at: u64, zero: u64| (at as f64 - zero as f64) / 1e9;
+    let of_flow = |((flow, here), (_, there)): (&(u32, Stamps), &(u32, Stamps))| {
+        let is_up = we_send[*flow as usize];
+        let (sender, receiver) = if is_up { (here, there) } else { (there, here) };
+        let [of_sender, of_receiver] = if is_up { zero } else { [zero[1], zero[0]] };
+        let mut arrived = sender.crossings(receiver).into_iter().peekable();
+        let row = |sent: &Sent| {
+            let got = arrived.next_if(|(next, _)| next.number == sent.number).map(|(_, got)| got);
+            DatagramSample {
+                time_s: since(sent.due, of_sender),
+                flow: *flow,
+                number: sent.number,
+                timer_error_s: sent.at.saturating_sub(sent.due) as f64 / 1e9,
+                sent_s: since(sent.at, of_sender),
+                arrived_s: got.map_or(f64::NAN, |got| since(got.at, of_receiver)),
+                unstamped: (!sent.is_stamped || got.is_some_and(|got| !got.is_stamped)).into(),
+            }
+        };
+        sender.sent.iter().map(row).collect::<Vec<_>>()
+    };
+    ours.iter().zip(theirs).flat_map(of_flow).collect()
 }
 
 /// Gain and loss of a clock with this skew.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration as Span, Time};
-use longfat_core::traffic::{Life, Over, Program, Reader, Traffic};
+use longfat_core::traffic::{Datagrams, Life, Over, Program, Reader, Traffic, until};
 use longfat_core::units::Rate;
 use longfat_host::clock::Clock;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -19,6 +19,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::linux::confine::confine;
 use crate::linux::data::{self, OPENING, Wish};
+use crate::linux::datagrams::{self, Ports};
 use crate::linux::echo::Echo;
 use crate::linux::plane::{BLOCK, Flow, Plane};
 use crate::linux::probe::{self, Probes};
@@ -27,7 +28,7 @@ use crate::linux::{keys, rows, settings, stamp};
 use crate::options::{Said, ServeOptions};
 use crate::protocol::application::Application;
 use crate::protocol::limits::{Grant, HANDSHAKE};
-use crate::protocol::message::{Direction, FlowOffer, Offer, Queued};
+use crate::protocol::message::{Direction, FlowOffer, Offer, Queued, Reached};
 use crate::protocol::state::{Action, Event, RESULTS, Server, Turn};
 use crate::protocol::{DATA_MAGIC, Hello, Key, KeyId, Ledger, Nanos, Reach, Token, Tokens, Who};
 use crate::{Error, protocol};
@@ -275,11 +276,13 @@ struct Session<'a> {
     offer: Option<Offer>,
     grant: Option<Grant>,
     tokens: Vec<Token>,
-    data: Vec<Option<Socket>>,
+    /// Sockets of the flows; of those over UDP with their nonces.
+    data: Vec<Option<(Socket, Option<Token>)>>,
     plane: Option<Plane>,
+    ports: Option<Ports>,
     /// Socket of the probes, and their nonce.
     reached: Option<(Socket, Token)>,
-    /// True while the client's answer about probes is to come.
+    /// True while the client's answer about datagrams is to come.
     awaits: bool,
     probes: Option<Probes>,
     echo: Option<Echo>,
@@ -312,6 +315,7 @@ impl<'a> Session<'a> {
             tokens: Vec::new(),
             data: Vec::new(),
             plane: None,
+            ports: None,
             reached: None,
             awaits: false,
             probes: None,
@@ -351,9 +355,9 @@ impl<'a> Session<'a> {
     fn joined(&mut self, token: Token, stream: TcpStream) -> Option<Event> {
         let number = self.tokens.iter().position(|given| *given == token)?;
         let offer = self.offer.as_ref()?;
-        let wish = Wish::of(&offer.flows[number], self.grant?.rate, offer.flows.len());
+        let wish = Wish::of(&offer.flows[number], self.grant?.rate.map(|rate| offer.share(rate)));
         match data::accepted(stream, &wish) {
-            Ok(socket) => self.data[number] = Some(socket),
+            Ok(socket) => self.data[number] = Some((socket, None)),
             Err(error) => self.ended = Some(error.to_string()),
         }
         self.is_connected().then_some(Event::Connected)
@@ -363,21 +367,39 @@ impl<'a> Session<'a> {
         !self.awaits && self.data.iter().all(Option::is_some)
     }
 
-    /// The client has got this nonce by a datagram, or none.
-    fn reached(&mut self, nonce: Option<Token>) {
+    /// The client has got these nonces by datagrams.
+    fn reached(&mut self, reached: &Reached) {
         self.awaits = false;
-        if let Some(nonce) = nonce {
-            let peer = self.shared.books().reach.returned(self.shared.now(), self.number, nonce);
-            let local = self.control.local();
-            match peer.zip(local).map(|(peer, local)| probe::to_client(local, peer)) {
-                Some(Ok(socket)) => self.reached = Some((socket, nonce)),
-                Some(Err(error)) => self.ended = Some(error.to_string()),
-                None => self.ended = Some("the client returned a nonce that it was not sent".to_owned()),
+        let flows: Vec<(usize, u8)> = self.offer.as_ref().map_or_else(Vec::new, |offer| {
+            let those = offer.flows.iter().enumerate().filter(|(_, flow)| flow.peak().is_some());
+            those.map(|(number, flow)| (number, flow.dscp)).collect()
+        });
+        for ((number, dscp), nonce) in flows.into_iter().zip(&reached.flows) {
+            let Some(socket) = self.to_client(*nonce) else { return };
+            let marked = socket.domain().map_err(|e| Error::system("a UDP socket", e)).and_then(|family| data::mark(&socket, family, dscp));
+            if let Err(error) = marked {
+                self.ended = Some(error.to_string());
+                return;
             }
+            self.data[number] = Some((socket, Some(*nonce)));
+        }
+        if let Some(nonce) = reached.nonce {
+            self.reached = self.to_client(nonce).map(|socket| (socket, nonce));
         }
         if self.is_connected() {
             self.give(Event::Connected);
         }
+    }
+
+    /// Socket to the address that `nonce` was sent to. `None`: there is none, and the session has ended.
+    fn to_client(&mut self, nonce: Token) -> Option<Socket> {
+        let peer = self.shared.books().reach.returned(self.shared.now(), self.number, nonce);
+        match peer.zip(self.control.local()).map(|(peer, local)| probe::to_client(local, peer)) {
+            Some(Ok(socket)) => return Some(socket),
+            Some(Err(error)) => self.ended = Some(error.to_string()),
+            None => self.ended = Some("the client returned a nonce that it was not sent".to_owned()),
+        }
+        None
     }
 
     /// Looks at what no message tells: the queue, the data, the clock, and whether the server ends.
@@ -389,9 +411,9 @@ impl<'a> Session<'a> {
             return;
         }
         if self.plane.is_some() || self.echo.is_some() {
-            let probes = self.count();
+            let datagrams = self.count();
             self.give(Event::Bytes(self.bytes));
-            self.give(Event::Probes(probes));
+            self.give(Event::Datagrams(datagrams));
         }
         if self.queued.is_some() {
             self.ask();
@@ -399,16 +421,18 @@ impl<'a> Session<'a> {
         self.give(Event::Tick);
     }
 
-    /// Counts the bytes of flows and probes; those of the probes that came.
+    /// Counts the bytes of flows and probes; those of datagrams in the direction with more of them.
     fn count(&mut self) -> u64 {
-        let probes = self.probes.as_ref().map_or(0, Probes::bytes);
+        let probes = self.probes.as_ref().map_or([0; 2], Probes::bytes);
+        let flows = self.ports.as_ref().map_or([0; 2], Ports::bytes);
+        let datagrams = [probes[0] + flows[0], probes[1] + flows[1]];
         if let Some(plane) = &self.plane {
-            self.bytes = plane.bytes() + probes;
+            self.bytes = plane.bytes() + datagrams[0] + datagrams[1];
         }
         if let Some(echo) = &self.echo {
             self.bytes = echo.bytes();
         }
-        probes
+        datagrams[0].max(datagrams[1])
     }
 
     fn give(&mut self, event: Event) {
@@ -439,7 +463,7 @@ impl<'a> Session<'a> {
                 self.queued = Some(u32::MAX);
                 self.enter();
             }
-            Action::Reach(nonce) => self.reached(nonce),
+            Action::Reach(reached) => self.reached(&reached),
             Action::Begin(grant) => self.begin(grant),
             Action::Halt => {
                 self.count();
@@ -447,10 +471,12 @@ impl<'a> Session<'a> {
                 if let Some(echo) = self.echo.take() {
                     echo.halt();
                 }
+                let ports = self.ports.take().map(Ports::halt).unwrap_or_default();
+                let datagrams = [rows::counts_to_pieces(&ports.counted), rows::times_to_pieces(&ports.stamps)].concat();
                 let left = self.plane.take().map(Plane::halt);
                 let (pieces, looks) =
                     left.map_or_else(Default::default, |left| (rows::to_pieces(&left.rows), rows::looks_to_pieces(&left.looks)));
-                self.give(Event::Halted([pieces, probes, looks].concat()));
+                self.give(Event::Halted([pieces, datagrams, probes, looks].concat()));
             }
             Action::Close(why) => self.ended = Some(why),
             // Actions of a client.
@@ -485,7 +511,8 @@ impl<'a> Session<'a> {
                 self.queued = None;
                 match self.granted(&offer) {
                     Ok((grant, tokens, probe)) => {
-                        (self.grant, self.tokens, self.awaits) = (Some(grant), tokens.clone(), probe.is_some());
+                        self.awaits = probe.is_some() || offer.over_udp() > 0;
+                        (self.grant, self.tokens) = (Some(grant), tokens.clone());
                         self.data = tokens.iter().map(|_| None).collect();
                         self.give(Event::Turn(Turn::Go(grant, tokens, probe, settings::here())));
                     }
@@ -513,9 +540,15 @@ impl<'a> Session<'a> {
         let grant = books.ledger.grant(now, self.who, offer)?;
         let more = self.machine.rtt().saturating_mul(4 + offer.flows.len() as u64);
         let random = || keys::random().map_err(|e| e.to_string());
-        let issue = |_: &FlowOffer| -> Result<Token, String> { Ok(books.tokens.issue(now, more, self.number, random()?)) };
+        let issue = |flow: &FlowOffer| -> Result<Token, String> {
+            let books = &mut *books;
+            Ok(match flow.peak() {
+                None => books.tokens.issue(now, more, self.number, random()?),
+                Some(_) => books.reach.issue(now, more, self.number, random()?),
+            })
+        };
         let tokens = offer.flows.iter().map(issue).collect::<Result<Vec<Token>, String>>()?;
-        let probe = grant.udp_rate.map(|_| Ok::<_, String>(books.reach.issue(now, more, self.number, random()?))).transpose()?;
+        let probe = grant.probes.then(|| Ok::<_, String>(books.reach.issue(now, more, self.number, random()?))).transpose()?;
         Ok((grant, tokens, probe))
     }
 
@@ -536,26 +569,36 @@ impl<'a> Session<'a> {
         // The client ends the run, by its own clock; this one has begun before it.
         let patience = Span::from_secs(1) + Span::from_micros(4 * self.machine.rtt() / 1000);
         let end = Time::ZERO + Span::from_millis(grant.ms) + patience;
-        let flows = offer.flows.iter().zip(self.data.drain(..)).filter_map(|(flow, socket)| {
+        let (mut over_tcp, mut over_udp) = (Vec::new(), Vec::new());
+        for ((number, flow), data) in (0..).zip(&offer.flows).zip(self.data.drain(..)) {
+            let Some((socket, nonce)) = data else { continue };
             let at = |us: u64| Time::ZERO + Span::from_micros(us);
             let (start, stop) = (at(flow.start_us), flow.stop_us.map_or(end, at).min(end));
             let traffic = flow.application.traffic().expect("messages are checked when they come");
-            let sends = (flow.direction == Direction::Down).then(|| program(&traffic, &flow.application, start, stop));
+            let sends = flow.direction == Direction::Down;
+            if let Some(nonce) = nonce {
+                let datagrams = udp_end(&traffic, &flow.application, sends, start, stop);
+                over_udp.push(datagrams::Flow { number, socket, nonce, datagrams, sends, most: datagrams::most(&traffic, offer.ms) });
+                continue;
+            }
+            let sends = sends.then(|| program(&traffic, &flow.application, start, stop));
             let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
-            Some(Flow { socket: socket?, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() })
-        });
+            over_tcp.push(Flow { number, socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() });
+        }
         let clock = Clock::starting_in(Duration::ZERO);
+        let (interval, local) = (Span::from_micros(offer.interval_us), self.control.local().map(|local| local.ip()));
         let probes = offer
             .probe
             .zip(self.reached.take())
             .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, clock));
-        let plane = probes.transpose().and_then(|probes| {
+        let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            Plane::begin(flows.collect(), Span::from_micros(offer.interval_us), clock)
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), offer.flows.len(), clock)?);
+            self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
+            Ok(())
         });
-        match plane {
-            Ok(plane) => self.plane = Some(plane),
-            Err(error) => self.ended = Some(error.to_string()),
+        if let Err(error) = begun {
+            self.ended = Some(error.to_string());
         }
     }
 
@@ -563,6 +606,7 @@ impl<'a> Session<'a> {
     fn over(mut self) -> (String, String) {
         self.count();
         drop(self.probes.take().map(Probes::halt));
+        drop(self.ports.take().map(Ports::halt));
         drop(self.plane.take().map(Plane::halt));
         if let Some(echo) = self.echo.take() {
             echo.halt();
@@ -593,6 +637,16 @@ pub(crate) fn program(traffic: &Traffic, application: &Application, start: Time,
     let Over::Tcp(made) = traffic.kind().over else { panic!("{} does not go over TCP", traffic.kind().name) };
     let life = Life { start, rng: Rng::named(application.seed, &application.stream), volume: traffic.volume() };
     Program::new(made(traffic.params(), life), start, stop)
+}
+
+/// Returns the end of a flow of `traffic` over UDP: the one that `sends` from `start` to `stop`, or the one that receives.
+///
+/// # Panics
+/// If it goes over TCP.
+pub(crate) fn udp_end(traffic: &Traffic, application: &Application, sends: bool, start: Time, stop: Time) -> Box<dyn Datagrams> {
+    let Over::Datagrams { sender, receiver, .. } = traffic.kind().over else { panic!("{} goes over TCP", traffic.kind().name) };
+    let life = Life { start, rng: Rng::named(application.seed, &application.stream), volume: None };
+    if sends { until(stop, sender(traffic.params(), life)) } else { receiver() }
 }
 
 /// A reason as the protocol takes it: one line of at most 500 bytes.

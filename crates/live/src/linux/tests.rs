@@ -14,16 +14,17 @@ use longfat_core::units::Rate;
 use longfat_host::info::field;
 use longfat_record::trace::cut;
 
-use crate::linux::client::{Asked, Outcome, addresses, session};
+use crate::linux::client::{Asked, End, Outcome, addresses, session};
 use crate::linux::data::Wish;
+use crate::linux::datagrams::{self, Counted};
 use crate::linux::plane::{BLOCK, Flow};
 use crate::linux::probe::times;
-use crate::linux::serve::{program, serve};
+use crate::linux::serve::{program, serve, udp_end};
 use crate::linux::wire::Control;
 use crate::options::{IperfOptions, Said, ServeOptions, StampOptions};
 use crate::protocol::application::Application;
 use crate::protocol::application::tests::every_kind;
-use crate::protocol::message::{Direction, FlowOffer, Message, Offer, ProbeOffer, Reached};
+use crate::protocol::message::{Direction, FlowOffer, Granted, Message, Offer, ProbeOffer, Reached};
 use crate::protocol::reach::{datagram, of_datagram};
 use crate::protocol::stamp::{self, Answer};
 use crate::protocol::{DATA_MAGIC, Hello, Key, Limits, Token};
@@ -114,15 +115,20 @@ fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut
 
 fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
     let (ms, flows) = (offer.ms, &offer.flows);
-    let wishes = flows.iter().map(|flow| Wish::of(flow, None, 1)).collect();
+    let wishes = flows.iter().map(|flow| Wish::of(flow, None)).collect();
     let of_end = flows.clone();
-    let end = move |number: usize, socket| {
-        let flow = &of_end[number];
+    let end = move |number: u32, socket, nonce: Option<Token>| {
+        let flow = &of_end[number as usize];
         let traffic = flow.application.traffic().unwrap();
-        let end = Time::ZERO + Span::from_millis(ms);
-        let sends = (flow.direction == Direction::Up).then(|| program(&traffic, &flow.application, Time::ZERO, end));
+        let (sends, end) = (flow.direction == Direction::Up, Time::ZERO + Span::from_millis(ms));
+        if let Some(nonce) = nonce {
+            let ends =
+                udp_end(&traffic, &flow.application, sends, Time::ZERO, flow.stop_us.map_or(end, |us| Time::ZERO + Span::from_micros(us)));
+            return End::Udp(datagrams::Flow { number, socket, nonce, datagrams: ends, sends, most: datagrams::most(&traffic, ms) });
+        }
+        let sends = sends.then(|| program(&traffic, &flow.application, Time::ZERO, end));
         let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
-        Flow { socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() }
+        End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() })
     };
     let at = format!("127.0.0.1:{port}");
     session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_| Ok(()) }, go_on)
@@ -156,7 +162,7 @@ fn every_kind_of_traffic_over_tcp_goes_both_ways() {
     // Slow enough for a busy machine, which shares its cores among all ends.
     let server = served(|options| options.limits = Limits { rate: 50_000_000, ..Limits::default() });
     // A session ends when its volumes have come: others test that.
-    let kinds: Vec<_> = every_kind().into_iter().filter(|traffic| traffic.volume().is_none()).collect();
+    let kinds: Vec<_> = every_kind().into_iter().filter(|traffic| traffic.is_tcp() && traffic.volume().is_none()).collect();
     assert!(kinds.len() >= 4);
     let flows = kinds.iter().flat_map(|traffic| {
         [Direction::Up, Direction::Down]
@@ -174,6 +180,104 @@ fn every_kind_of_traffic_over_tcp_goes_both_ways() {
         assert!(read > 0 && read <= sent, "{} {:?}: {read} of {sent}", flow.application.kind, flow.direction);
     }
     assert!(server.line().ends_with("ended well"));
+}
+
+/// One flow over UDP each way, and what the two ends of both counted.
+fn over_udp(traffic: &Traffic, ms: u64, stop_us: u64, limits: Limits) -> (Outcome, Vec<[Counted; 2]>) {
+    let server = served(|options| options.limits = limits);
+    let flows = [Direction::Up, Direction::Down].map(|direction| FlowOffer {
+        application: Application::of(traffic, 1, "flow1"),
+        window: None,
+        stop_us: Some(stop_us),
+        ..flow(direction, None)
+    });
+    let outcome = run(server.port, Some(&key()), ms, flows.to_vec(), &mut |_| true).unwrap();
+    assert!(server.line().ends_with("ended well"));
+    let [ours, theirs] = &outcome.datagrams;
+    let last = |of: &super::datagrams::Left, flow| *of.counted.iter().rfind(|counts| counts.flow == flow).unwrap();
+    let counted = vec![[last(ours, 0), last(theirs, 0)], [last(theirs, 1), last(ours, 1)]];
+    (outcome, counted)
+}
+
+/// Every kind of traffic over UDP each way, against what its schedule has: no packet more, each with its payload, and its times.
+#[test]
+fn every_kind_of_traffic_over_udp_goes_both_ways() {
+    let kinds: Vec<Traffic> = every_kind().into_iter().filter(|traffic| !traffic.is_tcp()).collect();
+    assert_eq!(kinds.len(), 4);
+    for kind in kinds {
+        // A burst is as fast as the host; the others are cut to what a busy machine can do.
+        let traffic = if kind.kind().name == "udpmon" { Traffic::udpmon(100, Span::from_millis(5), 40) } else { kind };
+        let (outcome, counted) = over_udp(&traffic, 1500, 800_000, Limits { udp_rate: 100_000_000, ..Limits::default() });
+        let scheduled = {
+            let application = Application::of(&traffic, 1, "flow1");
+            let mut source = udp_end(&traffic, &application, true, Time::ZERO, Time::ZERO + Span::from_millis(800));
+            std::iter::from_fn(|| source.poll_transmit(Time::ZERO + Span::from_secs(10))).count() as u64
+        };
+        let name = traffic.kind().name;
+        let payload = u64::from(traffic.packet_size().unwrap() - 28);
+        for (flow, [sent, came]) in counted.iter().enumerate() {
+            assert_eq!(sent.packets + sent.dropped, scheduled, "{name} {flow}");
+            assert_eq!((sent.bytes, came.bytes), (payload * sent.packets, payload * came.packets), "{name} {flow}");
+            assert!(came.packets > 0 && came.reached <= sent.packets && came.duplicates == 0, "{name} {flow}: {came:?} of {sent:?}");
+            // Nothing is lost over loopback but at a socket that is not read in time.
+            assert!(came.packets + came.dropped >= came.reached, "{name} {flow}: {came:?}");
+        }
+        let [ours, theirs] = &outcome.datagrams;
+        for (here, there) in [(ours, theirs), (theirs, ours)] {
+            for ((flow, sender), (_, receiver)) in here.stamps.iter().zip(&there.stamps).filter(|((_, stamps), _)| !stamps.sent.is_empty())
+            {
+                assert!(sender.sent.iter().zip(0..).all(|(sent, number)| sent.number == number && sent.at >= sent.due), "{name} {flow}");
+                assert!(sender.sent.is_sorted_by_key(|sent| sent.due) && sender.sent.iter().all(|sent| sent.due < 800_000_000));
+                assert_eq!(sender.crossings(receiver).len() as u64, counted[*flow as usize][1].packets, "{name} {flow}");
+            }
+        }
+    }
+}
+
+/// A burst without gaps leaves whole, and what its receiver has no room for is counted.
+#[test]
+fn a_burst_leaves_as_fast_as_the_host_and_is_counted_whole() {
+    let (_, counted) =
+        over_udp(&Traffic::udpmon(2000, Span::ZERO, 1028), 1000, 1_000_000, Limits { udp_rate: 20_000_000, ..Limits::default() });
+    for [sent, came] in counted {
+        assert_eq!(sent.packets + sent.dropped, 2000);
+        assert_eq!(came.bytes, 1000 * came.packets);
+        assert!(came.packets > 0 && came.packets + came.dropped >= came.reached, "{came:?}");
+    }
+}
+
+/// Flows over UDP beside TCP, within a rate for all of them.
+#[test]
+fn udp_and_tcp_share_a_rate() {
+    let server = served(|options| options.limits = Limits { rate: 20_000_000, udp_rate: 10_000_000, ..Limits::default() });
+    let udp = Application::of(&Traffic::udp(Rate::from_bps(8_000_000), 1500), 1, "flow1");
+    let flows = vec![FlowOffer { application: udp, window: None, ..flow(Direction::Up, None) }, flow(Direction::Up, None)];
+    let outcome = run_with(
+        server.port,
+        Some(&key()),
+        Offer { flows, probe: Some(ProbeOffer { interval_us: 10_000 }), ..probing(2000, 1) },
+        &mut |_| true,
+    );
+    let outcome = outcome.unwrap();
+    let came = outcome.datagrams[1].counted.last().unwrap().bytes;
+    let read = outcome.theirs.iter().rfind(|row| row.flow == 1).unwrap().read;
+    assert!(came > 0 && read > 0 && 8 * (came + read) < 2 * 20_000_000 * 11 / 10, "{came} {read}");
+    assert!(outcome.probes[0].got.len() > 20, "probes beside them");
+    assert!(server.line().ends_with("ended well"));
+}
+
+#[test]
+fn udp_beyond_the_limit_is_refused() {
+    let server = served(|options| options.open = true);
+    let udp = |rate| FlowOffer {
+        application: Application::of(&Traffic::udp(Rate::from_bps(rate), 1500), 1, "flow1"),
+        window: None,
+        ..flow(Direction::Down, None)
+    };
+    let said = why(run(server.port, Some(&key()), 200, vec![udp(20_000_000)], &mut |_| true));
+    assert!(said.contains("limit `udp_rate` is 10000000"), "{said}");
+    let said = why(run(server.port, None, 200, vec![udp(1000)], &mut |_| true));
+    assert!(said.contains("limit `udp_rate` is 0"), "{said}");
 }
 
 /// An application that reads 2 Mbit/s, at either end.
@@ -387,10 +491,10 @@ fn an_open_server_grants_no_probes() {
 /// Next message of a session, but for heartbeats; `None`: it is over.
 type Next = Box<dyn Fn(&mut Control) -> Option<Message>>;
 
-/// A session up to its grant: the control connection, what comes of it, and the token of its probes.
-fn granted(server: &Served) -> (Control, Next, Token) {
+/// A session up to its grant: the control connection, what comes of it, and the grant.
+fn offered(server: &Served, offer: Offer) -> (Control, Next, Granted) {
     let mut control = Control::client(server.connect(), Some(&key()), Instant::now() + Duration::from_secs(10)).unwrap();
-    control.send(&Message::Offer(probing(1000, 10_000))).unwrap();
+    control.send(&Message::Offer(offer)).unwrap();
     let (to, frames) = channel();
     let reader = control.reader().unwrap();
     thread::spawn(move || super::wire::read_frames(reader, |frame| to.send(frame).is_ok()));
@@ -401,11 +505,17 @@ fn granted(server: &Served) -> (Control, Next, Token) {
         }
     };
     let Some(Message::Granted(granted)) = next(&mut control) else { panic!("it is granted") };
+    (control, Box::new(next), granted)
+}
+
+/// A session of one TCP flow up to its data connection, and the token of its probes.
+fn granted(server: &Served) -> (Control, Next, Token) {
+    let (control, next, granted) = offered(server, probing(1000, 10_000));
     let mut stream = server.connect();
     stream.write_all(&[&DATA_MAGIC[..], &granted.tokens[0].0].concat()).unwrap();
     // The connection stays for as long as the test.
     std::mem::forget(stream);
-    (control, Box::new(next), granted.probe.unwrap())
+    (control, next, granted.probe.unwrap())
 }
 
 fn asks(server: &Served, question: &[u8]) -> (UdpSocket, Option<Token>) {
@@ -429,7 +539,7 @@ fn datagrams_go_only_to_who_has_shown_that_it_wants_them() {
     let (socket, nonce) = asks(&server, &datagram(token));
     let (third, taken) = asks(&server, &datagram(token));
     assert_eq!((nonce.is_some(), taken), (true, None), "the first address has it");
-    control.send(&Message::Reached(Reached { nonce })).unwrap();
+    control.send(&Message::Reached(Reached { nonce, flows: Vec::new() })).unwrap();
     assert_eq!(next(&mut control), Some(Message::Ready));
     assert!(socket.recv(&mut [0; 64]).is_err(), "not before the start");
     control.send(&Message::Start).unwrap();
@@ -448,6 +558,63 @@ fn datagrams_go_only_to_who_has_shown_that_it_wants_them() {
     }
 }
 
+/// A flow of UDP from the server goes to the port that has returned its nonce, and to nobody before.
+#[test]
+fn a_flow_over_udp_goes_only_to_who_has_shown_that_it_wants_it() {
+    let server = served(|_| {});
+    let udp = Application::of(&Traffic::udp(Rate::from_bps(800_000), 100), 1, "flow1");
+    let down = FlowOffer { application: udp, window: None, ..flow(Direction::Down, None) };
+    let (mut control, next, granted) = offered(&server, Offer { flows: vec![down], probe: None, ..probing(1000, 10_000) });
+    let token = granted.tokens[0];
+    // A token of UDP opens no data connection.
+    let mut stream = server.connect();
+    stream.write_all(&[&DATA_MAGIC[..], &token.0].concat()).unwrap();
+    let (other, nothing) = asks(&server, &datagram(Token([9; 16])));
+    let (socket, nonce) = asks(&server, &datagram(token));
+    let (third, taken) = asks(&server, &datagram(token));
+    assert_eq!((nothing, nonce.is_some(), taken), (None, true, None), "the first address has it");
+    control.send(&Message::Reached(Reached { nonce: None, flows: vec![nonce.unwrap()] })).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Ready));
+    assert!(socket.recv(&mut [0; 256]).is_err(), "not before the start");
+    control.send(&Message::Start).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Running));
+    let mut bytes = [0; 256];
+    assert_eq!((socket.recv(&mut bytes).unwrap(), &bytes[..8]), (72, &nonce.unwrap().0[..8]));
+    for socket in [other, third] {
+        assert!(socket.recv(&mut bytes).is_err());
+    }
+    control.close();
+    assert!(server.line().contains("the other side closed the connection"));
+    let begun = Instant::now();
+    while socket.recv(&mut bytes).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+}
+
+/// A client that sends more than its flow has ends the run by the server's count, whatever it puts into its datagrams.
+#[test]
+fn a_flow_over_udp_that_lies_ends_the_run() {
+    let server = served(|options| options.limits = Limits { udp_rate: 20_000, ..Limits::default() });
+    let udp = Application::of(&Traffic::udp(Rate::from_bps(8_000), 100), 1, "flow1");
+    let up = FlowOffer { application: udp, window: None, ..flow(Direction::Up, None) };
+    let (mut control, next, granted) = offered(&server, Offer { flows: vec![up], probe: None, ..probing(2000, 10_000) });
+    let (socket, nonce) = asks(&server, &datagram(granted.tokens[0]));
+    control.send(&Message::Reached(Reached { nonce: None, flows: vec![nonce.unwrap()] })).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Ready));
+    control.send(&Message::Start).unwrap();
+    assert_eq!(next(&mut control), Some(Message::Running));
+    for number in 0..20_u8 {
+        // The right tag and a number that cannot be, or neither.
+        let label = [&nonce.unwrap().0[..8], &[0xff; 4]].concat();
+        socket.send(&[if number % 2 == 0 { label } else { vec![0; 12] }, vec![0; 988]].concat()).unwrap();
+    }
+    let done = (0..20).find_map(|_| match next(&mut control) {
+        Some(Message::Done(reason)) => Some(reason.why),
+        _ => None,
+    });
+    assert!(done.is_some_and(|why| why.contains("the datagrams were faster than the 20000 bit/s")));
+}
+
 #[test]
 fn who_makes_up_a_nonce_is_thrown_out() {
     let server = served(|_| {});
@@ -456,7 +623,7 @@ fn who_makes_up_a_nonce_is_thrown_out() {
         if asked {
             asks(&server, &datagram(token)).1.unwrap();
         }
-        control.send(&Message::Reached(Reached { nonce: Some(Token([5; 16])) })).unwrap();
+        control.send(&Message::Reached(Reached { nonce: Some(Token([5; 16])), flows: Vec::new() })).unwrap();
         assert_eq!(next(&mut control), None);
         assert!(server.line().contains("a nonce that it was not sent"));
     }
@@ -467,7 +634,7 @@ fn probes_faster_than_granted_end_the_run() {
     let server = served(|options| options.limits = Limits { udp_rate: 20_000, ..Limits::default() });
     let (mut control, next, token) = granted(&server);
     let (socket, nonce) = asks(&server, &datagram(token));
-    control.send(&Message::Reached(Reached { nonce })).unwrap();
+    control.send(&Message::Reached(Reached { nonce, flows: Vec::new() })).unwrap();
     assert_eq!(next(&mut control), Some(Message::Ready));
     control.send(&Message::Start).unwrap();
     assert_eq!(next(&mut control), Some(Message::Running));
@@ -479,7 +646,7 @@ fn probes_faster_than_granted_end_the_run() {
         Some(Message::Done(reason)) => Some(reason.why),
         _ => None,
     });
-    assert!(done.is_some_and(|why| why.contains("the probes were faster than the 20000 bit/s")));
+    assert!(done.is_some_and(|why| why.contains("the datagrams were faster than the 20000 bit/s")));
 }
 
 /// 10^4 questions that nobody may ask: no answer, and whoever may is answered all the same.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longfat_core::params::Literal;
-use longfat_core::traffic::{self, Traffic};
+use longfat_core::traffic::{self, Rank, Traffic};
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, fault};
@@ -11,7 +11,7 @@ use super::{Fault, fault};
 /// Most bytes of a value, or of a name.
 const LONGEST: usize = 64;
 
-/// Application at the sender of a TCP flow. The server runs it where it sends.
+/// Application at the sender of a flow. The server runs it where it sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Application {
@@ -26,7 +26,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// Returns the application of `traffic`, which goes over TCP, in the flow called `name`.
+    /// Returns the application of `traffic` in the flow called `name`.
     pub fn of(traffic: &Traffic, seed: u64, name: &str) -> Self {
         // A volume that was drawn is one that is given.
         let said = traffic.volume().map_or_else(|| traffic.clone(), Traffic::ttcp);
@@ -43,7 +43,7 @@ impl Application {
     /// Returns its traffic.
     ///
     /// # Errors
-    /// A kind that does not go over TCP, and parameters that it does not have or cannot take. The error repeats nothing of the other side's.
+    /// A kind that measures the path, which probes do here, and parameters that it does not have or cannot take. The error repeats nothing of the other side's.
     pub fn traffic(&self) -> Result<Traffic, Fault> {
         let kind = traffic::find(&self.kind).ok_or_else(|| Fault("no kind of traffic has this name".to_owned()))?;
         if self.params.keys().any(|name| kind.params.iter().all(|spec| spec.name != name)) {
@@ -60,8 +60,9 @@ impl Application {
         }
         let traffic =
             Traffic::new(choice).map_err(|refusal| Fault(format!("`{}` of `{}`: {}", refusal.param, kind.name, refusal.sentence)))?;
-        let is_for_sockets = traffic.is_tcp() && !traffic.is_drawn();
-        if is_for_sockets { Ok(traffic) } else { fault(format!("a session has no `{}`", kind.name)) }
+        // A session has probes of its own.
+        let is_of_session = traffic.rank() != Rank::Probe && !traffic.is_drawn();
+        if is_of_session { Ok(traffic) } else { fault(format!("a session has no `{}`", kind.name)) }
     }
 
     /// Checks its bounds.
@@ -89,13 +90,13 @@ pub(crate) mod tests {
     use super::*;
     use longfat_core::params::{Kind, Value};
     use longfat_core::time::Duration;
-    use longfat_core::traffic::{Over, Volume};
+    use longfat_core::traffic::Volume;
     use longfat_core::units::Rate;
     use proptest::prelude::*;
 
-    /// Traffic of every kind that goes over TCP, small: where a parameter has no default, it has one that fits.
+    /// Traffic of every kind that a session has, small: where a parameter has no default, it has one that fits.
     pub(crate) fn every_kind() -> Vec<Traffic> {
-        let kinds = traffic::REGISTRY.iter().filter(|kind| matches!(kind.over, Over::Tcp(_)) && !matches!(kind.volume, Volume::Drawn(_)));
+        let kinds = traffic::REGISTRY.iter().filter(|kind| kind.rank != Rank::Probe && !matches!(kind.volume, Volume::Drawn(_)));
         kinds.map(|kind| example(kind.name, 20_000, 10)).collect()
     }
 
@@ -106,7 +107,8 @@ pub(crate) mod tests {
                 Kind::Bytes { min, max } => Value::Bytes(bytes.clamp(min, max)),
                 Kind::Count { min, max, .. } => Value::Count(10.clamp(min, max)),
                 Kind::Duration { min, max } => Value::Duration(Duration::from_millis(ms).clamp(min, max)),
-                Kind::Rate => Value::Rate(Rate::from_bps(100 * bytes)),
+                // At least a packet of 1500 bytes per millisecond, for the times on.
+                Kind::Rate => Value::Rate(Rate::from_bps((100 * bytes).max(12_000_000))),
                 Kind::Number { min, .. } => Value::Number(min),
                 other => panic!("{kind}: {} needs an example of {other:?}", spec.name),
             };
@@ -117,7 +119,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn every_traffic_over_tcp_comes_as_it_was_sent(bytes in 1_000_u64..1 << 30, ms in 1_u64..100_000, seed: u64) {
+        fn every_traffic_of_a_session_comes_as_it_was_sent(bytes in 1_000_u64..1 << 30, ms in 1_u64..100_000, seed: u64) {
             for kind in every_kind() {
                 let traffic = example(kind.kind().name, bytes, ms);
                 let sent = Application::of(&traffic, seed, "flow1");
@@ -149,7 +151,9 @@ pub(crate) mod tests {
         };
         for wrong in [
             with("nosuch", &[]),
-            with("udp", &[("rate", "1 Mbit/s".into())]),
+            with("udp", &[("rate", 1.into())]),
+            with("udp", &[("rate", "1 Mbit/s".into()), ("size", "39 bytes".into())]),
+            with("ping", &[]),
             with("flows", &[("sizes", "web-search".into())]),
             with("ttcp", &[]),
             with("ttcp", &[("volume", "0 bytes".into())]),

@@ -26,7 +26,7 @@ pub struct Limits {
     pub bytes: u64,
     /// Bound of the rate of all flows of a session together, in bit/s of payload; 0: none.
     pub rate: u64,
-    /// Bound of the rate of a session's probes in each direction, in bit/s of UDP payload; 0: none are sent.
+    /// Bound of the rate of a session's datagrams in each direction, flows and probes, in bit/s of UDP payload; 0: none are sent.
     pub udp_rate: u64,
     /// Bytes of UDP payload, both ways together, of a session that surveys the path; 0: none may.
     pub survey_bytes: u64,
@@ -53,7 +53,7 @@ impl Default for Limits {
             seconds: 3600,
             bytes: 1 << 42,
             rate: 0,
-            udp_rate: 1_000_000,
+            udp_rate: 10_000_000,
             survey_bytes: 20_000_000,
             flows: 64,
             key_bytes_per_hour: 1 << 43,
@@ -120,8 +120,10 @@ pub struct Grant {
     pub bytes: u64,
     /// Bound of the rate, in bit/s of payload.
     pub rate: Option<u64>,
-    /// Bound of the rate of its probes in each direction, in bit/s of UDP payload; `None`: it has none.
+    /// Bound of the rate of its datagrams in each direction, in bit/s of UDP payload; `None`: it has none.
     pub udp_rate: Option<u64>,
+    /// True if it has probes.
+    pub probes: bool,
 }
 
 /// Bytes that were sent.
@@ -213,10 +215,25 @@ impl Ledger {
             // Its datagrams are bounded by their bytes, and its bursts by the rate of flows.
             let bytes = bytes.min(limits.survey_bytes).min(asked);
             let rate = Some(limits.rate).filter(|rate| *rate > 0);
-            return Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate, udp_rate: Some(0) });
+            return Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate, udp_rate: Some(0), probes: true });
         }
-        let udp_rate = offer.probe.filter(|probe| probe.rate() <= limits.udp_rate).map(|_| limits.udp_rate);
-        Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate: Some(limits.rate).filter(|rate| *rate > 0), udp_rate })
+        let rates = offer.udp_rates();
+        let most = rates.into_iter().max().unwrap_or(0);
+        if most > limits.udp_rate {
+            let why = format!(
+                "{most} bit/s of UDP payload were asked for in one direction, and the limit `udp_rate` is {} there",
+                limits.udp_rate
+            );
+            return Err(why);
+        }
+        let all = rates[0].saturating_add(rates[1]);
+        if limits.rate > 0 && all >= limits.rate {
+            return Err(format!("{all} bit/s of UDP payload were asked for, and the limit `rate` of all flows is {} there", limits.rate));
+        }
+        let probes = offer.probe.is_some_and(|probe| most.saturating_add(probe.rate()) <= limits.udp_rate);
+        let udp_rate = Some(limits.udp_rate).filter(|_| probes || most > 0);
+        let rate = Some(limits.rate).filter(|rate| *rate > 0);
+        Ok(Grant { ms: offer.ms.min(1000 * limits.seconds), bytes, rate, udp_rate, probes })
     }
 
     /// Notes that `who` has sent `bytes`.

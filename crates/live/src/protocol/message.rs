@@ -10,7 +10,7 @@ use super::token::Token;
 use super::{Fault, Nanos, fault};
 
 /// Version of the protocol.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 /// Most bytes of a message.
 pub const LONGEST: usize = MOST - TAG;
 /// Most columns of results.
@@ -42,7 +42,7 @@ pub enum Message {
     Granted(Granted),
     /// Server: nothing is.
     Refused(Reason),
-    /// Client, if probes were granted: the nonce that came by a datagram, or that none came.
+    /// Client, if probes were granted or flows go over UDP: the nonces that came by datagrams.
     Reached(Reached),
     /// Server: the data connections have come, and the client's answer about probes.
     Ready,
@@ -70,7 +70,7 @@ pub enum Direction {
     Down,
 }
 
-/// Measurement that a client wants: TCP flows that run at the same time, or a survey of the path.
+/// Measurement that a client wants: flows that run at the same time, or a survey of the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
@@ -78,7 +78,7 @@ pub struct Offer {
     pub ms: u64,
     /// Microseconds between samples.
     pub interval_us: u64,
-    /// The flows, each on a data connection of its own.
+    /// The flows, each on a connection of its own, or between two UDP ports of its own.
     pub flows: Vec<FlowOffer>,
     /// Probes both ways beside them; `None`: none.
     pub probe: Option<ProbeOffer>,
@@ -94,15 +94,17 @@ pub struct ProbeOffer {
     pub interval_us: u64,
 }
 
-/// Answer of a client about probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Answer of a client about datagrams: the nonces that came to each of its ports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reached {
-    /// Nonce that came; `None`: no datagram came, and no probes are sent.
+    /// Nonce of the probes; `None`: no datagram came, and no probes are sent.
     pub nonce: Option<Token>,
+    /// Nonces of the flows over UDP, in their order. A client whose datagrams do not come through ends the session instead.
+    pub flows: Vec<Token>,
 }
 
-/// One TCP flow: the settings of the server's end, and its traffic.
+/// One flow: the settings of the server's end, and its traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowOffer {
@@ -150,7 +152,7 @@ pub struct Queued {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Granted {
-    /// Tokens that open the data connections, in the order of the flows.
+    /// Tokens of the flows, in their order: each opens a data connection or, of a flow over UDP, is shown by a datagram.
     pub tokens: Vec<Token>,
     /// Token that opens the probes; `None`: there are none.
     pub probe: Option<Token>,
@@ -249,7 +251,8 @@ impl Message {
                 if is_plain { Ok(()) } else { fault(format!("a reason is one line of at most {SENTENCE} bytes")) }
             }
             Message::Results(rows) => rows.check(),
-            Message::Reached(_) | Message::Ready | Message::Start | Message::Running | Message::Stop | Message::Heartbeat(_) => Ok(()),
+            Message::Reached(reached) => bounded("nonces", reached.flows.len() as u64, 0..=FLOWS as u64),
+            Message::Ready | Message::Start | Message::Running | Message::Stop | Message::Heartbeat(_) => Ok(()),
         }
     }
 
@@ -277,6 +280,30 @@ impl Offer {
     pub fn samples(&self) -> u64 {
         (1000 * self.ms / self.interval_us.max(1) + 1).saturating_mul(self.flows.len() as u64)
     }
+
+    /// Returns the number of flows over UDP.
+    pub fn over_udp(&self) -> usize {
+        self.flows.iter().filter(|flow| flow.peak().is_some()).count()
+    }
+
+    /// Returns the most UDP payload that its flows have due within a second, in bit/s: to the server, and from it.
+    pub fn udp_rates(&self) -> [u64; 2] {
+        [Direction::Up, Direction::Down].map(|direction| {
+            let those = self.flows.iter().filter(|flow| flow.direction == direction);
+            those.filter_map(FlowOffer::peak).fold(0, |sum: u64, peak| sum.saturating_add(peak.saturating_mul(8)))
+        })
+    }
+
+    /// Returns the share of `rate`, which all flows may have together, of each TCP flow: what the flows over UDP leave, in equal parts.
+    pub fn share(&self, rate: u64) -> u64 {
+        let left = self.udp_rates().iter().fold(rate, |left, udp| left.saturating_sub(*udp));
+        left / (self.flows.len() - self.over_udp()).max(1) as u64
+    }
+
+    /// Returns the datagrams of each flow over UDP whose times are results: the first ones. All together are a session's probes at most.
+    pub fn timed(&self) -> u32 {
+        (SAMPLES / 4 / self.over_udp().max(1) as u64) as u32
+    }
 }
 
 impl ProbeOffer {
@@ -295,11 +322,20 @@ impl ProbeOffer {
 }
 
 impl FlowOffer {
+    /// Returns the most payload that it has due within a second, in bytes, if it goes over UDP.
+    pub fn peak(&self) -> Option<u64> {
+        self.application.traffic().ok()?.peak()
+    }
+
     fn check(&self) -> Result<(), Fault> {
         let longest = 1000 * LONGEST_RUN_MS;
         bounded("start_us", self.start_us, 0..=longest)?;
         self.stop_us.map_or(Ok(()), |stop| bounded("stop_us", stop, 0..=longest))?;
         self.application.check()?;
+        let is_of_tcp = self.control.is_some() || self.window.is_some() || self.read_rate.is_some();
+        if is_of_tcp && self.peak().is_some() {
+            return fault("a flow over UDP has no `control`, `window` or `read_rate`");
+        }
         self.read_rate.map_or(Ok(()), |rate| bounded("read_rate", rate, 1..=Rate::MOST.as_bps()))?;
         self.window.map_or(Ok(()), |window| bounded("window", window, 1..=1 << 30))?;
         bounded("dscp", self.dscp.into(), 0..=63)?;

@@ -6,7 +6,7 @@
 //!              <─────────────  queued, as often as the place changes
 //!              <─────────────  granted (tokens, time, bytes, rate) or refused
 //! data connections, tokens ──>
-//! reached      ─────────────>         if probes were granted: the nonce that came, or none
+//! reached      ─────────────>         if probes were granted or flows go over UDP: the nonces that came
 //!              <─────────────  ready
 //! start        ─────────────>
 //!              <─────────────  running, when its clock is at zero
@@ -87,10 +87,11 @@ pub enum Action {
     Send(Message),
     /// Server: ask the ledger for a turn of this offer; answer by [`Event::Turn`].
     Ask(Offer),
-    /// Client: connect for data with the tokens of this grant; then [`Event::Reached`] if it has probes, and [`Event::Connected`].
+    /// Client: connect for data with the tokens of this grant; then [`Event::Reached`] if it has probes or flows over UDP, and
+    /// [`Event::Connected`].
     Connect(Granted),
-    /// Server: the client has got this nonce by a datagram, or none; probes may go to the address that it was sent to.
-    Reach(Option<Token>),
+    /// Server: the client has got these nonces by datagrams; others may go to the addresses that they were sent to.
+    Reach(Reached),
     /// Send or receive data, and sample, until [`Action::Halt`].
     Begin(Grant),
     /// End the data connection; then [`Event::Halted`].
@@ -110,12 +111,12 @@ pub enum Event {
     Turn(Turn),
     /// Server: a data connection came with each of the session's tokens. Client: the data connections stand, and the tokens are sent.
     Connected,
-    /// Client: the nonce that came by a datagram, if one did.
-    Reached(Option<Token>),
+    /// Client: the nonces that came by datagrams.
+    Reached(Reached),
     /// Payload so far, of flows and probes.
     Bytes(u64),
-    /// UDP payload of the probes that came so far.
-    Probes(u64),
+    /// UDP payload so far, of the direction with more of it.
+    Datagrams(u64),
     /// The data connection is over; at the server with the results to send.
     Halted(Vec<Rows>),
     /// Client: the user wants to stop.
@@ -165,9 +166,11 @@ struct Side {
     since: Nanos,
     pulse: Pulse,
     grant: Option<Grant>,
-    /// Data connections.
+    /// Flows of the session.
     flows: u64,
-    /// True while the client's answer about probes is to come.
+    /// Flows of those over UDP.
+    over_udp: usize,
+    /// True while the client's answer about datagrams is to come.
     awaits: bool,
     /// Reason why the server ends the run; empty: the client does.
     why: String,
@@ -182,6 +185,7 @@ impl Side {
             pulse: Pulse::new(now, rtt),
             grant: None,
             flows: 0,
+            over_udp: 0,
             awaits: false,
             why: String::new(),
             actions: Vec::new(),
@@ -271,12 +275,12 @@ impl Side {
         }
     }
 
-    /// Counts bytes of probes.
-    fn count_probes(&mut self, now: Nanos, bytes: u64) {
+    /// Counts bytes of datagrams.
+    fn count_datagrams(&mut self, now: Nanos, bytes: u64) {
         let Some(grant) = self.grant.filter(|_| self.state == State::Running) else { return };
         let rate = grant.udp_rate.unwrap_or(0);
         if self.is_faster(now, bytes, rate) {
-            self.why = format!("the probes were faster than the {rate} bit/s that they may");
+            self.why = format!("the datagrams were faster than the {rate} bit/s that they may");
             self.halt(now);
         }
     }
@@ -323,7 +327,7 @@ impl Server {
             Event::Tick => side.tick(now),
             Event::Lost => side.close(now, LOST),
             Event::Bytes(bytes) => side.count(now, bytes),
-            Event::Probes(bytes) => side.count_probes(now, bytes),
+            Event::Datagrams(bytes) => side.count_datagrams(now, bytes),
             Event::Message(message) => {
                 if let Some(message) = side.hear(now, message) {
                     Server::message(side, now, message);
@@ -337,7 +341,7 @@ impl Server {
                 }
                 Turn::Go(grant, tokens, probe, settings) => {
                     side.grant = Some(grant);
-                    (side.flows, side.awaits) = (tokens.len() as u64, probe.is_some());
+                    (side.flows, side.awaits) = (tokens.len() as u64, probe.is_some() || side.over_udp > 0);
                     side.to(now, State::Granted);
                     let Grant { ms, bytes, rate, .. } = grant;
                     side.send(Message::Granted(Granted { tokens, probe, ms, bytes, rate, settings }));
@@ -363,11 +367,12 @@ impl Server {
         match (side.state, message) {
             (State::Offer, Message::Offer(offer)) => {
                 side.to(now, State::Queued);
+                side.over_udp = offer.over_udp();
                 side.actions.push(Action::Ask(offer));
             }
-            (State::Granted, Message::Reached(Reached { nonce })) if side.awaits => {
+            (State::Granted, Message::Reached(reached)) if side.awaits && reached.flows.len() == side.over_udp => {
                 side.awaits = false;
-                side.actions.push(Action::Reach(nonce));
+                side.actions.push(Action::Reach(reached));
             }
             (State::Ready, Message::Start) => {
                 side.begin(now);
@@ -390,7 +395,8 @@ pub struct Client(Side);
 impl Client {
     /// A session whose handshake is over, in a round trip of `rtt`; the first thing to do is to send `offer`.
     pub fn new(now: Nanos, rtt: Nanos, offer: Offer) -> (Self, Action) {
-        (Client(Side::new(now, rtt, State::Queued)), Action::Send(Message::Offer(offer)))
+        let side = Side { over_udp: offer.over_udp(), ..Side::new(now, rtt, State::Queued) };
+        (Client(side), Action::Send(Message::Offer(offer)))
     }
 
     /// True if the session is over.
@@ -413,7 +419,7 @@ impl Client {
             Event::Tick => side.tick(now),
             Event::Lost => side.close(now, LOST),
             Event::Bytes(bytes) => side.count(now, bytes),
-            Event::Probes(bytes) => side.count_probes(now, bytes),
+            Event::Datagrams(bytes) => side.count_datagrams(now, bytes),
             Event::Message(message) => {
                 if let Some(message) = side.hear(now, message) {
                     Client::message(side, now, message);
@@ -431,9 +437,9 @@ impl Client {
                     side.close(now, "stopped");
                 }
             },
-            Event::Reached(nonce) if side.state == State::Granted && side.awaits => {
+            Event::Reached(reached) if side.state == State::Granted && side.awaits => {
                 side.awaits = false;
-                side.send(Message::Reached(Reached { nonce }));
+                side.send(Message::Reached(reached));
             }
             Event::Halted(_) if matches!(side.state, State::Running | State::Halting) => side.to(now, State::Results),
             // Nothing to do until the server has seen the token; and what only a server is told.
@@ -447,9 +453,10 @@ impl Client {
             (State::Queued, Message::Queued(_)) => {}
             (State::Queued, Message::Refused(reason)) => side.close(now, format!("the server refused: {}", reason.why)),
             (State::Queued, Message::Granted(granted)) => {
-                // The server bounds its probes.
-                side.grant = Some(Grant { ms: granted.ms, bytes: granted.bytes, rate: granted.rate, udp_rate: Some(u64::MAX) });
-                (side.flows, side.awaits) = (granted.tokens.len() as u64, granted.probe.is_some());
+                // The server bounds datagrams.
+                let Granted { ms, bytes, rate, .. } = granted;
+                side.grant = Some(Grant { ms, bytes, rate, udp_rate: Some(u64::MAX), probes: granted.probe.is_some() });
+                (side.flows, side.awaits) = (granted.tokens.len() as u64, granted.probe.is_some() || side.over_udp > 0);
                 side.to(now, State::Granted);
                 side.actions.push(Action::Connect(granted));
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use longfat_core::traffic::Traffic;
+use longfat_core::units::Rate;
 use proptest::prelude::*;
 
 use super::application::Application;
@@ -37,6 +38,19 @@ fn offer_of(ms: u64, direction: Direction) -> Offer {
     Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2], probe: Some(ProbeOffer { interval_us: 10_000 }), survey: None }
 }
 
+/// Application of UDP at `rate`, in bit/s of IP packets of 1500 bytes.
+fn udp(rate: u64) -> Application {
+    Application::of(&Traffic::udp(Rate::from_bps(rate), 1500), 7, "flow1")
+}
+
+/// An offer of one flow over UDP at this rate in each direction, and one over TCP.
+fn offer_over_udp(up: u64, down: u64) -> Offer {
+    let tcp = offer(1000).flows.remove(0);
+    let of = |direction, rate| FlowOffer { direction, application: udp(rate), read_rate: None, control: None, window: None, ..tcp.clone() };
+    let flows = vec![of(Direction::Up, up), tcp.clone(), of(Direction::Down, down)];
+    Offer { flows, ..offer(1000) }
+}
+
 /// Token of probes, and its nonce.
 const NONCE: Token = Token([3; 16]);
 
@@ -60,8 +74,8 @@ fn every_message() -> Vec<Message> {
         Message::Queued(Queued { before: 1, ms: 5 }),
         Message::Granted(Granted { tokens: tokens(), probe: Some(NONCE), ms: 1, bytes: 2, rate: Some(3000), settings: settings() }),
         Message::Refused(why.clone()),
-        Message::Reached(Reached { nonce: Some(NONCE) }),
-        Message::Reached(Reached { nonce: None }),
+        Message::Reached(Reached { nonce: Some(NONCE), flows: tokens() }),
+        Message::Reached(Reached { nonce: None, flows: Vec::new() }),
         Message::Ready,
         Message::Start,
         Message::Running,
@@ -207,6 +221,7 @@ fn messages_have_one_form_and_bounds() {
         flow(|flow| flow.dscp = 64),
         flow(|flow| flow.read_rate = Some(0)),
         flow(|flow| flow.application.kind = "udp".to_owned()),
+        flow(|flow| flow.application = udp(1_000_000)),
     ];
     for offer in wrong {
         let text = serde_json::to_string(&Message::Offer(offer)).unwrap();
@@ -458,7 +473,7 @@ fn halted(at: To) -> Event {
 }
 
 fn granted(ms: u64) -> Grant {
-    Grant { ms, bytes: 1 << 30, rate: None, udp_rate: Some(16_000) }
+    Grant { ms, bytes: 1 << 30, rate: None, udp_rate: Some(16_000), probes: true }
 }
 
 fn began(action: &Action) -> bool {
@@ -596,7 +611,7 @@ fn event(choice: usize) -> Event {
         Event::Bytes(u64::MAX),
         Event::Reached(Some(NONCE)),
         Event::Reached(None),
-        Event::Probes(u64::MAX),
+        Event::Datagrams(u64::MAX),
         halted(To::Server),
         Event::Stop,
         Event::Lost,
@@ -628,7 +643,7 @@ fn damage(bytes: &mut Vec<u8>, next: &mut impl FnMut() -> usize) {
 #[test]
 fn who_sends_more_than_granted_is_stopped() {
     let mut server = Server::new(0, 0);
-    let grant = Grant { ms: 1000, bytes: 100, rate: None, udp_rate: None };
+    let grant = Grant { ms: 1000, bytes: 100, rate: None, udp_rate: None, probes: false };
     for event in [
         Event::Message(Message::Offer(offer(1000))),
         Event::Turn(Turn::Go(grant, tokens(), None, settings())),
@@ -645,7 +660,7 @@ fn who_sends_more_than_granted_is_stopped() {
 #[test]
 fn who_sends_faster_than_granted_is_stopped() {
     let mut server = Server::new(0, 0);
-    let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: Some(8000), udp_rate: Some(16_000) };
+    let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: Some(8000), udp_rate: Some(16_000), probes: true };
     for event in [
         Event::Message(Message::Offer(offer(1000))),
         Event::Turn(Turn::Go(grant, tokens(), None, settings())),
@@ -663,7 +678,7 @@ fn who_sends_faster_than_granted_is_stopped() {
 fn who_probes_faster_than_granted_is_stopped() {
     for (udp_rate, most) in [(Some(16_000), 4400), (None, 0)] {
         let mut server = Server::new(0, 0);
-        let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: None, udp_rate };
+        let grant = Grant { ms: 100_000, bytes: u64::MAX, rate: None, udp_rate, probes: true };
         for event in [
             Event::Message(Message::Offer(offer(1000))),
             Event::Turn(Turn::Go(grant, tokens(), None, settings())),
@@ -672,8 +687,8 @@ fn who_probes_faster_than_granted_is_stopped() {
         ] {
             server.on(0, event);
         }
-        assert_eq!(server.on(SECOND, Event::Probes(most)), []);
-        assert_eq!(server.on(SECOND, Event::Probes(most + 1)), [Action::Halt]);
+        assert_eq!(server.on(SECOND, Event::Datagrams(most)), []);
+        assert_eq!(server.on(SECOND, Event::Datagrams(most + 1)), [Action::Halt]);
     }
 }
 
@@ -684,9 +699,58 @@ fn a_client_says_once_whether_datagrams_reach_it() {
     server.on(0, Event::Message(Message::Offer(offer(1000))));
     server.on(0, Event::Turn(Turn::Go(granted(1000), tokens(), Some(NONCE), settings())));
     assert_eq!(server.on(0, Event::Connected), [], "not yet");
-    let word = || Event::Message(Message::Reached(Reached { nonce: None }));
-    assert_eq!(server.on(0, word()), [Action::Reach(None)]);
+    let reached = Reached { nonce: None, flows: Vec::new() };
+    let word = || Event::Message(Message::Reached(reached.clone()));
+    assert_eq!(server.on(0, word()), [Action::Reach(reached.clone())]);
     assert!(matches!(&server.on(0, word())[..], [Action::Close(why)] if why.contains("out of turn")));
+}
+
+/// A server whose session has flows over UDP waits for the nonce of each, with probes or without.
+#[test]
+fn a_client_returns_a_nonce_for_each_flow_over_udp() {
+    let three = || vec![Token([1; 16]), Token([2; 16]), Token([4; 16])];
+    for (flows, said) in [(0, "out of turn"), (1, "out of turn"), (2, ""), (3, "out of turn")] {
+        let mut server = Server::new(0, 0);
+        server.on(0, Event::Message(Message::Offer(offer_over_udp(800_000, 400_000))));
+        server.on(0, Event::Turn(Turn::Go(granted(1000), three(), None, settings())));
+        assert_eq!(server.on(0, Event::Connected), [], "not yet");
+        let reached = Reached { nonce: None, flows: three()[..flows].to_vec() };
+        let actions = server.on(0, Event::Message(Message::Reached(reached.clone())));
+        match said {
+            "" => assert_eq!(actions, [Action::Reach(reached)]),
+            said => assert!(matches!(&actions[..], [Action::Close(why)] if why.contains(said)), "{actions:?}"),
+        }
+    }
+    // A client that has them says so once.
+    let (mut client, _) = Client::new(0, 0, offer_over_udp(800_000, 400_000));
+    let grant = Granted { tokens: three(), probe: None, ms: 1000, bytes: 1, rate: None, settings: settings() };
+    client.on(0, Event::Message(Message::Granted(grant)));
+    let reached = Reached { nonce: None, flows: vec![NONCE; 2] };
+    assert_eq!(client.on(0, Event::Reached(reached.clone())), [Action::Send(Message::Reached(reached.clone()))]);
+    assert_eq!(client.on(0, Event::Reached(reached)), []);
+}
+
+#[test]
+fn flows_over_udp_are_granted_within_their_limits() {
+    // 1,000,000 bit/s of packets of 1500 bytes are 84 in a second, each of 1472 bytes of payload.
+    let rates = offer_over_udp(1_000_000, 400_000).udp_rates();
+    assert_eq!(rates, [84 * 1472 * 8, 34 * 1472 * 8]);
+    let probes = ProbeOffer { interval_us: 10_000 }.rate();
+    let ask = |limits: Limits, key: Option<u8>| {
+        let mut ledger = Ledger::new(limits, Limits::open());
+        ledger.grant(0, who(key, "10.0.0.1"), &offer_over_udp(1_000_000, 400_000)).map(|grant| (grant.udp_rate, grant.probes))
+    };
+    let with = |udp_rate| Limits { udp_rate, ..Limits::default() };
+    assert_eq!(ask(with(rates[0] + probes), Some(1)), Ok((Some(rates[0] + probes), true)));
+    assert_eq!(ask(with(rates[0]), Some(1)), Ok((Some(rates[0]), false)), "no room for probes");
+    assert!(ask(with(rates[0] - 1), Some(1)).unwrap_err().contains("the limit `udp_rate` is"));
+    assert!(ask(Limits::default(), None).unwrap_err().contains("`udp_rate` is 0"), "nobody without a key");
+    let in_all = rates[0] + rates[1];
+    assert!(ask(Limits { rate: in_all, ..Limits::default() }, Some(1)).unwrap_err().contains("the limit `rate`"));
+    assert!(ask(Limits { rate: in_all + 1, ..Limits::default() }, Some(1)).is_ok());
+    // TCP has what UDP leaves.
+    assert_eq!((offer_over_udp(1_000_000, 400_000).share(in_all + 9), offer(1).share(10)), (9, 5));
+    assert_eq!(offer_over_udp(1_000_000, 400_000).timed(), 12_500);
 }
 
 #[test]

@@ -172,6 +172,7 @@ pub(crate) fn listed(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     all.set_item("acks", described(py, columns::acks())?)?;
     all.set_item("tcp_info", described(py, columns::tcp_info())?)?;
     all.set_item("probes", described(py, columns::probes())?)?;
+    all.set_item("datagrams", described(py, columns::datagrams())?)?;
     all.set_item("hops", described(py, columns::hops())?)?;
     all.set_item("host_series", described(py, columns::host_series())?)?;
     Ok(all)

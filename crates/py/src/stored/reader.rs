@@ -5,7 +5,7 @@ use longfat_disk::TemporaryFile;
 use longfat_model::Experiment;
 use longfat_record::trace::columns::{self, Column, Form, NONE};
 use longfat_record::trace::{
-    AckSample, Event, FlowRecord, FlowSample, HopSample, HostRecord, HostSample, InfoSample, LinkRecord, LinkSample, PacketEvent,
+    AckSample, DatagramSample, Event, FlowRecord, FlowSample, HopSample, HostRecord, HostSample, InfoSample, LinkRecord, LinkSample, PacketEvent,
     ProbeSample, Sample, Series, Trace,
 };
 use numpy::PyReadonlyArray1;
@@ -39,6 +39,7 @@ pub(crate) fn restored(experiment: Experiment, tables: &mut Tables<'_>) -> PyRes
         acks: reader.all("acks", columns::acks())?,
         tcp_info: reader.all("tcp_info", columns::tcp_info())?,
         probes: reader.all("probes", columns::probes())?,
+        datagrams: reader.all("datagrams", columns::datagrams())?,
         hops: reader.all("hops", columns::hops())?,
         host_series: reader.all("host_series", columns::host_series())?,
         ..trace
@@ -60,6 +61,7 @@ pub(crate) struct Together {
     acks: IntoIter<AckSample>,
     tcp_info: IntoIter<InfoSample>,
     probes: IntoIter<ProbeSample>,
+    datagrams: IntoIter<DatagramSample>,
     hops: IntoIter<HopSample>,
     host_series: IntoIter<HostSample>,
     missing: Vec<String>,
@@ -85,6 +87,7 @@ impl Together {
             acks: reader.all("acks", columns::acks())?.into_iter(),
             tcp_info: reader.all("tcp_info", columns::tcp_info())?.into_iter(),
             probes: reader.all("probes", columns::probes())?.into_iter(),
+            datagrams: reader.all("datagrams", columns::datagrams())?.into_iter(),
             hops: reader.all("hops", columns::hops())?.into_iter(),
             host_series: reader.all("host_series", columns::host_series())?.into_iter(),
             missing: reader.missing,
@@ -108,6 +111,7 @@ impl Together {
             acks: some(&mut self.acks, rows("acks")),
             tcp_info: some(&mut self.tcp_info, rows("tcp_info")),
             probes: some(&mut self.probes, rows("probes")),
+            datagrams: some(&mut self.datagrams, rows("datagrams")),
             hops: some(&mut self.hops, rows("hops")),
             host_series: some(&mut self.host_series, rows("host_series")),
             ..trace

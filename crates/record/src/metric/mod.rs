@@ -23,6 +23,7 @@ mod stability;
 mod starved;
 mod synchronization;
 mod ttcp;
+mod udp;
 mod unfairness;
 mod utilization;
 mod write_delay;
@@ -122,6 +123,8 @@ pub const REGISTRY: &[Metric] = &[
     ping::MEAN,
     ping::DEVIATION,
     ping::LOSS,
+    udp::LOSS,
+    udp::JITTER,
     path::BASE_RTT_BEFORE,
     path::BASE_RTT_AFTER,
     path::MTU_UP,

@@ -59,6 +59,8 @@ pub struct Trace {
     pub tcp_info: Vec<InfoSample>,
     /// Probes between real hosts: all those to the far host, then those from it, each in order of their numbers.
     pub probes: Vec<ProbeSample>,
+    /// Datagrams of flows over UDP between real hosts, the first ones of each.
+    pub datagrams: Vec<DatagramSample>,
     /// Routers on the way to the far host: those before the run, then those after it, each in order of their TTL.
     pub hops: Vec<HopSample>,
     /// Counters of the real hosts between which a run took place, in order of time.
@@ -191,6 +193,25 @@ pub struct ProbeSample {
     pub queue_delay_s: f64,
     /// 1 if it arrived; [`columns::NONE`]: only the far host knows, which was lost.
     pub arrived: u64,
+    /// 1 if the kernel of an end did not stamp it: the time at which a thread called the kernel stands for that.
+    pub unstamped: u64,
+}
+
+/// One datagram of a flow over UDP between real hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DatagramSample {
+    /// Time at which it was due, in seconds since the flows begin, on the near host's clock.
+    pub time_s: f64,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Number among those of the flow that left, from 0.
+    pub number: u32,
+    /// Seconds from when it was due until it left its sender.
+    pub timer_error_s: f64,
+    /// Seconds since the flows began at which it left, on its sender's clock.
+    pub sent_s: f64,
+    /// Seconds since the flows began at which it arrived, on its receiver's clock; NaN: it did not.
+    pub arrived_s: f64,
     /// 1 if the kernel of an end did not stamp it: the time at which a thread called the kernel stands for that.
     pub unstamped: u64,
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::{Column, Form, bits};
 use crate::trace::host::{COUNTERS, Counter};
 use crate::trace::tcp_info::{Field, InfoSample, field};
-use crate::trace::{HopSample, HostSample, ProbeSample};
+use crate::trace::{DatagramSample, HopSample, HostSample, ProbeSample};
 use longfat_core::time::Time;
 
 table! {
@@ -53,6 +53,19 @@ table! {
         column!(number "queue_delay_s", "s", "its wait in queues; NaN: it did not arrive, or the clocks do not tell", queue_delay_s),
         Column::new(Form::CountOrNone, "arrived", "1", "1: it arrived; NaN: only the far host knows, which was lost", |row: &ProbeSample| row.arrived)
             .put(|row, cell| row.arrived = cell),
+        column!(count "unstamped", "1", "1: the kernel of an end did not stamp it, and the time of a thread stands in", unstamped),
+    ]
+}
+
+table! {
+    /// One row a datagram of a flow over UDP, of the first ones.
+    datagrams: DatagramSample = vec![
+        column!(number "time_s", "s", "when it was due, on the near host's clock", time_s),
+        column!(index "flow", "which flow, from 0", flow),
+        column!(index "number", "which of its flow, from 0; a packet that the kernel refused has none", number),
+        column!(number "timer_error_s", "s", "from when it was due until it left its sender", timer_error_s),
+        column!(number "sent_s", "s", "when it left, on its sender's clock", sent_s),
+        column!(number "arrived_s", "s", "when it arrived, on its receiver's clock; NaN: it did not", arrived_s),
         column!(count "unstamped", "1", "1: the kernel of an end did not stamp it, and the time of a thread stands in", unstamped),
     ]
 }

@@ -215,7 +215,7 @@ mod live;
 mod packets;
 mod series;
 
-pub use live::{hops, host_series, probes, tcp_info};
+pub use live::{datagrams, hops, host_series, probes, tcp_info};
 pub use packets::{acks, packets};
 pub use series::{events, flow_series, link_series};
 
@@ -343,7 +343,8 @@ fn real_time_columns() -> Vec<Column<Trace>> {
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 26] = [
+const OF_LIVE: [&str; 27] = [
+    "lost_at_socket",
     "endpoints_waited_s",
     "stolen_s",
     "clock_corrected_s",
@@ -375,7 +376,7 @@ const OF_LIVE: [&str; 26] = [
 /// Returns the values of a run in real time that is `live`, between real hosts, or on the testbed: nothing that cannot be known there.
 pub fn known_in_real_time(live: bool) -> impl Iterator<Item = &'static Column<Trace>> {
     let has = move |column: &&Column<Trace>| match OF_LIVE.iter().position(|name| *name == column.name) {
-        Some(place) => live || place < 5,
+        Some(place) => live || place < 6,
         None => !live,
     };
     real_time().iter().filter(has)
