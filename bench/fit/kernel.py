@@ -27,9 +27,9 @@ preset = "dumbbell"
 rtt = {{ unknown = ["{rtt_low} us", "{rtt_high} us"] }}
 edge = {{ rate = "1 Gbit/s", delay = "1 us" }}
 bottleneck = {{ name = "limit", unknown = [
-    {{ label = "droptail", rate = {{ name = "rate", unknown = ["{low} bit/s", "{high} bit/s"] }}, queue = {{ kind = "droptail", limit = {buffer} }}, loss = {loss}, reverse = {back} }},
-    {{ label = "aqm", rate = {{ name = "rate", unknown = ["{low} bit/s", "{high} bit/s"] }}, queue = {{ kind = "pie", target = {{ name = "target", unknown = ["1 ms", "60 ms"] }} }}, loss = {loss}, reverse = {back} }},
-    {{ label = "policer", rate = "1 Gbit/s", queue = {{ kind = "policer", rate = {{ name = "rate", unknown = ["{low} bit/s", "{high} bit/s"] }}, burst = {buffer}, limit = "10 MB" }}, loss = {loss}, reverse = {back} }},
+    {{ label = "droptail", rate = {rate}, queue = {{ kind = "droptail", limit = {buffer} }}, {rest} }},
+    {{ label = "aqm", rate = {rate}, queue = {{ kind = "pie", target = {target} }}, {rest} }},
+    {{ label = "policer", rate = "1 Gbit/s", queue = {{ kind = "policer", rate = {rate}, burst = {buffer}, limit = "10 MB" }}, {rest} }},
 ] }}
 
 [[flow]]
@@ -40,10 +40,15 @@ stack = "linux"
 duration = "8 s"
 warmup = "1600 ms"
 """
+RATE = '{{ name = "rate", unknown = ["{low} bit/s", "{high} bit/s"] }}'
 BUFFER = '{ name = "buffer", unknown = ["3 kB", "4 MB"] }'
-LOSS = '{ kind = "bernoulli", probability = { name = "loss", unknown = [1e-6, 0.02] } }'
-BACK = '{ queue = { kind = "droptail", limit = "1 GiB" }, loss = "none" }'
-HEADER = "flow.congestion_control,measured.goodput_bps,measured.goodput_bps_sd,measured.rtt_mean_s,measured.rtt_mean_s_sd,measured.rtt_min_s,measured.rtt_min_s_sd,measured.retransmit_share,measured.retransmit_share_sd"
+TARGET = '{ name = "target", unknown = ["1 ms", "60 ms"] }'
+REST = (
+    'loss = { kind = "bernoulli", probability = { name = "loss", unknown = [1e-6, 0.02] } }, '
+    'reverse = { queue = { kind = "droptail", limit = "1 GiB" }, loss = "none" }'
+)
+OBSERVABLES = ("measured.goodput_bps", "measured.rtt_mean_s", "measured.rtt_min_s", "measured.retransmit_share")
+HEADER = ",".join(["flow.congestion_control", *(f"{name},{name}_sd" for name in OBSERVABLES)])
 SEGMENT = 1448
 """Bytes of payload of a full segment with timestamps."""
 
@@ -78,11 +83,10 @@ def judge(row: dict[str, Any], direction: str, held: str) -> dict[str, Any]:
     text = FILE.format(
         rtt_low=round(0.5e6 * least),
         rtt_high=round(1.5e6 * least),
-        low=round(0.97 * fastest),
-        high=round(2 * fastest),
+        rate=RATE.format(low=round(0.97 * fastest), high=round(2 * fastest)),
         buffer=BUFFER,
-        loss=LOSS,
-        back=BACK,
+        target=TARGET,
+        rest=REST,
     )
     with tempfile.TemporaryDirectory() as home:
         file, table = Path(home) / "path.toml", Path(home) / "numbers.csv"
@@ -112,9 +116,8 @@ def judge(row: dict[str, Any], direction: str, held: str) -> dict[str, Any]:
 
 def table(rows: list[dict[str, Any]]) -> None:
     """Prints errors of what was predicted, beside those of the mean of the controls that were fitted."""
-    print(
-        "| control held out | directions | goodput, median error | within 10 % | mean of the others | round trip, median error | within 10 % | mean of the others |"
-    )
+    columns = [f"{what}, {of}" for what in ("goodput", "round trip") for of in ("median error", "within 10 %", "mean of the others")]
+    print(f"| control held out | directions | {' | '.join(columns)} |")
     print("|---|---|---|---|---|---|---|---|")
     for held in (*CONTROLS, "all"):
         some = [row for row in rows if held in (row["held"], "all")]
@@ -136,7 +139,7 @@ def main() -> None:
     asked = parser.parse_args()
     rows = [json.loads(line) for line in asked.out.read_text(encoding="utf-8").splitlines()] if asked.out.exists() else []
     done = {row["id"] for row in rows}
-    paths = [] if asked.table else json.loads(asked.data.read_text(encoding="utf-8"))
+    paths: list[dict[str, Any]] = [] if asked.table else json.loads(asked.data.read_text(encoding="utf-8"))
     for number, row in enumerate(paths):
         for turn, direction in enumerate(("up", "down")):
             held = CONTROLS[(number + turn) % len(CONTROLS)]
