@@ -11,7 +11,7 @@ from longfat.paper import Agreement, Answer, Layout, Measured, Row
 
 from . import figures
 from .cells import PATHS, SIZES, STACKS, Cells, stability
-from .study import FOLDER, cells, paper, table1
+from .study import FOLDER, PUBLISHED, cells, paper, table1
 
 __all__ = ["figures", "paper"]
 
@@ -123,6 +123,25 @@ paper.agreements += [
     Agreement("Table 4", "throughput_with_reverse"),
     Agreement("Table 4", "throughput_without_reverse"),
 ]
+
+
+# A path that was fitted to half of Table 1's cells (notebook/slac-fitted.md)
+
+HELD_OUT = {
+    1: ("FAST", "HS-TCP", "BIC", "HSTCP-LP"),
+    2: ("S-TCP", "BIC", "H-TCP", "HSTCP-LP"),
+    3: ("FAST", "HS-TCP", "BIC", "H-TCP"),
+}
+"""Stacks that the first split of `bench/fit/slac.py` holds out, by the size of the window: half of each size."""
+
+
+def _fitted(path: str, *, held_out: bool) -> list[str]:
+    """Ids of the cells of Table 1 that a fitted path knows, or that are held out."""
+    rows = [row for row in PUBLISHED if row.quantity == "throughput" and row["path"] == path]
+    return [row.id for row in rows if (row["stack"] in HELD_OUT[_size(row)]) == held_out]
+
+
+paper.fit("fitted/caltech", in_place_of="throughput", known=_fitted("Caltech", held_out=False), held_out=_fitted("Caltech", held_out=True))
 
 
 # Numbers of the text
