@@ -1,8 +1,17 @@
-"""Wrong congestion controls, each with the criterion that is about its fault."""
+"""Wrong congestion controls, each with the criterion that is about its fault.
+
+    python tests/evaluate_mutants.py NAME,NAME
+
+makes a table of which of these criteria fail each, by default all those of the wrong controls. Runs are kept in results/quick/mutants.
+"""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import longfat
+from longfat.evaluate.rules import FAILS, JUDGE
 
 
 class Right:
@@ -183,3 +192,19 @@ MUTANTS = {
 
 for _mutant in (Right, *MUTANTS):
     longfat.congestion_control(_mutant)
+
+
+def table(criteria: list[str]) -> None:
+    """Prints a row per wrong control, as soon as it is judged: the criteria that fail it, and that ask to judge."""
+    folder = Path(__file__).parents[1] / "results" / "quick" / "mutants"
+    print("| control | its criterion | fails too | judge yourself |\n|---|---|---|---|")
+    for mutant, its in MUTANTS.items():
+        asked = [*criteria, *({its} - set(criteria))]
+        card = longfat.evaluate_control(mutant, against=["reno", "cubic"], criteria=asked, quick=True, folder=folder, jobs=1)
+        cells = [[one.criterion.name for one in card.answers if one.verdict == word] for word in (FAILS, JUDGE)]
+        fault = its if its in cells[0] else f"{its} (passed)"
+        print(f"| {mutant.__name__} | {fault} | {', '.join(one for one in cells[0] if one != its)} | {', '.join(cells[1])} |", flush=True)
+
+
+if __name__ == "__main__":
+    table(sys.argv[1].split(",") if sys.argv[1:] else list(dict.fromkeys(MUTANTS.values())))

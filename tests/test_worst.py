@@ -11,8 +11,10 @@ from conftest import command
 from evaluate_mutants import Right
 from longfat.evaluate import show
 from longfat.evaluate.controls import CONTROLS
+from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS
-from longfat.evaluate.worst import Worst, _searchable, worst_path  # pyright: ignore[reportPrivateUsage]
+from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.worst import Worst, searchable, worst_path, worst_path_of_queue, worst_path_of_startup
 from longfat.extras import EXTRAS
 
 for _module in EXTRAS["fit"]:
@@ -75,12 +77,54 @@ def test_the_same_search_finds_the_same(found: Worst, tmp_path: Path) -> None:
 
 
 def test_every_criterion_that_can_be_searched_has_a_path_to_change() -> None:
-    searchable = {one.name for one in CONTROLS.criteria if _searchable(one)}
-    assert {"harm-one", "harm-one-in-4", "alike", "own-loss", "late-comer", "gets"} <= searchable
-    assert not {"rate-use", "aqm-delay", "ecn-use", "policer-loss", "outage", "bufferbloat", "unequal-rtts"} & searchable
+    known = {one.name for one in CONTROLS.criteria if searchable(CONTROLS, one)}
+    assert {"harm-one", "harm-one-in-4", "alike", "own-loss", "late-comer", "gets"} <= known
+    assert not {"rate-use", "aqm-delay", "ecn-use", "policer-loss", "outage", "bufferbloat", "unequal-rtts"} & known
     for name in ("rate-use", "aqm-delay"):
         with pytest.raises(longfat.LongfatError, match=f"no path can be searched for criterion '{name}': choose among .*harm-one"):
             worst_path("cubic", name)
+
+
+def test_queues_and_starts_are_searched_on_plain_paths() -> None:
+    assert {"delay", "use", "long-use", "levels-delay", "mix-web", "two-way"} <= {
+        one.name for one in QUEUES.criteria if searchable(QUEUES, one)
+    }
+    assert {one.name for one in STARTUPS.criteria if searchable(STARTUPS, one)} == {"completion", "overshoot", "harm-long", "harm-call"}
+    for search, name, wrong in (
+        (worst_path_of_queue, "codel", ("rate-delay", "rtt-fairness", "sensitive-use", "row-delay", "next-use")),
+        (worst_path_of_startup, "suss", ("jitter", "radio", "long-fat")),
+    ):
+        for criterion in wrong:
+            with pytest.raises(longfat.LongfatError, match=f"no path can be searched for criterion '{criterion}': choose among "):
+                search(name, criterion)
+    with pytest.raises(longfat.LongfatError, match="there is no range 'buffer': choose among rate, rtt, loss"):
+        worst_path_of_queue("codel", "use", ranges={"buffer": ("1", "2")})
+    with pytest.raises(longfat.LongfatError, match="there is no queue 'coddel': did you mean 'codel'"):
+        worst_path_of_queue("coddel", "use")
+
+
+def test_the_worst_path_of_a_queue_is_one_on_which_it_is_idle(tmp_path: Path) -> None:
+    # CoDel leaves long paths idle (RFC 8511): the search finds one beside drop-tail.
+    given = {"rate": ("2 Mbit/s", "4 Mbit/s"), "loss": ("0.000001", "0.00001")}
+    found = worst_path_of_queue("codel", "long-use", {"target": "1 ms"}, ranges=given, paths=16, quick=True, folder=tmp_path)
+    assert (found.suite, found.name, len(found.tried)) == (QUEUES, "codel target=1 ms", 16)
+    assert found.confirmed.own.mean < 0.9 * found.confirmed.others["droptail"].mean
+    one = tomllib.loads(found.experiment)
+    assert one["path"]["bottleneck"]["queue"] == {"kind": "codel", "target": "1 ms"}
+    assert 20.0 <= float(one["path"]["rtt"].removesuffix(" ms")) <= 300.0
+    assert longfat.Experiment(found.experiment).axes == {}
+    assert show.worst_as_json(found)["queue"] == "codel target=1 ms"
+
+
+def test_the_worst_path_of_a_start_has_the_window_of_its_path() -> None:
+    given = {"rate": ("4 Mbit/s", "16 Mbit/s"), "rtt": ("50 ms", "100 ms"), "loss": ("0.000001", "0.00001")}
+    found = worst_path_of_startup("standard", "overshoot", ranges=given, paths=16, against=["hystart++"], quick=True)
+    assert found.suite is STARTUPS
+    assert found.confirmed.own.mean > found.confirmed.others["hystart++"].mean
+    one = tomllib.loads(found.experiment)
+    rate, rtt = (float(one["path"]["bottleneck"]["rate"].split()[0]), float(one["path"]["rtt"].split()[0]))
+    assert one["flow"][0]["slow_start"] == "standard"
+    assert one["flow"][0]["saved_cwnd"] == f"{round(rate * 1e6 * rtt * 1e-3 / 8 / 1500)} segments"
 
 
 @pytest.mark.parametrize(
@@ -126,10 +170,12 @@ def test_the_command_prints_the_worst_and_writes_its_path(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert "bbr, goodput that one takes from one: the worst of 16 paths" in done.stdout
     assert "again, with other seeds: " in done.stdout
-    file = tmp_path / "results" / "quick" / "evaluate" / "worst" / "bbr" / "harm-one.toml"
+    file = tmp_path / "results" / "quick" / "evaluate" / "worst" / "control" / "bbr" / "harm-one.toml"
     assert tomllib.loads(file.read_text())["repeats"] == 10
     for wrong, expected in (
         (("--worst", "harm-one", "--range", "rate"), "--range rate: write KEY=LOW..HIGH"),
         (("--range", "rate=1..2"), "a range is for --worst"),
     ):
         assert expected in command("evaluate", "control", "reno", *wrong, cwd=tmp_path).stderr
+        assert expected in command("evaluate", "queue", "codel", *wrong, cwd=tmp_path).stderr
+    assert "choose among completion" in command("evaluate", "startup", "suss", "--worst", "radio", cwd=tmp_path).stderr

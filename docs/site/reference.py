@@ -9,7 +9,7 @@ GROUPS = {
     "Results": ("load_results", "Results", "Result", "RunWarning"),
     "Advice": ("advise", "Advice"),
     "The path behind numbers": ("fit_path", "Fit"),
-    "The worst path of a control": ("worst_path", "Worst"),
+    "The worst path": ("worst_path", "worst_path_of_queue", "worst_path_of_startup", "Worst"),
     "Report cards": ("evaluate_control", "evaluate_queue", "evaluate_startup", "Card"),
     "Stepping a run": ("Simulation", "Observation"),
     "Congestion controls": ("CongestionControl", "congestion_control", "Window", "Ack", "Congestion", "conformance", "Promise", "Promises"),

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from longfat.advice import Advice, advise
     from longfat.control import Promise, Promises, conformance, congestion_control
     from longfat.errors import ExperimentError, LongfatError, LostError, StorageError
-    from longfat.evaluate import Card, Worst, evaluate_control, evaluate_queue, evaluate_startup, worst_path
+    from longfat.evaluate import (
+        Card,
+        Worst,
+        evaluate_control,
+        evaluate_queue,
+        evaluate_startup,
+        worst_path,
+        worst_path_of_queue,
+        worst_path_of_startup,
+    )
     from longfat.experiment import Experiment, load, load_results
     from longfat.fit import Fit, fit_path
     from longfat.results.result import Result
@@ -63,13 +72,24 @@ __all__ = [
     "registries",
     "schema",
     "worst_path",
+    "worst_path_of_queue",
+    "worst_path_of_startup",
 ]
 
 # Loaded when they are asked for: the command must be there before what it stands on (see longfat.__main__).
 _HOMES = {
     "longfat._longfat": ("Ack", "Congestion", "CongestionControl", "Window", "__version__", "registries", "schema"),
     "longfat.advice": ("Advice", "advise"),
-    "longfat.evaluate": ("Card", "Worst", "evaluate_control", "evaluate_queue", "evaluate_startup", "worst_path"),
+    "longfat.evaluate": (
+        "Card",
+        "Worst",
+        "evaluate_control",
+        "evaluate_queue",
+        "evaluate_startup",
+        "worst_path",
+        "worst_path_of_queue",
+        "worst_path_of_startup",
+    ),
     "longfat.control": ("Promise", "Promises", "conformance", "congestion_control"),
     "longfat.errors": ("ExperimentError", "LongfatError", "LostError", "StorageError"),
     "longfat.experiment": ("Experiment", "load", "load_results"),

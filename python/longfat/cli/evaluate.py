@@ -22,7 +22,7 @@ from longfat.evaluate.show import as_json as card_as_json
 from longfat.evaluate.show import print_card, print_worst, worst_as_json
 from longfat.evaluate.startups import STARTUPS
 from longfat.evaluate.tcpeval import TCPEVAL
-from longfat.evaluate.worst import POPULATION, Worst, worst_path
+from longfat.evaluate.worst import POPULATION, Worst, worst_path, worst_path_of_queue, worst_path_of_startup
 from longfat.executors.named import named
 from longfat.locate import results_home
 from longfat.report import terminal
@@ -47,7 +47,7 @@ BackendOption = Annotated[
 ]
 CriteriaOption = Annotated[str, typer.Option("--criteria", metavar="NAMES", help="Some of the criteria. Default: all.")]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Shorter runs, three repeats; results go to DIR/quick.")]
-PageOption = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Where the page goes: .html or .md.")]
+PageOption = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Where the page goes: .html, .pdf or .md.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="All of it, with every path.")]
 ResultsOption = Annotated[str, typer.Option("--results", metavar="DIR|URL", help="Where results are kept.")]
 JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time. Default: one per core.")]
@@ -59,7 +59,11 @@ WorstOption = Annotated[
 ]
 RangeOption = Annotated[
     list[str] | None,
-    typer.Option("--range", metavar="KEY=LOW..HIGH", help="Ends of rate, rtt, buffer, loss or peers for --worst; may be repeated."),
+    typer.Option(
+        "--range",
+        metavar="KEY=LOW..HIGH",
+        help="Ends of rate, rtt, buffer, loss or peers for --worst, where it has them; may be repeated.",
+    ),
 ]
 PathsOption = Annotated[int, typer.Option("--paths", metavar="N", min=POPULATION, help="Paths that --worst tries.")]
 ExecutorOption = Annotated[
@@ -90,15 +94,13 @@ def control_command(
     if executor is not None and (ours := [one for one in what if one.endswith(".py")]):
         raise LongfatError(f"--executor {executor}: {ours[0]} runs in this process only")
     if worst:
-        given = dict(_range(text) for text in ranges or [])
         if backend != SIM:
             raise LongfatError(f"--backend {backend}: --worst searches in the simulator only")
         against = against or ",".join(AGAINST[SIM])
-        searched = {name: partial(worst_path, name, worst, ranges=given, paths=paths) for name in names}
+        searched = {name: partial(worst_path, name, worst, ranges=_ranges(ranges), paths=paths) for name in names}
         _search(searched, against, quick, as_json, results, jobs, executor)
         return
-    if ranges:
-        raise LongfatError(f"--range {ranges[0]}: a range is for --worst")
+    _no_ranges(ranges)
     asked = {name: partial(evaluate_control, name, suite=suite, backend=backend) for name in names}
     _evaluate(asked, against, criteria, quick, page, as_json, results, jobs, executor)
 
@@ -109,6 +111,9 @@ def queue_command(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the queue; may be repeated.")
     ] = None,
+    worst: WorstOption = "",
+    ranges: RangeOption = None,
+    paths: PathsOption = 4 * POPULATION,
     against: AgainstOption = QUEUES_AGAINST,
     criteria: CriteriaOption = "",
     quick: QuickOption = False,
@@ -125,6 +130,11 @@ def queue_command(
         if not (key and equals):
             raise LongfatError(f"--set {setting}: write KEY=VALUE")
         given[key.strip()] = value.strip()
+    if worst:
+        searched = {name: partial(worst_path_of_queue, name, worst, given, ranges=_ranges(ranges), paths=paths) for name in what}
+        _search(searched, against, quick, as_json, results, jobs, executor)
+        return
+    _no_ranges(ranges)
     _evaluate(
         {name: partial(evaluate_queue, name, given) for name in what}, against, criteria, quick, page, as_json, results, jobs, executor
     )
@@ -133,6 +143,9 @@ def queue_command(
 @evaluate_command.command("startup")
 def startup_command(
     what: Annotated[list[str], typer.Argument(metavar="NAME...", help="Slow starts, as `longfat list slow_starts` has them.")],
+    worst: WorstOption = "",
+    ranges: RangeOption = None,
+    paths: PathsOption = 4 * POPULATION,
     against: AgainstOption = STARTUPS_AGAINST,
     criteria: CriteriaOption = "",
     quick: QuickOption = False,
@@ -143,6 +156,11 @@ def startup_command(
     executor: ExecutorOption = None,
 ) -> None:
     """Judge slow starts: completion times, overshoot, and harm to flows that are there."""
+    if worst:
+        searched = {name: partial(worst_path_of_startup, name, worst, ranges=_ranges(ranges), paths=paths) for name in what}
+        _search(searched, against, quick, as_json, results, jobs, executor)
+        return
+    _no_ranges(ranges)
     asked = {name: partial(evaluate_startup, name) for name in what}
     _evaluate(asked, against, criteria, quick, page, as_json, results, jobs, executor)
 
@@ -159,6 +177,15 @@ def criteria_command() -> None:
             out.print(f"    [dim]{bound}{one.rule.source}[/]", soft_wrap=True)
         for section, why in suite.not_shown:
             out.print(f"  not shown ({section}): {terminal.escape(why)}", soft_wrap=True)
+
+
+def _ranges(given: list[str] | None) -> dict[str, tuple[str, str]]:
+    return dict(map(_range, given or []))
+
+
+def _no_ranges(given: list[str] | None) -> None:
+    if given:
+        raise LongfatError(f"--range {given[0]}: a range is for --worst")
 
 
 def _range(text: str) -> tuple[str, tuple[str, str]]:
@@ -178,7 +205,7 @@ def _search(
     jobs: int | None,
     executor: str | None,
 ) -> None:
-    """Searches for the worst path of each control, prints it and writes its experiment."""
+    """Searches for the worst path of each that is asked for, prints it and writes its experiment."""
     out, err = terminal.console(), terminal.console(stderr=True)
     home = results_home(location(results), quick=quick) / "evaluate"
     found: list[Worst] = []
@@ -197,7 +224,7 @@ def _search(
         print(json.dumps([worst_as_json(one) for one in found], indent=2))
     if isinstance(home, Path):
         for one in found:
-            file = home / "worst" / one.control / f"{one.criterion.name}.toml"
+            file = home / "worst" / one.suite.what / one.name / f"{one.criterion.name}.toml"
             file.write_text(one.experiment, encoding="utf-8")
             err.print(f"experiment of the worst path: {terminal.escape(str(file))}", soft_wrap=True)
 

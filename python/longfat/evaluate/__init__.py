@@ -6,6 +6,15 @@ how a card is shown (`show`, `page`).
 """
 
 from longfat.evaluate.card import Card, evaluate_control, evaluate_queue, evaluate_startup
-from longfat.evaluate.worst import Worst, worst_path
+from longfat.evaluate.worst import Worst, worst_path, worst_path_of_queue, worst_path_of_startup
 
-__all__ = ["Card", "Worst", "evaluate_control", "evaluate_queue", "evaluate_startup", "worst_path"]
+__all__ = [
+    "Card",
+    "Worst",
+    "evaluate_control",
+    "evaluate_queue",
+    "evaluate_startup",
+    "worst_path",
+    "worst_path_of_queue",
+    "worst_path_of_startup",
+]

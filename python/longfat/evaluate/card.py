@@ -182,16 +182,11 @@ def evaluate_queue(
     `settings` are parameters of the queue, as TOML or bare words (`target = "1 ms"`); the others are its defaults, as those of `against`
     are. Raises LongfatError for a name or a parameter that there is not, and where results cannot be kept.
     """
-    for one in (queue, *against):
-        _check("queue", one)
-    name = " ".join([queue, *(f"{key}={value}" for key, value in (settings or {}).items())])
-    beside = beside_of(name, against)
-    own = _kind(queue, settings or {})
-    values = {name: own} | {one: _kind(one) for one in beside}
-    _queues(values)
+    values = queues_of(queue, settings or {}, against)
+    name, *beside = values
 
     def make(experiment: Experiment, varies: bool) -> None:
-        _of_queue(variants(name, own, experiment.text, _of_queue) if varies else values, experiment)
+        put_queues(variants(name, values[name], experiment.text, put_queues) if varies else values, experiment)
 
     return _card(QUEUES, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
 
@@ -211,10 +206,9 @@ def evaluate_startup(
 
     Raises LongfatError for a name that there is not, and where results cannot be kept.
     """
-    for one in (startup, *against):
-        _check("startup", one)
-    beside = beside_of(startup, against)
-    make = partial(_of_startup, [startup, *beside])
+    every = startups_of(startup, against)
+    _, *beside = every
+    make = partial(put_startups, every)
     return _card(STARTUPS, startup, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
 
 
@@ -361,7 +355,14 @@ def put_controls(name: str, against: Sequence[str], experiment: Experiment, _: b
         experiment.vary(f"flow[{number}].congestion_control", list(against), name="peer")
 
 
-def _of_startup(names: Sequence[str], experiment: Experiment, _: bool = False) -> None:
+def startups_of(startup: str, against: Sequence[str]) -> list[str]:
+    """The slow start that is judged, and the references. Raises LongfatError for a name that there is not."""
+    for one in (startup, *against):
+        _check("startup", one)
+    return [startup, *beside_of(startup, against)]
+
+
+def put_startups(names: Sequence[str], experiment: Experiment, _: bool = False) -> None:
     """Puts the slow starts in place of those that the file has."""
     flows = tomllib.loads(experiment.changed_text)["flow"]
     for number, flow in enumerate(flows):
@@ -373,16 +374,21 @@ PLACE = "droptail"
 """Queue in an experiment's file that stands for the queue that is judged."""
 
 
-def _of_queue(values: Mapping[str, Any], experiment: Experiment) -> None:
+def queues_of(queue: str, settings: Mapping[str, str], against: Sequence[str]) -> dict[str, Any]:
+    """The queue that is judged, and the references, by name. Raises LongfatError for a name or a parameter that there is not."""
+    for one in (queue, *against):
+        _check("queue", one)
+    name = " ".join([queue, *(f"{key}={value}" for key, value in settings.items())])
+    values = {name: _kind(queue, settings)} | {one: _kind(one) for one in beside_of(name, against)}
+    put_queues(values, Experiment(QUEUES.file(QUEUES.criteria[0]).read_text(encoding="utf-8")))
+    return values
+
+
+def put_queues(values: Mapping[str, Any], experiment: Experiment) -> None:
     """Puts the queues in place of each `queue = "droptail"` of the file."""
     path = tomllib.loads(experiment.changed_text)["path"]
     links = [f"path.link[{number}]" for number, link in enumerate(path.get("link", [])) if link.get("queue") == PLACE]
     experiment.vary({f"{link}.queue": values for link in links or ["path.bottleneck"]}, name="queue")
-
-
-def _queues(values: Mapping[str, Any]) -> None:
-    """Raises ExperimentError where one of these cannot be a queue."""
-    _of_queue(values, Experiment(QUEUES.file(QUEUES.criteria[0]).read_text(encoding="utf-8")))
 
 
 def _kind(queue: str, settings: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:

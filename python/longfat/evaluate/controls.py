@@ -46,7 +46,7 @@ CRITERIA = (
     ),
     Criterion("bufferbloat", "5.1.2", "mean queue in buffers of 1 to 16 BDP", "bufferbloat", "RTT", ONE_BDP, measures.queue_in_rtts),
     Criterion("own-loss", "5.1.3", "loss that 2 and 6 flows alike cause", "own-loss", "share", PART, measures.bottleneck_loss),
-    Criterion("alike", "5.1.4", "Jain's index of 2 and 10 flows alike", "alike", "index", more_than_others(0.05, 1.15), measures.jain),
+    Criterion("alike", "5.1.4", "Jain's index of 2, 10 and 100 flows alike", "alike", "index", more_than_others(0.05, 1.15), measures.jain),
     Criterion(
         "late-comer",
         "5.1.4",
@@ -135,7 +135,7 @@ CRITERIA = (
     ),
     Criterion("idle-loss", "5.1.3", "loss by bursts of an application that idles", "idle", "share", PART, measures.bottleneck_loss),
     Criterion("slow-use", "6", "goodput over 10 kbit/s to 1 Mbit/s", "slow", "bit/s", more_than_others(1e3, 1.25), measures.goodput),
-    Criterion("fast-use", "6", "goodput over 1 and 10 Gbit/s", "fast", "bit/s", more_than_others(2e7, 1.5), measures.goodput),
+    Criterion("fast-use", "6", "goodput over 1, 10 and 100 Gbit/s", "fast", "bit/s", more_than_others(2e7, 1.5), measures.goodput),
 )
 
 NOT_SHOWN = (

@@ -1,4 +1,4 @@
-"""Cards for a pull request or an appendix: one HTML page that needs nothing else, or Markdown."""
+"""Cards for a pull request or an appendix: one HTML page that needs nothing else, the same as PDF, or Markdown."""
 
 # jinja2 has no complete types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -19,24 +19,30 @@ from longfat.evaluate.tradeoff import Tradeoff, figures
 from longfat.plot import Axis, Plot, Series
 from longfat.plot import Rule as Line
 from longfat.report.page import template
+from longfat.report.pdf import browser, write_pdf
 
-ENDINGS = (".html", ".md")
+ENDINGS = (".html", ".pdf", ".md")
 
 
 def check(file: Path) -> None:
-    """Raises LongfatError where no page can be written to `file`: another ending, or no such folder."""
+    """Raises LongfatError where no page can be written to `file`: another ending, no such folder, or no browser for a PDF."""
     if file.suffix not in ENDINGS:
-        raise LongfatError(f"--page {file}: expected a name that ends in {' or '.join(ENDINGS)}")
+        raise LongfatError(f"--page {file}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
     if not file.absolute().parent.is_dir():
         raise LongfatError(f"--page {file}: there is no folder {file.parent}")
+    if file.suffix == ".pdf":
+        browser()
 
 
 def write_page(cards: Sequence[Card], file: Path, command: str) -> None:
-    """Writes the cards, of one suite, as the ending says: `.html` or `.md`.
+    """Writes the cards, of one suite, as the ending says: `.html`, `.pdf` or `.md`.
 
-    Raises LongfatError for another ending, or where it cannot be written.
+    Raises LongfatError as `check`, or where it cannot be written.
     """
     check(file)
+    if file.suffix == ".pdf":
+        write_pdf(html(cards, command), file)
+        return
     text = html(cards, command) if file.suffix == ".html" else markdown(cards, command)
     try:
         file.write_text(text, encoding="utf-8")

@@ -114,7 +114,7 @@ def print_worst(console: Console, found: Worst) -> None:
     from longfat.report.terminal import escape
 
     criterion = found.criterion
-    console.print(f"[bold]{escape(found.control)}[/], {criterion.asks}: the worst of {len(found.tried)} paths", soft_wrap=True)
+    console.print(f"[bold]{escape(found.name)}[/], {criterion.asks}: the worst of {len(found.tried)} paths", soft_wrap=True)
     for path in found.tried[:MOST_SHOWN]:
         console.print(f"  {path.verdict}: {escape(_beside(criterion, path))}", soft_wrap=True)
     again = f"  [bold]again, with other seeds: {found.confirmed.verdict}[/]"
@@ -124,7 +124,7 @@ def print_worst(console: Console, found: Worst) -> None:
 def worst_as_json(found: Worst) -> dict[str, Any]:
     """A search as a JSON object; None where there is no value."""
     return {
-        "control": found.control,
+        found.suite.what: found.name,
         "criterion": found.criterion.name,
         "unit": found.criterion.unit,
         "confirmed": _path(found.confirmed),

@@ -3,6 +3,7 @@
 mod asymmetry;
 mod bound;
 mod completion;
+mod convergence;
 mod cpu;
 mod effective;
 pub(crate) mod goodput;
@@ -87,6 +88,7 @@ pub const REGISTRY: &[Metric] = &[
     utilization::BOTTLENECK,
     unfairness::UNFAIRNESS,
     jain::JAIN,
+    convergence::TIME,
     memory_fairness::PROPORTION,
     memory_fairness::FAIRNESS,
     asymmetry::ASYMMETRY,

@@ -375,6 +375,42 @@ fn windows_in_phase_and_out_of_phase() {
 }
 
 #[test]
+fn senders_converge_when_the_span_before_is_even() {
+    let (mut e, mut trace) = streams();
+    e.measure.interval = Some(Duration::from_secs(1));
+    let record = |i: usize| FlowRecord { start: at([0, 0, 5][i]), rtt: RttRecord { mean_s: 0.2, ..RttRecord::default() }, ..FlowRecord::default() };
+    trace.flows = (0..3).map(record).collect();
+    // Bytes of each second: the streams of the first sender have 50 and 50, the second has 20 from 5 s on and `later` from 11 s on.
+    let series = |later: u64| {
+        let mut totals = [0, 0, 0];
+        let mut rows = Vec::new();
+        for second in 0..=22 {
+            let row = |(flow, bytes_arrived): (usize, u64)| FlowSample {
+                time: at(second),
+                flow: flow as u32,
+                bytes_arrived,
+                ..FlowSample::default()
+            };
+            rows.extend(totals.into_iter().enumerate().map(row));
+            totals = [totals[0] + 50, totals[1] + 50, totals[2] + if second < 5 { 0 } else if second < 11 { 20 } else { later }];
+        }
+        Series::from(rows)
+    };
+    // Spans are of 2 s. At 12 s the second sender had 120 of 320 bytes, 0.75 of a half; at 13 s 200 of 400.
+    trace.flow_series = series(100);
+    assert_eq!(value("convergence_s", Scope::Run, &e, &trace), 8.0);
+    // 82 of 182 bytes are 0.901 of a half, and 81 of 181 are 0.895.
+    trace.flow_series = series(82);
+    assert_eq!(value("convergence_s", Scope::Run, &e, &trace), 8.0);
+    trace.flow_series = series(81);
+    assert!(value("convergence_s", Scope::Run, &e, &trace).is_nan(), "never even");
+    e.measure.interval = None;
+    assert!(value("convergence_s", Scope::Run, &e, &trace).is_nan(), "no series");
+    let (one, trace) = (experiment(&[e.flows[0].traffic.clone()]), trace);
+    assert!(value("convergence_s", Scope::Run, &one, &trace).is_nan(), "one sender");
+}
+
+#[test]
 fn a_write_waits_as_long_as_the_buffer_takes_to_empty() {
     let (mut e, mut trace) = streams();
     e.flows[1].traffic = Traffic::of("telnet", &[("interval", Value::Duration(Duration::from_millis(10)))]);
