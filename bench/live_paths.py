@@ -82,6 +82,7 @@ try:
     for control in controls:
         out = ["--out", "seen.toml"] if control == controls[0] else []
         words = ["measure", os.environ["LONGFAT_ADDRESS_right1"], "--key", "bench", "--seconds", seconds, "--control", control, "--json"]
+        words += ["--direction", "up", "--direction", "down"]
         done = subprocess.run([*longfat, *words, *out], capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)

@@ -1,5 +1,6 @@
 //! The client of one session: it asks, connects, runs its ends of the flows, and takes the results of the other ends.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::linux::look::{Extent, look};
 use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
+use crate::linux::settings;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
 use crate::protocol::message::{Granted, Offer, Setting};
@@ -439,8 +441,14 @@ pub(crate) fn survey(
     let (ms, bytes) = (extent.milliseconds(), extent.bytes());
     let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(bytes) };
     let end = |_, _| unreachable!("a survey has no flows");
-    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &|_| Ok(()) };
+    let there = RefCell::new(Vec::new());
+    let check = |settings: &[Setting]| {
+        there.replace(settings.to_vec());
+        Ok(())
+    };
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &check };
     let outcome = session(&asked, go_on)?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
-    Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, ..found })
+    let settings = [settings::here(), there.take()];
+    Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, settings, ..found })
 }
