@@ -79,6 +79,7 @@ with serving_at("right1", "--key", "bench") as server:
     for control in controls:
         out = ["--out", "seen.toml"] if control == controls[0] else []
         words = ["measure", server.at, "--key", "bench", "--seconds", seconds, "--control", control, "--json", *out]
+        words += ["--direction", "up", "--direction", "down"]
         done = subprocess.run([sys.executable, "-m", "longfat", *words], capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)

@@ -42,7 +42,7 @@ def result(base: float = 0.040) -> Result:
 
 
 def test_rates_and_round_trips_stand_at_their_times() -> None:
-    data = flent.content(result(), "up", "dtn", BEGUN)
+    data = flent.content({"up": result()}, "dtn", BEGUN)
     at = {x: place for place, x in enumerate(data["x_values"])}
     assert (len(at), data["x_values"][0], data["x_values"][-1]) == (20, 0.2, 4.0)
     rates, trips = data["results"]["TCP upload"], data["results"][flent.PING]
@@ -60,26 +60,38 @@ def test_rates_and_round_trips_stand_at_their_times() -> None:
 
 
 def test_what_is_not_known_is_null() -> None:
-    data = flent.content(result(base=0.0), "down", "dtn", BEGUN)
+    data = flent.content({"down": result(base=0.0)}, "dtn", BEGUN)
     assert set(data["results"]) == {"TCP download", flent.PING}
     assert set(data["results"][flent.PING]) == {None}
     without = cast("Any", result())
     without.probes = without.probes.iloc[:0]
-    assert set(flent.content(without, "up", "dtn", BEGUN)["results"][flent.PING]) == {None}
+    assert set(flent.content({"up": without}, "dtn", BEGUN)["results"][flent.PING]) == {None}
 
 
-def test_each_direction_has_a_file(tmp_path: Path) -> None:
+def test_each_run_has_a_file(tmp_path: Path) -> None:
     there = flent.names(tmp_path / "dtn.flent.gz")
-    assert {way: path.name for way, path in there.items()} == {"up": "dtn-up.flent.gz", "down": "dtn-down.flent.gz"}
-    flent.write(there["up"], result(), "up", "dtn", BEGUN)
-    assert json.loads(gzip.decompress(there["up"].read_bytes())) == flent.content(result(), "up", "dtn", BEGUN)
+    assert {phase: path.name for phase, path in there.items()} == {phase: f"dtn-{phase}.flent.gz" for phase in ("up", "down", "both")}
+    flent.write(there["up"], {"up": result()}, "dtn", BEGUN)
+    assert json.loads(gzip.decompress(there["up"].read_bytes())) == flent.content({"up": result()}, "dtn", BEGUN)
+
+
+def test_both_directions_at_once_are_one_file() -> None:
+    data = flent.content({"up": result(), "down": result()}, "dtn", BEGUN)
+    assert data["metadata"]["NAME"] == "tcp_bidirectional"
+    assert set(data["results"]) == {"TCP upload", "TCP download", flent.PING}
+    assert (
+        data["results"]["TCP upload"]
+        == data["results"]["TCP download"]
+        == flent.content({"up": result()}, "dtn", BEGUN)["results"]["TCP upload"]
+    )
+    assert set(data["raw_values"]) == set(data["metadata"]["SERIES_META"]) - {flent.PING}
 
 
 @pytest.mark.skipif(shutil.which("flent") is None, reason="Flent is not installed (pip install flent)")
-@pytest.mark.parametrize("direction", ["up", "down"])
-def test_flent_opens_it(tmp_path: Path, direction: str) -> None:
-    file = flent.names(tmp_path / "dtn.flent.gz")[direction]
-    flent.write(file, result(), direction, "dtn", BEGUN)
+@pytest.mark.parametrize("phase", ["up", "down", "both"])
+def test_flent_opens_it(tmp_path: Path, phase: str) -> None:
+    file = flent.names(tmp_path / "dtn.flent.gz")[phase]
+    flent.write(file, {one: result() for one in (("up", "down") if phase == "both" else (phase,))}, "dtn", BEGUN)
     words = ["flent", "-i", str(file), "-f", "csv", "-o", str(tmp_path / "out.csv")]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

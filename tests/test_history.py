@@ -59,7 +59,7 @@ def test_the_page_has_all_measurements_and_the_changes_of_the_path(tmp_path: Pat
         record(0),
         record(1, path=moved),
         {"time": "2026-11-28T02:00:00+00:00", "host": "dtn", "seconds": 10, "error": "dtn: no connection </script>"},
-        record(3, path=moved, down=way(41e6, "suspect")),
+        record(3, path=moved, down=way(41e6, "suspect"), both={"up": way(60e6), "down": way(30e6)}),
     ]
     for one in some:
         history.append(file, one)
@@ -71,6 +71,8 @@ def test_the_page_has_all_measurements_and_the_changes_of_the_path(tmp_path: Pat
     assert "no connection &lt;/script&gt;" in text
     assert "4 measurements from 2026-11-28 00:00 to 2026-11-28 03:00 UTC, of which 1 failed" in text
     assert "up: median 91.0 Mbit/s, from 90.0 to 93.0" in text
+    assert "up, both at once: median 60.0 Mbit/s, from 60.0 to 60.0" in text
+    assert history.line(some[3]).startswith("2026-11-28 03:00: up 93.0 Mbit/s; down 41.0 Mbit/s; up, both at once 60.0 Mbit/s; down, both")
     assert "router 3: 10.0.2.1, now 10.0.2.7" in text
     assert "MTU up: 1500, now 1400" in text
     assert "limit up" in text

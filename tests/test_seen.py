@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import longfat
 import pytest
-from longfat.live.seen import HEADERS, MTU, STANDS_S, Facts, ends, seen
+from longfat.live.seen import HEADERS, MTU, STANDS_S, Facts, binomial_interval, ends, order_interval, seen
 from longfat.live.survey import Direction, Survey
 from longfat.theory.probe import Estimate
 
@@ -22,6 +22,13 @@ FULL = Facts(
     waits_s=0.03,
     excess_bytes=120e3,
     peak_bps=25e6,
+    window_s=0.5,
+    windows=16,
+    loaded_max_s=0.041,
+    waits_s_interval=(0.028, 0.033),
+    segments=15_000,
+    mtu=MTU,
+    is_mtu_known=True,
     cause="congestion, by loss",
     is_held=False,
     in_flight_bytes=190e3,
@@ -76,11 +83,24 @@ def burst(**more: object) -> Direction:
     return replace(some, **more)
 
 
-def surveyed(up: Direction | None, down: Direction | None) -> Survey:
+def surveyed(up: Direction | None, down: Direction | None, far: str = "6.1.0-18-amd64") -> Survey:
     numbers = dict.fromkeys(("base_rtt_before_s", "base_rtt_after_s", "rate_limit_bps", "waited_s"), float("nan"))
     nothing = dict.fromkeys(("routers_up", "routers_down", "mtu_up_bytes", "mtu_down_bytes", "lost"))
     empty = dict.fromkeys(("hops", "too_big", "codepoints", "cut"), ())
-    return Survey(address="", asked=1, rtt_s=(0.0398,), up=up, down=down, mtu_tried_bytes=0, bytes=0, **numbers, **nothing, **empty)
+    settings = ({"kernel": "6.18.44", "ipv4/tcp_rmem": "4096 131072 6291456", "core/default_qdisc": "fq_codel"}, {"kernel": far})
+    return Survey(
+        address="",
+        asked=1,
+        rtt_s=(0.0398,),
+        up=up,
+        down=down,
+        mtu_tried_bytes=0,
+        bytes=0,
+        settings=settings,
+        **numbers,
+        **nothing,
+        **empty,
+    )
 
 
 def test_a_burst_tells_of_a_path_that_the_flow_did_not_fill() -> None:
@@ -126,3 +146,54 @@ def test_no_buffer_is_smaller_than_a_few_packets() -> None:
     path = seen("dtn", "today", replace(FULL, loaded_p99_s=1e-3, loaded_p95_s=1e-3, rates_bps=[1e6] * 5), FULL)
     assert f'limit = "{4 * MTU} bytes"' in path.text
     longfat.Experiment(path.text).resolve_all()
+
+
+def test_each_value_has_its_interval() -> None:
+    lossy = replace(FULL, cause="random loss", loaded_p95_s=1e-4, loss=1e-3)
+    managed = replace(FULL, cause="active queue management")
+    policed = replace(FULL, cause="policer", loaded_p95_s=1e-4)
+    texts = [seen("dtn", "today", one, other, surveyed(burst(), burst())).text for one, other in ((FULL, lossy), (managed, policed))]
+    for text, said in (
+        (texts[0], "1 idle questions: 39.80 to 39.80 ms."),
+        # The rates are 18 Mbit/s once and 19.3 nine times; of 16 windows the ranks are 12 and beyond the last.
+        (
+            texts[0],
+            "up: 90th percentile of what arrived in 0.5 s, with headers, packets of 1500 bytes; 95 % interval 19993 kbit/s to 19993",
+        ),
+        (texts[0], "by the wait of 95 of 100, and by the longest: 96217 bytes to 102465 bytes."),
+        # Wilson, by hand: centre (0.001 + 1.92/15000) / (1 + 3.84/15000), half of 0.00052.
+        (texts[0], "95 % interval 0.00061 to 0.0016 (binomial, 15000 segments)"),
+        (texts[1], "median wait at 30.0 ms; 95 % interval 28.0 to 33.0 ms"),
+        (texts[1], "median of what arrived in 0.5 s, with headers; 95 % interval"),
+        (texts[1], "the bucket holds at least this burst"),
+    ):
+        assert said in text, text
+
+
+def test_order_statistics_bound_a_quantile() -> None:
+    # Conover 1999, section 3.2: of 16 values the 95 % interval of the median is from the 4th to the 13th.
+    assert order_interval(list(range(1, 17)), 0.5, 16) == (4, 13)
+    # A binomial number of 16 cases of 0.9 is 11 or less in 1.7 of 100, and never above 16: from the 12th on.
+    assert order_interval(list(range(1, 17)), 0.9, 16) == (12, 16)
+    assert order_interval([1.0, 2.0, 5.0], 0.5, 1) == (1.0, 5.0)
+    low, high = binomial_interval(0.0, 100)
+    assert low == 0
+    assert high == pytest.approx(0.037, abs=1e-3)
+    assert binomial_interval(0.5, 0) == (0.0, 1.0)
+
+
+def test_mtu_and_hosts_are_written_as_found() -> None:
+    jumbo, narrow = replace(FULL, mtu=9000), replace(FULL, mtu=1400, is_mtu_known=False)
+    path = seen("dtn", "today", jumbo, narrow, surveyed(burst(), burst(), far="6.1.0\n[[flow]]"))
+    assert "# left1, this host: Linux 6.18.44, tcp_rmem 4096 131072 6291456, default qdisc fq_codel.\n" in path.text
+    assert "# right1, the other host: Linux 6.1.0[[flow]].\n" in path.text
+    assert "# down: MTU not known." in path.text
+    up, down = longfat.Experiment(path.text).sweep()
+    links = up.links.set_index("name")["mtu_bytes"] if "mtu_bytes" in up.links else None
+    assert links is None or (links["bottleneck>"], links["bottleneck<"]) == (9000, 1400)
+    assert 'mtu = "9000 bytes"' in path.text
+    assert 'reverse.mtu = "1400 bytes"' in path.text
+    assert '"kernel": "6.18"' in up.resolved or "6.18" in path.text
+    assert 'value = "6.1"' in path.text
+    assert up.metrics["goodput_total_bps"] > down.metrics["goodput_total_bps"] * 0.5
+    assert "kernel = " not in seen("dtn", "today", FULL, FULL, surveyed(None, None, far="plan 9")).text

@@ -51,7 +51,7 @@ def result(samples: bool = True) -> Result:
 
 
 def told(direction: str = "up", host: str = "dtn.example.org", **more: Any) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in stream.lines(result(**more), direction, host, BEGUN)]
+    return [json.loads(line) for line in stream.lines({direction: result(**more)}, host, BEGUN)]
 
 
 def test_events_come_in_iperf3s_order_and_units() -> None:
@@ -91,7 +91,8 @@ def keys(value: object) -> set[str]:
 
 
 def test_every_key_is_documented_with_its_unit() -> None:
-    assert {name for event in told() for name in keys(event["data"])} == {*stream.KEYS, *stream.GROUPS}
+    both = [json.loads(line)["data"] for line in stream.lines({"up": result(), "down": result()}, "dtn", BEGUN)]
+    assert {name for data in both for name in keys(data)} == {*stream.KEYS, *stream.GROUPS}
     assert TABLE.findall(PAGE.read_text(encoding="utf-8")) == [stream.table()], "`python tests/test_stream.py` writes it"
 
 
@@ -120,7 +121,7 @@ def test_hosts_have_names_and_ports(host: str, expected: tuple[str, int]) -> Non
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_fit_and_advise_read_it(tmp_path: Path, direction: str) -> None:
     file = tmp_path / "seen.jsonl"
-    once = "".join(line + "\n" for line in stream.lines(result(), direction, "dtn", BEGUN))
+    once = "".join(line + "\n" for line in stream.lines({direction: result()}, "dtn", BEGUN))
     file.write_text(once)
     (found,) = read([file])
     assert found.setting["flow.congestion_control"] == '"cubic"'
@@ -136,9 +137,29 @@ def test_fit_and_advise_read_it(tmp_path: Path, direction: str) -> None:
         sources.read_source(file)
 
 
+def test_both_directions_at_once_are_iperf3s_bidir(tmp_path: Path) -> None:
+    lines = list(stream.lines({"up": result(), "down": result()}, "dtn", BEGUN))
+    start, interval, *_, end = [json.loads(line)["data"] for line in lines]
+    assert (start["test_start"]["bidir"], start["test_start"]["reverse"], len(start["connected"])) == (1, 0, 2)
+    assert [(one["socket"], one["sender"]) for one in interval["streams"]] == [(1, True), (2, False)]
+    assert (interval["sum"]["sender"], interval["sum_bidir_reverse"]["sender"]) == (True, False)
+    assert interval["sum_bidir_reverse"]["bits_per_second"] == pytest.approx(10e6)
+    assert [one["sender"]["sender"] for one in end["streams"]] == [True, False]
+    assert end["sum_sent_bidir_reverse"]["retransmits"] == 3
+    assert end["sum_received_bidir_reverse"]["bytes"] == end["sum_received"]["bytes"] == 4_900_000
+    file = tmp_path / "seen.jsonl"
+    file.write_text("\n".join(lines))
+    # iperf3 3.12 has no `bidir` in its JSON.
+    old = [line.replace('"bidir": 1', '"bidir": 0') for line in lines]
+    for text in (lines, old):
+        file.write_text("\n".join(text))
+        with pytest.raises(LongfatError, match="holds tests of both directions"):
+            read([file])
+
+
 def test_two_directions_are_two_paths(tmp_path: Path) -> None:
     file = tmp_path / "seen.jsonl"
-    file.write_text("\n".join([*stream.lines(result(), "up", "dtn", BEGUN), *stream.lines(result(), "down", "dtn", BEGUN)]))
+    file.write_text("\n".join([*stream.lines({"up": result()}, "dtn", BEGUN), *stream.lines({"down": result()}, "dtn", BEGUN)]))
     for reads in (lambda: read([file]), lambda: sources.read_source(file)):
         with pytest.raises(LongfatError, match="holds tests of both directions"):
             reads()

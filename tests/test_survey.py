@@ -404,9 +404,11 @@ def test_each_sentence_says_what_changed() -> None:
             "bytes": 1,
             "cut": ["burst up"],
             "waited_ns": 0,
+            "settings": [[{"name": "kernel", "value": "6.18.1"}], []],
             "lost": None,
         }
     )
+    assert found.settings == ({"kernel": "6.18.1"}, {})
     moved = {way: Transfer(1e6, 1.0, 0.0, float("nan")) for way in ("up", "down")}
     said = "\n".join(lines("dtn", found, moved))
     for part in (

@@ -11,17 +11,22 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, command
 from longfat.advice.linux import Line
 from longfat.advice.question import read
 from longfat.cli import tune as verb
-from longfat.cli.measure import Way
 from longfat.errors import LongfatError
+from longfat.live.seen import Facts
+from longfat.live.survey import Direction
+from longfat.live.ways import Way
 from longfat.report import terminal
 from longfat.text import CONTROL
+from longfat.theory.probe import Estimate
 from longfat.tune import compare, script, show
 from longfat.tune.check import Row, State, look
 from longfat.tune.checks import CHECKS
@@ -29,6 +34,9 @@ from longfat.tune.host import Host, UnreadableError, cpus, device_name
 from longfat.tune.setting import Setting, of_file, of_sysctl
 from longfat.tune.simulate import KNOBS, Gain, simulate
 from longfat.tune.target import Route, Target, address_of, route
+from test_seen import FULL as FILLED
+from test_seen import burst as bursted
+from test_seen import surveyed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="longfat tune reads Linux")
 
@@ -565,7 +573,8 @@ def _way(direction: str, goodput: float, limit: str, rtt: float = 0.08) -> Way:
         queue_delay_up_p95_s=0.0,
         queue_delay_down_idle_p95_s=0.0,
         queue_delay_down_p95_s=0.0,
-        responsiveness_rpm=60 / rtt,
+        one_way_delay_most_s=rtt,
+        loaded_rtt_per_minute=60 / rtt,
         retransmission_rate=0.0,
         limited_by=limit,
         limited_by_confidence=0.95,
@@ -578,9 +587,42 @@ def _way(direction: str, goodput: float, limit: str, rtt: float = 0.08) -> Way:
     )
 
 
-def _asked(monkeypatch: pytest.MonkeyPatch, up: Way, down: Way, way: Route):
-    monkeypatch.setattr(verb, "measure", lambda host, direction, key, seconds: up if direction == "up" else down)
-    return verb._question("dtn", None, None, way, None, 2, buffer=None, loss=None)
+def _asked(monkeypatch: pytest.MonkeyPatch, up: Way, down: Way, way: Route, burst: Direction | None = None, **typed: Any):
+    def facts(one: Way) -> Facts:
+        return replace(FILLED, cause=one.limited_by, is_held=one.limited_by == BUFFER, rates_bps=[one.goodput_bps] * 9)
+
+    def measure(host: str, key: str | None, seconds: float, **asked: Any) -> verb.Measured:
+        survey = surveyed(burst, burst) if asked["burst"] and burst else None
+        return verb.Measured({"up": up, "down": down}, {"up": facts(up), "down": facts(down)}, survey, "" if survey else "no UDP")
+
+    monkeypatch.setattr(verb, "_measure", measure)
+    return verb._question("dtn", None, None, way, None, 2, **{"buffer": None, "loss": None, **typed})
+
+
+def test_the_simulated_path_has_the_buffer_and_the_loss_that_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    route, slow = Route("eth0", AFAR, mtu=1500, speed=10e9), _way("down", 100e6, FULL)
+    found = bursted(rate_bps=Estimate(500e6, 499e6, 501e6))
+    # A flow that filled the path: the 40 ms that 99 of 100 probes waited, at its rate.
+    question, told = _asked(monkeypatch, _way("up", 400e6, FULL), slow, route, predicted=True)
+    assert question.buffers == (f"{0.04 * 400e6 * 1500 / 1448 / 8:.0f} bytes",)
+    assert "by waits of probes while a flow filled it" in told[-2]
+    assert told[-1] == "Loss: none but at a full queue or a policer was seen."
+    assert question.losses is None
+    # A host limited it: the burst tells rate and buffer.
+    question, told = _asked(monkeypatch, _way("up", 400e6, BUFFER), slow, route, found, predicted=True)
+    assert (question.rate, question.buffers) == (500e6, ("90000 bytes",))
+    assert "the 500 Mbit/s of a burst are taken" in told[2]
+    # Losses at random are simulated, and hide the buffer.
+    question, told = _asked(monkeypatch, _way("up", 400e6, "random loss"), slow, route, found, predicted=True)
+    assert question.buffers is None
+    assert question.losses == (("", FILLED.loss),)
+    assert told[-2].startswith("Buffer: not found (it was not seen full, or other losses hide its own)")
+    # What is typed is taken; without --simulate nothing is looked for.
+    question, told = _asked(monkeypatch, _way("up", 400e6, "random loss"), slow, route, found, predicted=True, buffer="2MB", loss="0")
+    assert (question.buffers, question.losses) == (("2MB",), (("", 0.0),))
+    assert not any(one.startswith(("Buffer", "Loss")) for one in told)
+    question, told = _asked(monkeypatch, _way("up", 400e6, FULL), slow, route)
+    assert (question.buffers, len(told)) == (None, 2)
 
 
 def test_a_measured_rate_is_that_of_the_path_where_the_network_limits(monkeypatch: pytest.MonkeyPatch) -> None:

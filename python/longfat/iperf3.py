@@ -22,18 +22,25 @@ def tests(path: Path) -> list[dict[str, Any]]:
     for told in found:
         if error := told.get("error"):
             raise LongfatError(f"{path}: iperf3 failed: {error}")
-    if len({_is_reverse(told) for told in found}) > 1:
+    if len({_test(told).get("reverse") or 0 for told in found}) > 1 or any(_is_both(told) for told in found):
         raise LongfatError(
             f"{path}: holds tests of both directions, which are two paths: take one (`longfat measure --json-stream --direction up`)"
         )
     return found
 
 
-def _is_reverse(told: dict[str, Any]) -> bool:
+def _test(told: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the test; empty where they are not said."""
     try:
-        return bool(told["start"]["test_start"].get("reverse"))
-    except (KeyError, TypeError, AttributeError):
-        return False
+        return dict(told["start"]["test_start"])
+    except (KeyError, TypeError, ValueError):
+        return {}
+
+
+def _is_both(told: dict[str, Any]) -> bool:
+    """True for a test with `--bidir`. iperf3 3.12 says so in its sums alone."""
+    end = told.get("end")
+    return bool(_test(told).get("bidir")) or (isinstance(end, dict) and "sum_sent_bidir_reverse" in end)
 
 
 def _told(text: str, path: Path) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::protocol::Nanos;
+use crate::protocol::message::Setting;
 
 /// A router on the way, by the time exceeded of its TTL (RFC 792, RFC 4443).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,6 +64,8 @@ pub struct Survey {
     pub waited_ns: Nanos,
     /// Least round trip of three TCP handshakes, before and after.
     pub base_rtt_ns: [Option<Nanos>; 2],
+    /// Settings of this host and of the server.
+    pub settings: [Vec<Setting>; 2],
     /// Questions on an idle path.
     pub asked: u32,
     /// Round trips of those that were answered, without the time at the server, in order of their numbers.

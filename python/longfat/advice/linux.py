@@ -20,6 +20,9 @@ INT_MAX = (1 << 31) - 1
 RMEM, WMEM = (4096, 131072), (4096, 16384)
 """Least and initial sizes: the defaults of Linux (ip-sysctl: tcp_rmem, tcp_wmem)."""
 
+KERNELS = ((4, 19), (5, 15), (6, 1), (6, 6), (6, 18))
+"""Versions of the stack `linux` (docs/linux-versions.md)."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -28,6 +31,15 @@ class Line:
     text: str
     why: str
     source: str
+
+
+def stack_kernel(release: str) -> str:
+    """The version of the stack `linux` for a kernel: the last that is not newer, or the first; empty where `release` names no version."""
+    found = re.match(r"([0-9]{1,3})\.([0-9]{1,3})(?![0-9])", release, re.ASCII)
+    if not found:
+        return ""
+    own = (int(found[1]), int(found[2]))
+    return ".".join(map(str, max((one for one in KERNELS if one <= own), default=KERNELS[0])))
 
 
 def sysctl(name: str, value: str, why: str, source: str) -> Line:

@@ -50,7 +50,7 @@ VERBS: dict[str, dict[str, str]] = {
     },
     "Between two hosts": {
         "probe": "Look at the path to a `longfat serve`, in 20 s and 40 round trips: RTT, routers, MTU, codepoints, rate, memory.",
-        "measure": "Measure TCP each way to a host that runs `longfat serve`: rate, delay, what limits it, and what to change.",
+        "measure": "Measure TCP each way, then both at once, to a `longfat serve`: rate, delay, what limits it, and what to change.",
         "tune": "Say what to change on this Linux host for a path; predict the gain, write scripts, apply and revert them.",
         "key": "Make the key by which two hosts know each other, or keep the other host's.",
         "serve": "Let other hosts measure the path to this one; Ctrl-C ends it.",

@@ -166,7 +166,7 @@ def _volume(found: Direction | None) -> int:
 
 def lines(host: str, seen: Survey, moved: dict[str, Transfer]) -> list[str]:
     """Everything that is known of the path, a sentence each."""
-    said = [_trips(host, seen), _routers(seen), _mtu(seen), _codepoints(seen.codepoints)]
+    said = [_trips(host, seen), *_one_way(seen), _routers(seen), _mtu(seen), _codepoints(seen.codepoints)]
     for way, found in (("up", seen.up), ("down", seen.down)):
         said.append(f"{way:5} {_direction(found)}")
         one = moved.get(way)
@@ -192,6 +192,11 @@ def _trips(host: str, seen: Survey) -> str:
     low, middle, high = (1e3 * float(np.quantile(seen.rtt_s, part)) for part in (0, 0.5, 1))
     tcp = ", ".join(f"{1e3 * rtt:.2f} ms {when}" for rtt, when in ((seen.base_rtt_before_s, "before"), (seen.base_rtt_after_s, "after")))
     return f"{at}: RTT {middle:.2f} ms ({low:.2f} to {high:.2f}), {len(seen.rtt_s)} of {seen.asked} answered; TCP handshakes {tcp}"
+
+
+def _one_way(seen: Survey) -> list[str]:
+    known = [rtt for rtt in (seen.base_rtt_before_s, seen.base_rtt_after_s, *seen.rtt_s) if not math.isnan(rtt)]
+    return [f"one-way delay without queues: 0 to {1e3 * min(known):.2f} ms each way; the clocks are not compared"] if known else []
 
 
 def _routers(seen: Survey) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,13 @@ import typer
 
 from longfat.advice import question
 from longfat.advice.question import HEADERS, Question
-from longfat.cli.measure import measure
+from longfat.cli.measure import SURVEY_S
 from longfat.errors import LongfatError
 from longfat.live.limit import AT_HOSTS
+from longfat.live.seen import POLICER, RANDOM, Facts, buffer_of, facts
+from longfat.live.survey import Direction, Survey, survey
+from longfat.live.ways import AROUND_S, DIRECTIONS, Way, whole
+from longfat.live.ways import way as way_of
 from longfat.plot.units import with_unit
 from longfat.report import terminal
 from longfat.tune import compare as comparison
@@ -76,12 +81,13 @@ def tune_command(
 
     here = Host(root or Path("/"))
     way = route(here, address_of(host) if host else None, device)
-    asked, told = _question(host, rate, rtt, way, key, seconds, buffer=buffer, loss=loss)
+    with terminal.share_bar(err, "measuring", is_shown=not as_json) as share:
+        asked, told = _question(host, rate, rtt, way, key, seconds, buffer=buffer, loss=loss, predicted=predicted, tick=share)
     target = Target(asked, way)
     rows = look(here, target, CHECKS)
     simulated = None
     if predicted:
-        with terminal.share_bar(err, "simulating") as share:
+        with terminal.share_bar(err, "simulating", is_shown=not as_json) as share:
             simulated = simulate(asked, rows, share, jobs)
     if as_json:
         print(json.dumps(show.as_json(target, rows, simulated, told), indent=2))
@@ -101,12 +107,71 @@ def tune_command(
         raise typer.Exit(1)
     if compare:
         assert host is not None
-        with terminal.share_bar(err, "measuring") as share:
-            compared = comparison.compare(
-                home, lambda: {one: measure(host, one, key, seconds).goodput_bps for one in ("up", "down")}, tick=share
-            )
+        with terminal.share_bar(err, "measuring", is_shown=not as_json) as share:
+            compared = comparison.compare(home, lambda: {one: _way(host, one, key, seconds).goodput_bps for one in DIRECTIONS}, tick=share)
         for line in comparison.lines(compared):
             out.print(terminal.escape(line), soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The path to a host as flows and bursts showed it."""
+
+    ways: dict[str, Way]
+    facts: dict[str, Facts]
+    survey: Survey | None
+    """None: it was not asked for, or `why` says why there is none."""
+    why: str = ""
+
+
+def _way(host: str, direction: str, key: str | None, seconds: float) -> Way:
+    return way_of(direction, whole(host, direction, key, seconds))
+
+
+def _measure(host: str, key: str | None, seconds: float, *, burst: bool, tick: Callable[[float], object]) -> Measured:
+    """One flow each way, and before them bursts. LongfatError where the server is not there, or says no to the flows."""
+    before = SURVEY_S if burst else 0.0
+    part = seconds + AROUND_S
+    every = before + 2 * part
+    found, why = None, ""
+    if burst:
+        try:
+            found = survey(host, key)
+        except LongfatError as error:
+            why = str(error)
+    ways: dict[str, Way] = {}
+    seen: dict[str, Facts] = {}
+    for number, direction in enumerate(DIRECTIONS):
+        result = whole(host, direction, key, seconds, lambda done, number=number: tick((before + part * (number + done)) / every))
+        ways[direction], seen[direction] = way_of(direction, result), facts(result, direction)
+    return Measured(ways, seen, found, why)
+
+
+def _burst(best: Way, measured: Measured) -> Direction | None:
+    """The burst in the direction of the faster flow."""
+    if measured.survey is None:
+        return None
+    return measured.survey.up if best.direction == "up" else measured.survey.down
+
+
+def _buffer(best: Way, measured: Measured) -> tuple[str | None, str]:
+    """Buffer of the path in the words of the experiment file, where it was found, and a sentence on it."""
+    seen = measured.facts[best.direction]
+    found = buffer_of(seen, _burst(best, measured), seen.rate_bps)
+    if found:
+        how = "by waits of probes while a flow filled it" if seen.fills and seen.retransmitted_bytes else "by a burst that overflowed it"
+        sizes = f"{found.value:.0f} bytes {best.direction} ({found.low:.0f} to {found.high:.0f})"
+        return f"{found.value:.0f} bytes", f"Buffer: {sizes}, {how}."
+    why = measured.why or ("a policer has none" if seen.cause == POLICER else "it was not seen full, or other losses hide its own")
+    return None, f"Buffer: not found ({why}): --buffer says it."
+
+
+def _loss(best: Way, measured: Measured) -> tuple[str | None, str]:
+    """Loss of the path, where losses at random limited the flow, and a sentence on it."""
+    seen = measured.facts[best.direction]
+    if seen.cause != RANDOM:
+        return None, "Loss: none but at a full queue or a policer was seen."
+    return f"{seen.loss:.2g}", f"Loss: {seen.loss:.2g}, the share that the flow {best.direction} retransmitted, with losses at random."
 
 
 def _question(
@@ -119,12 +184,15 @@ def _question(
     *,
     buffer: str | None,
     loss: str | None,
+    predicted: bool = False,
+    tick: Callable[[float], object] = lambda share: None,
 ) -> tuple[Question, list[str]]:
     """The path as given or as measured, and where each of its numbers comes from."""
     told: list[str] = []
     mtu = min(max(way.mtu or 1500, 576), 65535)
     if host is not None and (rate is None or rtt is None):
-        ways = [measure(host, direction, key, seconds) for direction in ("up", "down")]
+        measured = _measure(host, key, seconds, burst=predicted and buffer is None, tick=tick)
+        ways = list(measured.ways.values())
         idle = min((one.rtt_idle_s for one in ways if not math.isnan(one.rtt_idle_s)), default=math.nan)
         best = max(ways, key=lambda one: one.goodput_bps)
         if rtt is None:
@@ -137,10 +205,21 @@ def _question(
             told.append(f"Rate: one flow to {host} carried {with_unit(seen, 'bit/s', 3)} of IP, limited by {best.limited_by}.")
             if best.limited_by in AT_HOSTS:
                 # A flow that its buffers limit says nothing of the path, which would make them look large enough.
-                seen = max(seen, way.speed or 0.0)
-                fast = f"the {with_unit(seen, 'bit/s')} of {way.device} are taken" if way.speed else "the path may carry more"
+                burst = _burst(best, measured)
+                if burst and burst.rate_bps and burst.is_bottleneck:
+                    seen = max(seen, burst.rate_bps.value)
+                    fast = f"the {with_unit(seen, 'bit/s', 3)} of a burst are taken"
+                else:
+                    seen = max(seen, way.speed or 0.0)
+                    fast = f"the {with_unit(seen, 'bit/s')} of {way.device} are taken" if way.speed else "the path may carry more"
                 told.append(f"A host is the limit there, so {fast}: --rate says better.")
             rate = f"{seen:.0f} bit/s"
+        if predicted and buffer is None:
+            buffer, said = _buffer(best, measured)
+            told.append(said)
+        if predicted and loss is None:
+            loss, said = _loss(best, measured)
+            told.append(said)
     if rtt is None:
         raise LongfatError("the round trip is not known: expected --rtt 80ms, or the HOST of a `longfat serve`")
     if rate is None:

@@ -16,7 +16,7 @@ def own(host: str, key: str | None) -> dict[str, str | None]:
     not there, or says no.
     """
     known = {entry["name"] for entry in registries()["congestion_controls"]}
-    found = dict(zip(("up", "down"), live_controls(host, key), strict=True))
+    found: dict[str, str | None] = dict(zip(("up", "down"), live_controls(host, key), strict=True))
     for direction, name in found.items():
         if name and name not in known:
             at = "this host" if direction == "up" else host

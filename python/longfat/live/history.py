@@ -23,8 +23,10 @@ DAYS = 3
 """Length of a history, in days, from which its page counts in days."""
 
 Record = dict[str, Any]
-"""One measurement: `time` (UTC, ISO 8601), `host`, `seconds`, `path`, and `up` and `down` as `longfat measure --json` has them, each where
-it was measured. `error` has the reason why one is missing."""
+"""One measurement: `time` (UTC, ISO 8601), `host`, `seconds`, `path`, and `up`, `down` and `both` as `longfat measure --json` has them,
+each where it was measured. `error` has the reason why one is missing."""
+WAYS = {"up": ("up",), "down": ("down",), "up, both at once": ("both", "up"), "down, both at once": ("both", "down")}
+"""Flows of a measurement, and where they stand in it."""
 
 
 def check(file: Path) -> None:
@@ -122,8 +124,8 @@ def html(records: Sequence[Record], host: str, file: str) -> str:
 
 def line(record: Record) -> str:
     """One measurement in a line."""
-    said = [f"{way} {record[way]['goodput_bps'] / 1e6:,.1f} Mbit/s" for way in ("up", "down") if way in record]
-    idle = next((record[way]["rtt_idle_s"] for way in ("up", "down") if way in record), None)
+    said = [f"{way} {_part(record, way)['goodput_bps'] / 1e6:,.1f} Mbit/s" for way in WAYS if _part(record, way)]
+    idle = next((_part(record, way)["rtt_idle_s"] for way in WAYS if _part(record, way)), None)
     said += [f"RTT {1e3 * idle:.1f} ms idle"] if idle else []
     said += [record["error"]] if "error" in record else []
     return f"{_when(record)}: {'; '.join(said)}"
@@ -133,9 +135,16 @@ def _when(record: Record) -> str:
     return f"{datetime.datetime.fromisoformat(record['time']).astimezone(datetime.UTC):%Y-%m-%d %H:%M}"
 
 
+def _part(record: Record, name: str) -> Record:
+    """The flow or the part of this name; empty where it was not measured."""
+    found: Record = record
+    for key in WAYS.get(name, (name,)):
+        found = found.get(key) or {}
+    return found
+
+
 def _value(record: Record, part: str, name: str, size: float = 1.0) -> float:
-    found: Record = record.get(part) or {}
-    value = found.get(name)
+    value = _part(record, part).get(name)
     return math.nan if value is None else float(value) / size
 
 
@@ -145,7 +154,7 @@ def _summary(records: Sequence[Record]) -> str:
     failed = sum("error" in record for record in records)
     said = f"{count(len(records), 'measurement')} from {_when(records[0])} to {_when(records[-1])} UTC"
     parts = [said + (f", of which {failed} failed" if failed else "")]
-    for way in ("up", "down"):
+    for way in WAYS:
         rates = sorted(rate for record in records if not math.isnan(rate := _value(record, way, "goodput_bps", 1e6)))
         if rates:
             parts.append(f"{way}: median {rates[len(rates) // 2]:,.1f} Mbit/s, from {rates[0]:,.1f} to {rates[-1]:,.1f}")
@@ -165,7 +174,7 @@ def _plots(records: Sequence[Record]) -> list[Plot]:
         return Plot(id, title, axis, Axis(of, start=0.0), [one for one in series if not all(map(math.isnan, one.y))])
 
     made = [
-        plot("goodput", "Goodput", "goodput (Mbit/s, payload)", [(way, way, "goodput_bps", 1e6) for way in ("up", "down")]),
+        plot("goodput", "Goodput", "goodput (Mbit/s, payload)", [(way, way, "goodput_bps", 1e6) for way in WAYS]),
         plot(
             "rtt",
             "Round trips",
@@ -174,19 +183,20 @@ def _plots(records: Sequence[Record]) -> list[Plot]:
                 ("idle", "path", "base_rtt_s", 1e-3),
                 ("while up is loaded", "up", "rtt_loaded_s", 1e-3),
                 ("while down is loaded", "down", "rtt_loaded_s", 1e-3),
+                ("while both are loaded", "up, both at once", "rtt_loaded_s", 1e-3),
             ],
         ),
         plot(
             "queue",
             "Queueing delay under load, 95 of 100 probes",
             "wait (ms)",
-            [(way, way, f"queue_delay_{way}_p95_s", 1e-3) for way in ("up", "down")],
+            [(way, way, f"queue_delay_{WAYS[way][-1]}_p95_s", 1e-3) for way in WAYS],
         ),
         plot(
             "retransmitted",
             "Retransmissions",
             "share of the payload (%)",
-            [(way, way, "retransmission_rate", 1e-2) for way in ("up", "down")],
+            [(way, way, "retransmission_rate", 1e-2) for way in WAYS],
         ),
     ]
     return [one for one in made if one.series]
@@ -196,6 +206,8 @@ COLUMNS = [
     "time (UTC)",
     "up (Mbit/s)",
     "down (Mbit/s)",
+    "both, up (Mbit/s)",
+    "both, down (Mbit/s)",
     "RTT idle (ms)",
     "up loaded (ms)",
     "down loaded (ms)",
@@ -214,14 +226,13 @@ def _row(record: Record) -> list[str]:
         value = _value(record, way, name, size)
         return "–" if math.isnan(value) else f"{value:,.1f}"
 
-    ways = [record[way] for way in ("up", "down") if way in record]
+    ways = [_part(record, way) for way in WAYS if _part(record, way)]
     verdicts = {str(way["verdict"]) for way in ways}
     idle = min((way["rtt_idle_s"] for way in ways if way["rtt_idle_s"]), default=None)
     worst = next((one for one in ("invalid", "suspect") if one in verdicts), "valid" if verdicts else "")
     return [
         _when(record),
-        said("up", "goodput_bps", 1e6),
-        said("down", "goodput_bps", 1e6),
+        *(said(way, "goodput_bps", 1e6) for way in WAYS),
         "–" if idle is None else f"{1e3 * idle:.1f}",
         said("up", "rtt_loaded_s", 1e-3),
         said("down", "rtt_loaded_s", 1e-3),

@@ -11,9 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from longfat.advice.linux import stack_kernel
 from longfat.lazy import np
 from longfat.live.survey import Direction, Survey
 from longfat.results import Result
+from longfat.theory.probe import Estimate
 
 MTU, HEADERS = 1500, 52
 """Bytes of a packet, as most paths have it, and of IPv4 and TCP with timestamps in it (RFC 791, RFC 9293, RFC 7323)."""
@@ -23,9 +25,21 @@ WINDOW_S, BUSY = 0.5, 0.9
 """Windows of rates: this long, or five round trips. While the queue stands the link is busy, with the 90th percentile of them."""
 FASTEST, LONGEST_S = 10, 1.0
 """Ranges of values that are not decided: the rate up to so many times the goodput, the buffer up to this delay."""
+OUTSIDE, Z = 0.025, 1.959964
+"""Probability beyond each end of a 95 % interval, and the quantile of the normal distribution there."""
 POLICER, RANDOM = "policer", "random loss"
 MANAGED = ("active queue management", "congestion, by ECN")
 """Causes of losses that say what the queue is (`limited_by`)."""
+
+
+SETTINGS = {
+    "kernel": "Linux",
+    "ipv4/tcp_rmem": "tcp_rmem",
+    "ipv4/tcp_wmem": "tcp_wmem",
+    "ipv4/tcp_congestion_control": "congestion control",
+    "core/default_qdisc": "default qdisc",
+}
+"""Settings of a host that are written, and their names there."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,19 @@ class Facts:
     """Most payload that arrived in any stretch beyond that of the rate: a bucket of tokens, emptied."""
     peak_bps: float
     """Fastest arrival of payload between two samples."""
+    window_s: float
+    """Length of a window of rates."""
+    windows: int
+    """Windows that do not overlap."""
+    loaded_max_s: float
+    """Longest wait of a probe under load."""
+    waits_s_interval: tuple[float, float]
+    """95 % interval of `waits_s`."""
+    segments: float
+    """Segments sent after the warmup."""
+    mtu: int
+    """Largest packet that came through unfragmented before the flow, bytes; `MTU` where that is not known."""
+    is_mtu_known: bool
     cause: str
     """The limit of the flow by the rules of captures; empty: not known."""
     is_held: bool
@@ -75,7 +102,16 @@ class Facts:
     @property
     def rate_bps(self) -> float:
         """Rate of IP packets while the queue stood."""
-        return float(np.quantile(self.rates_bps, BUSY)) * MTU / (MTU - HEADERS)
+        return self.with_headers(float(np.quantile(self.rates_bps, BUSY)))
+
+    def with_headers(self, rate: float) -> float:
+        """Rate of IP packets that carry this rate of payload."""
+        return rate * self.mtu / (self.mtu - HEADERS)
+
+    def interval_bps(self, share: float) -> tuple[float, float]:
+        """95 % interval of a quantile of the rates of IP packets."""
+        low, high = (self.with_headers(rate) for rate in order_interval(self.rates_bps, share, self.windows))
+        return low, high
 
 
 @dataclass(frozen=True)
@@ -88,6 +124,33 @@ class Seen:
     """Values that the measurement does not decide, with the reason."""
 
 
+def order_interval(values: Sequence[float], share: float, independent: int) -> tuple[float, float]:
+    """95 % interval of a quantile by order statistics: the ranks between which a binomial number lies in 95 of 100 cases.
+
+    Values that overlap count as the `independent` ones among them. Where these are too few, an end is the least or the greatest value.
+    """
+    low, high, total = 0, independent, 0.0
+    for k in range(independent + 1):
+        total += math.comb(independent, k) * share**k * (1 - share) ** (independent - k)
+        if total <= OUTSIDE:
+            low = k + 1
+        if total >= 1 - OUTSIDE:
+            high = k
+            break
+    last = max(independent - 1, 1)
+    least, most = (float(np.quantile(values, min(max((rank - 1) / last, 0.0), 1.0))) for rank in (low, high + 1))
+    return least, most
+
+
+def binomial_interval(share: float, count: float) -> tuple[float, float]:
+    """95 % interval of a probability from its share of `count` cases (Wilson 1927, equation 9)."""
+    if count < 1:
+        return 0.0, 1.0
+    middle = (share + Z * Z / (2 * count)) / (1 + Z * Z / count)
+    half = Z / (1 + Z * Z / count) * math.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
 def facts(result: Result, direction: str) -> Facts:
     """Facts of a run with one flow `up` or `down`, whose series has ten samples per second."""
     flow = result.flows.iloc[0]
@@ -96,7 +159,8 @@ def facts(result: Result, direction: str) -> Facts:
     series = whole[whole["time_s"] >= result.end_s / 5]
     times, arrived = series["time_s"].to_numpy(), series["bytes_arrived"].to_numpy()
     at = np.arange(len(times))
-    end = np.searchsorted(times, times + max(WINDOW_S, 5 * rtt))
+    window = max(WINDOW_S, 5 * rtt)
+    end = np.searchsorted(times, times + window)
     at, end = at[end < len(times)], end[end < len(times)]
     rates = [float(rate) for rate in 8 * (arrived[end] - arrived[at]) / (times[end] - times[at])]
     rates = rates or [float(flow["goodput_bps"])]
@@ -109,6 +173,13 @@ def facts(result: Result, direction: str) -> Facts:
     def metric(name: str) -> float:
         return result.metrics.get(f"queue_delay_{direction}_{name}_s", math.nan)
 
+    probes = result.probes
+    is_loaded = (probes["direction"] == direction) & probes["time_s"].between(result.end_s / 5, result.end_s)
+    windows = max(int(result.end_s * 4 / 5 / window), 1)
+    trips = series["srtt_s"].dropna()
+    waits = order_interval(trips.tolist(), 0.5, windows) if len(trips) else (math.nan, math.nan)
+    mss = result.tcp_info.loc[result.tcp_info["end"] == "sender", "snd_mss"].max()
+    mtu = result.metrics.get(f"mtu_{direction}_bytes", math.nan)
     held = float(flow["rwnd_limited_s"]) + float(flow["sndbuf_limited_s"])
     return Facts(
         duration_s=result.end_s,
@@ -122,6 +193,13 @@ def facts(result: Result, direction: str) -> Facts:
         waits_s=max(float(flow["rtt_p50_s"]) - rtt, 0.0),
         excess_bytes=float((beyond - np.minimum.accumulate(beyond)).max()) if len(beyond) else 0.0,
         peak_bps=float(peaks.max()) if len(peaks) else max(rates),
+        window_s=window,
+        windows=windows,
+        loaded_max_s=float(probes.loc[is_loaded, "queue_delay_s"].max()),
+        waits_s_interval=(max(waits[0] - rtt, 0.0), max(waits[1] - rtt, 0.0)),
+        segments=sent / (float(mss) if mss > 0 else MTU - HEADERS),
+        mtu=MTU if math.isnan(mtu) else int(mtu),
+        is_mtu_known=not math.isnan(mtu),
         cause=str(flow["limited_by"]),
         is_held=held > float(flow["cwnd_limited_s"]),
         in_flight_bytes=float(flow["in_flight_max_bytes"]),
@@ -143,7 +221,7 @@ def seen(host: str, when: str, up: Facts, down: Facts, survey: Survey | None = N
     there, back = (
         _direction(name, one, burst, is_lossy, unknown) for name, one, burst in (("up", up, bursts[0]), ("down", down, bursts[1]))
     )
-    reverse = "\n".join(f"reverse.{line}" if line[0] != "#" else line for line in back)
+    reverse = "\n".join(f"reverse.{line}" if line[0] != "#" else line for line in [*back, *_mtu("down", down)])
     windows = "".join(
         f"# {name}: a host held the flow at {one.in_flight_bytes:.0f} bytes in flight.\n"
         for name, one in (("up", up), ("down", down))
@@ -154,20 +232,20 @@ def seen(host: str, when: str, up: Facts, down: Facts, survey: Survey | None = N
 
 [path]
 preset = "dumbbell"
-# Least round trip of handshakes, flows{" and UDP questions" if survey else ""}.
+# Least round trip of handshakes, flows{" and UDP questions" if survey else ""}. {_spread(up, down, survey)}
 rtt = "{_us(trip)}"
 
 [path.bottleneck]
-{chr(10).join(there)}
+{chr(10).join([*there, *_mtu("up", up)])}
 {reverse}
-
+{_hosts(survey)}
 [[flow]]
 name = "flow"
 stack = "linux"
 {_by_direction("from", "left1", "right1")}
 {_by_direction("to", "right1", "left1")}
 {_by_direction("congestion_control", up.control, down.control)}
-{windows}# Twice what was in flight at most, or what fills the path four times, unless a host held the flow.
+{_kernels(survey)}{windows}# Twice what was in flight at most, or what fills the path four times, unless a host held the flow.
 {window}
 
 [measure]
@@ -175,6 +253,42 @@ duration = "{up.duration_s:g} s"
 warmup = "{up.duration_s / 5:g} s"
 """
     return Seen(text, unknown)
+
+
+def _spread(up: Facts, down: Facts, survey: Survey | None) -> str:
+    """Sentence on the round trips that were least."""
+    said = f"Least of the handshakes and the flow: {1e3 * up.rtt_s:.2f} ms up, {1e3 * down.rtt_s:.2f} ms down."
+    if survey and survey.rtt_s:
+        said += f" {len(survey.rtt_s)} idle questions: {1e3 * min(survey.rtt_s):.2f} to {1e3 * max(survey.rtt_s):.2f} ms."
+    return f"{said} A one-way delay is from 0 to the round trip."
+
+
+def _mtu(name: str, facts: Facts) -> list[str]:
+    """MTU of a direction."""
+    known = "largest packet that came through unfragmented, before the flow" if facts.is_mtu_known else "MTU not known"
+    return [f"# {name}: {known}.", f'mtu = "{facts.mtu} bytes"']
+
+
+def _hosts(survey: Survey | None) -> str:
+    """Comments on the hosts as they were found."""
+    made = ""
+    for name, of in zip(("left1, this host", "right1, the other host"), survey.settings if survey else (), strict=False):
+        # The other host may say anything.
+        found = [f"{word} {_clean(of[setting])}" for setting, word in SETTINGS.items() if setting in of]
+        made += f"# {name}: {', '.join(found) if found else 'not known'}.\n"
+    return made
+
+
+def _clean(text: str) -> str:
+    return "".join(one for one in text if one.isprintable())
+
+
+def _kernels(survey: Survey | None) -> str:
+    """The kernel of the sender, of each direction; nothing where one is not known."""
+    versions = [stack_kernel(of.get("kernel", "")) for of in survey.settings] if survey else []
+    if not versions or not all(versions):
+        return ""
+    return f"# Version of the sender's kernel whose rules are nearest.\n{_by_direction('kernel', *versions)}\n"
 
 
 def _window(facts: Facts, burst: Direction | None) -> float:
@@ -203,7 +317,12 @@ def _direction(name: str, facts: Facts, burst: Direction | None, is_lossy: bool,
         rate, lines = _rate(name, facts, burst, unknown)
         lines += _managed(name, facts) if facts.cause in MANAGED else _droptail(name, facts, burst, rate, unknown)
     if is_lossy:
-        lines += [f"# {name}: share of the payload that was retransmitted, with losses at random."] if loss else []
+        if loss:
+            low, high = binomial_interval(loss, facts.segments)
+            lines += [
+                f"# {name}: share of the payload that was retransmitted, with losses at random; 95 % interval {low:.2g} to {high:.2g} "
+                f"(binomial, {facts.segments:.0f} segments)."
+            ]
         lines += [f'loss = {{ kind = "bernoulli", probability = {loss:.2g} }}' if loss else 'loss = { kind = "none" }']
     return lines
 
@@ -214,10 +333,10 @@ def _rate(name: str, facts: Facts, burst: Direction | None, unknown: list[str]) 
     # Losses at random keep a flow from standing at the rate.
     is_burst = burst is not None and burst.rate_bps is not None and burst.is_bottleneck
     if facts.fills and not (is_burst and facts.cause == RANDOM):
-        low, high = (float(np.quantile(facts.rates_bps, part)) * MTU / (MTU - HEADERS) for part in (0.5, 1))
+        low, high = facts.interval_bps(BUSY)
         return rate, [
-            f"# {name}: 90th percentile of what arrived in half a second, with headers, packets of {MTU} bytes; "
-            f"median {_bits(low)}, most {_bits(high)}.",
+            f"# {name}: 90th percentile of what arrived in {facts.window_s:g} s, with headers, packets of {facts.mtu} bytes; "
+            f"95 % interval {_bits(low)} to {_bits(high)} ({facts.windows} windows apart).",
             f'rate = "{_bits(rate)}"',
         ]
     why = "losses at random keep the flow below the rate" if facts.cause == RANDOM else facts.why_not_full
@@ -235,20 +354,30 @@ def _rate(name: str, facts: Facts, burst: Direction | None, unknown: list[str]) 
     ]
 
 
+def buffer_of(facts: Facts, burst: Direction | None, rate: float) -> Estimate | None:
+    """Bytes of the buffer before a link of this rate, if it is a plain one that was seen full.
+
+    Its interval is from the wait of 95 of 100 probes to the longest, or that of the burst.
+    """
+    if facts.cause in (RANDOM, POLICER, *MANAGED):
+        return None
+    if facts.fills and facts.retransmitted_bytes:
+        longest = max(facts.loaded_max_s, facts.loaded_p99_s)
+        return Estimate(*(wait * rate / 8 for wait in (facts.loaded_p99_s, facts.loaded_p95_s, longest)))
+    return burst.memory_bytes if burst else None
+
+
 def _droptail(name: str, facts: Facts, burst: Direction | None, rate: float, unknown: list[str]) -> list[str]:
     """Buffer before the link."""
-    if facts.fills and facts.retransmitted_bytes and facts.cause != RANDOM:
-        return [
-            f"# {name}: 99 of 100 probes waited up to {1e3 * facts.loaded_p99_s:.1f} ms, 95 up to {1e3 * facts.loaded_p95_s:.1f} ms; "
-            "losses show that it was full.",
-            _queue(f'"{_bytes(facts.loaded_p99_s * rate / 8)}"'),
-        ]
-    if burst and burst.memory_bytes and facts.cause != RANDOM:
-        memory = burst.memory_bytes
-        return [
-            f"# {name}: memory that a burst found; {_bytes(memory.low)} to {_bytes(memory.high)}.",
-            _queue(f'"{_bytes(memory.value)}"'),
-        ]
+    memory = buffer_of(facts, burst, rate)
+    if memory:
+        how = (
+            f"99 of 100 probes waited up to {1e3 * facts.loaded_p99_s:.1f} ms, and losses show that it was full; "
+            "by the wait of 95 of 100, and by the longest:"
+            if facts.fills and facts.retransmitted_bytes
+            else "memory that a burst found;"
+        )
+        return [f"# {name}: {how} {_bytes(memory.low)} to {_bytes(memory.high)}.", _queue(f'"{_bytes(memory.value)}"')]
     held = max(facts.loaded_p99_s * rate / 8 if facts.fills else 0.0, burst.memory_least_bytes if burst and burst.is_bottleneck else 0.0)
     if burst and burst.memory_bytes:
         # Losses at random look like those of a full queue: it holds what waited, and maybe more.
@@ -268,7 +397,8 @@ def _droptail(name: str, facts: Facts, burst: Direction | None, rate: float, unk
 def _managed(name: str, facts: Facts) -> list[str]:
     """Queue management: PIE keeps any mean wait that it is told, and no flow shows which kind it is."""
     return [
-        f"# {name}: early drops or marks kept the flow's median wait at {1e3 * facts.waits_s:.1f} ms. PIE stands for every kind that does.",
+        f"# {name}: early drops or marks kept the flow's median wait at {1e3 * facts.waits_s:.1f} ms; 95 % interval "
+        f"{1e3 * facts.waits_s_interval[0]:.1f} to {1e3 * facts.waits_s_interval[1]:.1f} ms. PIE stands for every kind that does.",
         f'queue = {{ kind = "pie", target = "{max(1e6 * facts.waits_s, 1000):.0f} us" }}',
     ]
 
@@ -276,12 +406,14 @@ def _managed(name: str, facts: Facts) -> list[str]:
 def _policer(name: str, facts: Facts) -> list[str]:
     """Bucket of tokens: losses without a wait, at a steady rate."""
     # What the bucket saved up raises high quantiles, and no median.
-    rate = float(np.quantile(facts.rates_bps, 0.5)) * MTU / (MTU - HEADERS)
-    faster = max(facts.peak_bps * MTU / (MTU - HEADERS), 1.5 * rate)
-    burst = max(facts.excess_bytes * MTU / (MTU - HEADERS), 10 * MTU)
+    rate = facts.with_headers(float(np.quantile(facts.rates_bps, 0.5)))
+    low, high = facts.interval_bps(0.5)
+    faster = max(facts.with_headers(facts.peak_bps), 1.5 * rate)
+    burst = max(facts.with_headers(facts.excess_bytes), 10 * facts.mtu)
     return [
-        f"# {name}: losses without a wait, at a steady rate: median of what arrived in half a second, with headers. The link before it "
-        "is at least as fast as packets arrived at most.",
+        f"# {name}: losses without a wait, at a steady rate: median of what arrived in {facts.window_s:g} s, with headers; 95 % interval "
+        f"{_bits(low)} to {_bits(high)} ({facts.windows} windows apart).",
+        f"# {name}: the link before it is at least as fast as packets arrived at most, and the bucket holds at least this burst.",
         f'rate = "{_bits(faster)}"',
         f'queue = {{ kind = "policer", rate = "{_bits(rate)}", burst = "{_bytes(burst)}" }}',
     ]

@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from longfat._longfat import __version__, live_port
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 INTERVAL_S = 1.0
 """Length of an interval, iperf3's own default."""
 SOCKET = 1
-"""Number of the one stream."""
+"""Number of the first stream."""
 HEADERS = 40
 """IPv4 and TCP without options, bytes: the segment where the kernel tells none."""
 
 KEYS: dict[str, tuple[str, str]] = {
-    "socket": ("", "number of the stream: 1"),
+    "socket": ("", "number of the stream: 1; of the flow down beside a flow up, 2"),
     "remote_host": ("", "host that was measured; in `connecting_to`: `host`"),
     "remote_port": ("", "its port; in `connecting_to`: `port`"),
     "version": ("", "longfat and its version"),
@@ -35,10 +35,14 @@ KEYS: dict[str, tuple[str, str]] = {
     "timestamp": ("", "begin of the direction: `time` in GMT, `timesecs` in s since 1970"),
     "tcp_mss_default": ("bytes", "payload of a full segment of the sender"),
     "protocol": ("", "TCP"),
-    "num_streams": ("", "1"),
+    "num_streams": ("", "1, per direction"),
     "duration": ("s", "duration of the flow"),
     "omit": ("s", "0: slow start counts"),
     "reverse": ("", "1: from the other host to this one"),
+    "bidir": (
+        "",
+        "1: both at once. `sum_bidir_reverse`, `sum_sent_bidir_reverse` and `sum_received_bidir_reverse` are sums of the flow down",
+    ),
     "target_bitrate": ("bit/s", "0: no bound"),
     "sock_bufsize": ("bytes", "0: the kernels size their buffers"),
     "tos": ("", "0: octet of DSCP and ECN"),
@@ -85,14 +89,20 @@ GROUPS = (
     "sum",
     "sum_sent",
     "sum_received",
+    "sum_bidir_reverse",
+    "sum_sent_bidir_reverse",
+    "sum_received_bidir_reverse",
     "receiver",
 )
 """Groups, and keys that stand in the row of another."""
 
 
-def lines(result: Result, direction: str, host: str, begun: datetime.datetime) -> Iterator[str]:
-    """The events of a run of one flow `up` to `host` or `down` from it, one JSON object each: `start`, `interval` per second, `end`."""
-    for event, data in events(result, direction, host, begun):
+def lines(results: Mapping[str, Result], host: str, begun: datetime.datetime) -> Iterator[str]:
+    """The events of a run to `host` by its directions, one JSON object each: `start`, `interval` per second, `end`.
+
+    Both directions at once are iperf3's `--bidir`: the flow up is stream 1, the flow down stream 2.
+    """
+    for event, data in events(results, host, begun):
         yield json.dumps({"event": event, "data": data}, allow_nan=False)
 
 
@@ -107,63 +117,89 @@ def failed(why: str) -> str:
     return json.dumps({"event": "error", "data": why})
 
 
-def events(result: Result, direction: str, host: str, begun: datetime.datetime) -> Iterator[tuple[str, dict[str, Any]]]:
+def events(results: Mapping[str, Result], host: str, begun: datetime.datetime) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and data of each event. A value that is not known has no key."""
-    flow = result.flows.iloc[0]
-    rows = result.tcp_info[result.tcp_info["end"] == "sender"].sort_values("time_s")
-    yield "start", _start(result, direction, host, begun, rows)
-    series = result.series.sort_values("time_s")
-    at, arrived = series["time_s"].to_numpy(dtype=float), series["bytes_arrived"].to_numpy(dtype=float)
-    length = float(result.end_s)
+    flows = [_Flow(number, result, direction) for number, (direction, result) in enumerate(results.items(), SOCKET)]
+    first = flows[0]
+    yield "start", _start(flows, host, begun)
+    length = float(first.result.end_s)
     edges = [*np.arange(0, length - INTERVAL_S / 2 + 1e-9, INTERVAL_S).tolist(), length]
-    is_ours = direction == "up"
     for start, end in itertools.pairwise(edges):
+        streams: list[dict[str, Any]] = []
+        sums: dict[str, Any] = {}
+        for flow in flows:
+            stream, sums[f"sum{flow.suffix}"] = flow.interval(start, end)
+            streams.append(stream)
+        yield "interval", {"streams": streams, **sums}
+    ends = [flow.end(length) for flow in flows]
+    both = {
+        f"{name}{flow.suffix}": {**end[part], "sender": flow.is_ours}
+        for flow, end in zip(flows, ends, strict=True)
+        for name, part in (("sum_sent", 0), ("sum_received", 1))
+    }
+    streams = [flow.ended(*end) for flow, end in zip(flows, ends, strict=True)]
+    control = str(first.row["congestion_control"])
+    yield "end", {"streams": streams, **both, "sender_tcp_congestion": control}
+
+
+class _Flow:
+    """One flow of a run: a stream of iperf3."""
+
+    def __init__(self, socket: int, result: Result, direction: str) -> None:
+        self.socket, self.result, self.is_ours = socket, result, direction == "up"
+        self.suffix = "" if socket == SOCKET else "_bidir_reverse"
+        self.row = result.flows.iloc[0]
+        self.rows = result.tcp_info[result.tcp_info["end"] == "sender"].sort_values("time_s")
+        series = result.series.sort_values("time_s")
+        self.at, self.arrived = series["time_s"].to_numpy(dtype=float), series["bytes_arrived"].to_numpy(dtype=float)
+
+    def interval(self, start: float, end: float) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The stream in an interval, and its sum."""
         # The last sample may lie before the end of the run: nothing arrived after it.
-        count = round(float(np.interp(end, at, arrived) - np.interp(start, at, arrived))) if len(at) else 0
+        count = round(float(np.interp(end, self.at, self.arrived) - np.interp(start, self.at, self.arrived))) if len(self.at) else 0
         span = _span(start, end, count)
+        rows = self.rows
         said = _sampled(rows[(rows["time_s"] > start) & (rows["time_s"] <= end)], _before(rows, start))
         again = {name: said[name] for name in ("retransmits",) if name in said}
-        marks = {"omitted": False, "sender": is_ours}
-        yield "interval", {"streams": [{"socket": SOCKET, **span, **said, **marks}], "sum": {**span, **again, **marks}}
-    sent = round(float(flow["bytes_sent"]) - float(flow["bytes_retransmitted"]))
-    of_sender = _span(0.0, length, sent) | _some({"retransmits": _last(rows, "total_retrans")})
-    of_receiver = _span(0.0, length, round(float(flow["bytes_delivered"])))
-    sums = {"sender": is_ours}
-    yield (
-        "end",
-        {
-            "streams": [
-                {
-                    "sender": {"socket": SOCKET, **of_sender, **_extremes(rows), **sums},
-                    "receiver": {"socket": SOCKET, **of_receiver, **sums},
-                }
-            ],
-            "sum_sent": {**of_sender, **sums},
-            "sum_received": {**of_receiver, **sums},
-            "sender_tcp_congestion": str(flow["congestion_control"]),
-        },
-    )
+        marks = {"omitted": False, "sender": self.is_ours}
+        return {"socket": self.socket, **span, **said, **marks}, {**span, **again, **marks}
+
+    def end(self, length: float) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The whole flow as its sender and its receiver count it."""
+        sent = round(float(self.row["bytes_sent"]) - float(self.row["bytes_retransmitted"]))
+        of_sender = _span(0.0, length, sent) | _some({"retransmits": _last(self.rows, "total_retrans")})
+        return of_sender, _span(0.0, length, round(float(self.row["bytes_delivered"])))
+
+    def ended(self, of_sender: dict[str, Any], of_receiver: dict[str, Any]) -> dict[str, Any]:
+        """The stream at the end."""
+        marks = {"sender": self.is_ours}
+        return {
+            "sender": {"socket": self.socket, **of_sender, **_extremes(self.rows), **marks},
+            "receiver": {"socket": self.socket, **of_receiver, **marks},
+        }
 
 
-def _start(result: Result, direction: str, host: str, begun: datetime.datetime, rows: Any) -> dict[str, Any]:
+def _start(flows: Sequence[_Flow], host: str, begun: datetime.datetime) -> dict[str, Any]:
     name, port = address(host)
+    first = flows[0]
     at = begun.astimezone(datetime.UTC)
     return {
-        "connected": [{"socket": SOCKET, "remote_host": name, "remote_port": port}],
+        "connected": [{"socket": flow.socket, "remote_host": name, "remote_port": port} for flow in flows],
         "version": f"longfat {__version__}",
         "system_info": " ".join(platform.uname()).strip(),
         "timestamp": {"time": f"{at:%a, %d %b %Y %H:%M:%S} GMT", "timesecs": int(at.timestamp())},
         "connecting_to": {"host": name, "port": port},
-        "tcp_mss_default": round(_last(rows, "snd_mss")) if len(rows) else 1500 - HEADERS,
+        "tcp_mss_default": round(_last(first.rows, "snd_mss")) if len(first.rows) else 1500 - HEADERS,
         "target_bitrate": 0,
         "sock_bufsize": 0,
         "test_start": {
             "protocol": "TCP",
             "num_streams": 1,
             "omit": 0,
-            "duration": round(float(result.end_s), 6),
+            "duration": round(float(first.result.end_s), 6),
             "bytes": 0,
-            "reverse": int(direction == "down"),
+            "reverse": int(not first.is_ours),
+            "bidir": int(len(flows) > 1),
             "tos": 0,
             "target_bitrate": 0,
         },

@@ -131,6 +131,8 @@ class Survey:
     """Parts for which the time did not suffice."""
     waited_s: float
     """Time until the server granted the survey, because others came first."""
+    settings: tuple[dict[str, str], dict[str, str]]
+    """Settings of this host and of the far one: `kernel`, and names below `/proc/sys/net`."""
     lost: str | None
     """Reason why the far host was lost before the survey was over; None: it was not."""
 
@@ -148,6 +150,9 @@ def read(found: dict[str, Any]) -> Survey:
 
     def seconds(ns: int | None) -> float:
         return math.nan if ns is None else ns / 1e9
+
+    def named(settings: list[dict[str, str]]) -> dict[str, str]:
+        return {one["name"]: one["value"] for one in settings}
 
     before, after = found["base_rtt_ns"]
     return Survey(
@@ -170,6 +175,7 @@ def read(found: dict[str, Any]) -> Survey:
         bytes=found["bytes"],
         cut=tuple(found["cut"]),
         waited_s=found["waited_ns"] / 1e9,
+        settings=(named(found["settings"][0]), named(found["settings"][1])),
         lost=found["lost"],
     )
 

@@ -37,6 +37,8 @@ from longfat.paper import (
 from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
 from longfat.report.answer import answer
+from longfat.report.believed import TITLE as BELIEVED
+from longfat.report.believed import believed_table
 from longfat.report.comparison import difference, summary
 from longfat.report.drawing import path_drawing
 from longfat.report.runs import runs_of
@@ -152,7 +154,7 @@ def results_page(results: Results, text: str = "", tick: Callable[[float], objec
         runs=runs if runs.recorded else None,
         facts=to_json(runs.facts),
         plots=[Shown(plot, "") for plot in sweep],
-        outcome={"Runs": _cut(*run_table(every)), "Hosts": _cut(*host_table(every))},
+        outcome={BELIEVED: _believed(every, text), "Runs": _cut(*run_table(every)), "Hosts": _cut(*host_table(every))},
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )
@@ -341,6 +343,10 @@ def _by_place(lines: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 def _cut(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
     return {"columns": columns, "rows": rows[:MOST_ROWS], "left_out": max(0, len(rows) - MOST_ROWS), "long": len(rows) > FOLDED}
+
+
+def _believed(results: Results, text: str) -> dict[str, Any]:
+    return {**_cut(*believed_table(results, text)), "words": ("",), "file": "runs.parquet"}
 
 
 def _write(folder: Path, made: Page, *, figures: bool) -> Report:

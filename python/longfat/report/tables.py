@@ -49,7 +49,7 @@ DETAILS = frozenset(
         "flow_rtt_p50_s",
         "flow_rtt_p99_s",
         "flow_rtt_max_s",
-        "responsiveness_rpm",
+        "loaded_rtt_per_minute",
         "queue_delay_up_p50_s",
         "queue_delay_up_p99_s",
         "queue_delay_up_idle_p50_s",

@@ -69,12 +69,12 @@ def progress_bar(console: Console, runs: int) -> Generator[Callable[[Work], obje
 
 
 @contextmanager
-def share_bar(console: Console, what: str) -> Generator[Callable[[float], object]]:
-    """A bar that is told the share that is done."""
+def share_bar(console: Console, what: str, *, is_shown: bool = True) -> Generator[Callable[[float], object]]:
+    """A bar that is told the share that is done; only on a terminal, and if `is_shown`."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not (is_shown and console.is_terminal)) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda share: bar.update(task, completed=share)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from longfat.advice import lengths
+from longfat.advice.linux import stack_kernel
 from longfat.advice.question import Question, probability, spoken
 from longfat.cores import default_jobs
 from longfat.errors import LongfatError
@@ -25,8 +25,6 @@ PAUSE = 1.0
 """Seconds for which a program pauses, in the run that shows the idle restart."""
 BULK, PAUSING = "bulk", "pausing"
 MOST = (1 << 31) - 1
-KERNELS = ((4, 19), (5, 15), (6, 1), (6, 6), (6, 18))
-"""Versions of the stack `linux` (docs/linux-versions.md)."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def simulate(question: Question, rows: Sequence[Row], tick: Callable[[float], ob
     wanted = {knob: values[1] for knob, values in knobs.items()}
     now = {knob: values[0] for knob, values in knobs.items()}
     control = next((row.found.now.split()[0] for row in rows if row.check.knob == "control" and row.found.now), "cubic")
-    kernel = _kernel(next((row.found.now for row in rows if row.check.name == "kernel"), ""))
+    kernel = stack_kernel(next((row.found.now for row in rows if row.check.name == "kernel"), "")) or "6.18"
     known = {"control": control, "kernel": kernel, **wanted}
 
     cases: dict[tuple[str, bool, str], Mapping[str, float | str]] = {}
@@ -119,13 +117,6 @@ def simulate(question: Question, rows: Sequence[Row], tick: Callable[[float], ob
         [gain(case) for case in cases if case[0] == "none"],
         _told(question, length, seeds, {case[2] for case in cases}, period if short else 0.0),
     )
-
-
-def _kernel(version: str) -> str:
-    """The version of the stack for a kernel: the last that is not newer."""
-    found = re.fullmatch(r"([0-9]+)\.([0-9]+)", version, re.ASCII)
-    own = (int(found[1]), int(found[2])) if found else KERNELS[-1]
-    return ".".join(map(str, max((one for one in KERNELS if one <= own), default=KERNELS[0])))
 
 
 def _gain(without: Sequence[float], with_: Sequence[float], *, sends: bool) -> Gain:

@@ -535,10 +535,16 @@ pub(crate) fn survey(
     let (ms, bytes) = (extent.milliseconds(), extent.bytes());
     let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(bytes) };
     let end = |_, _, _| unreachable!("a survey has no flows");
-    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &|_| Ok(()) };
+    let there = RefCell::new(Vec::new());
+    let check = |settings: &[Setting]| {
+        there.replace(settings.to_vec());
+        Ok(())
+    };
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &check };
     let outcome = session(&asked, go_on)?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
-    Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, ..found })
+    let settings = [settings::here(), there.take()];
+    Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, settings, ..found })
 }
 
 /// Returns the congestion controls in force here and at the server at `at`, which grants a session for that; it ends at once.

@@ -18,6 +18,7 @@ mod ping;
 mod probes;
 mod queue_delay;
 mod retransmit;
+mod rfc6349;
 mod rtt;
 mod slowdown;
 mod stability;
@@ -114,7 +115,7 @@ pub const REGISTRY: &[Metric] = &[
     rtt::P95,
     rtt::P99,
     rtt::MAX,
-    rtt::RESPONSIVENESS,
+    rtt::LOADED_PER_MINUTE,
     limits::CWND,
     limits::RWND,
     limits::SNDBUF,
@@ -131,6 +132,14 @@ pub const REGISTRY: &[Metric] = &[
     path::BASE_RTT_AFTER,
     path::MTU_UP,
     path::MTU_DOWN,
+    rfc6349::PATH_UP,
+    rfc6349::PATH_DOWN,
+    rfc6349::EFFICIENCY_UP,
+    rfc6349::EFFICIENCY_DOWN,
+    rfc6349::BUFFER_DELAY_UP,
+    rfc6349::BUFFER_DELAY_DOWN,
+    rfc6349::TIME_RATIO_UP,
+    rfc6349::TIME_RATIO_DOWN,
     probes::UP_P50,
     probes::UP_P95,
     probes::UP_P99,

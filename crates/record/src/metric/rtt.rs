@@ -31,12 +31,12 @@ pub(super) const P50: Metric = quantile!("flow_rtt_p50_s", 0, "of each flow the 
 pub(super) const P95: Metric = quantile!("flow_rtt_p95_s", 1, "of each flow the round trip not exceeded by 95 of 100 of");
 pub(super) const P99: Metric = quantile!("flow_rtt_p99_s", 2, "of each flow the round trip not exceeded by 99 of 100 of");
 
-pub(super) const RESPONSIVENESS: Metric = Metric {
-    name: "responsiveness_rpm",
+pub(super) const LOADED_PER_MINUTE: Metric = Metric {
+    name: "loaded_rtt_per_minute",
     unit: "1/min",
     bound: Bound::NotNegative,
-    summary: "round trips a minute under load: 60 s over the mean round trip of the measured flows. (The draft's own number is of probes, over new connections and loaded ones; a `ping` beside the flows is what comes nearest)",
-    source: "draft-ietf-ippm-responsiveness",
+    summary: "60 s over the mean round trip of the measured flows. It is not the RPM of draft-ietf-ippm-responsiveness: that one adds flows until the goodput is stable, and counts HTTP requests over new connections and loaded ones",
+    source: "none: longfat's own",
     compute: |experiment, trace| vec![(Scope::Run, ratio(60.0, mean(experiment, trace, |flow| flow.rtt.mean_s)))],
 };
 

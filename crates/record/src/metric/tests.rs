@@ -288,7 +288,7 @@ fn delays_of_a_run_are_those_of_its_bottleneck_and_of_its_measured_flows() {
     // The bulk flow is background beside two volumes.
     assert!((get("flow_rtt_mean_s") - 0.15).abs() < 1e-12);
     assert_eq!(get("flow_rtt_max_s"), 0.3);
-    assert_eq!(get("responsiveness_rpm"), 60.0 / get("flow_rtt_mean_s"));
+    assert_eq!(get("loaded_rtt_per_minute"), 60.0 / get("flow_rtt_mean_s"));
     // One that has taken no round trip does not count.
     let silent = Trace { flows: vec![rtt(0.1, 0.3), rtt(f64::NAN, f64::NAN), rtt(9.0, 9.0)], ..trace.clone() };
     assert_eq!(value("flow_rtt_mean_s", Scope::Run, &e, &silent), 0.1);
@@ -726,4 +726,57 @@ fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
         assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);
         assert!(!metric.source.is_empty() && !metric.summary.is_empty());
     }
+}
+
+/// A flow up through a link of 1 MB/s whose queue stands from second 4 on, and one down that a window holds.
+#[test]
+fn rfc_6349_is_worked_out_by_direction() {
+    let mut e = experiment(&vec![Traffic::bulk(); 2]);
+    e.flows[1].from = e.flows[0].to;
+    e.flows[1].to = e.flows[0].from;
+    let host = |at: &str| LiveHost { at: at.to_owned(), key: None };
+    e.live =
+        Some(Live { hosts: vec![host(Live::LOCAL), host("192.0.2.1")], uncontrolled: Vec::new(), survey: false, spread: Duration::ZERO });
+    let ms = |ms: u64| Time::from_ps(1_000_000_000 * ms);
+    let rtt = RttRecord { min_s: 0.04, mean_s: 0.1, ..RttRecord::default() };
+    let flow = |sent: u64, again: u64, limited_s| FlowRecord {
+        rtt,
+        total: FlowCounts { sent, retransmitted: again, arrived: sent - again, limited_s, ..FlowCounts::default() },
+        ..FlowRecord::default()
+    };
+    // 8 s at the full rate, of 10.
+    let up = flow(8_080_000, 80_000, [9.0, 0.5, 0.5, 0.0, 0.0]);
+    let down = flow(1_000_000, 0, [1.0, 8.0, 0.0, 0.0, 0.0]);
+    let bytes = |tenth: u64| if tenth <= 40 { 50_000 * tenth } else { 100_000 * (tenth - 20) };
+    let samples = (0..=100).flat_map(|tenth| {
+        [(0, bytes(tenth)), (1, 10_000 * tenth)].map(|(flow, bytes_arrived)| FlowSample {
+            time: ms(100 * tenth),
+            flow,
+            bytes_arrived,
+            ..FlowSample::default()
+        })
+    });
+    let probes = ProbeRecord { arrived: 9, idle_count: 9, loaded_count: 9, loaded: [ms(50), ms(60), ms(61)], ..ProbeRecord::default() };
+    let trace = Trace {
+        flows: vec![up, down],
+        links: vec![LinkRecord::default(); 2],
+        end: at(10),
+        flow_series: samples.collect::<Vec<_>>().into(),
+        real_time: Some(RealTime { base_rtt: [ms(50), ms(50)], probes: [probes; 2], ..RealTime::default() }),
+        ..Trace::default()
+    };
+    let get = |name| value(name, Scope::Run, &e, &trace);
+    assert!((get("tcp_efficiency_up") - 8.0 / 8.08).abs() < 1e-12);
+    assert_eq!(get("tcp_efficiency_down"), 1.0);
+    assert!((get("buffer_delay_up") - 1.5).abs() < 1e-12, "over the least of all, the flow's own 40 ms");
+    assert!((get("path_goodput_up_bps") - 8e6).abs() < 1.0);
+    assert!((get("transfer_time_ratio_up") - 10.0 / 8.0).abs() < 1e-9);
+    assert!(get("transfer_time_ratio_down").is_nan(), "a window held it");
+    let mut simulated = trace.clone();
+    simulated.real_time = None;
+    let metric = REGISTRY.iter().find(|metric| metric.name == "tcp_efficiency_up").unwrap();
+    assert_eq!((metric.compute)(&e, &simulated), []);
+    let mut short = trace;
+    short.real_time.as_mut().unwrap().probes[0].loaded[1] = ms(0);
+    assert!(value("transfer_time_ratio_up", Scope::Run, &e, &short).is_nan(), "no queue stood");
 }
