@@ -106,6 +106,9 @@ def test_results_have_it_for_every_sweep() -> None:
         assert row["converged"] == len(known)
         assert row["convergence_s"] == pytest.approx(sum(known) / len(known))
         assert row["convergence_rtts"] > row["convergence_s"] / 0.03
+    # The metric of each run, which is computed with the others, is the same.
+    each = [of_run(result).time_s for result in results]
+    assert results.runs["convergence_s"].tolist() == pytest.approx(each, nan_ok=True)
     # Easier to reach, so not later.
     assert (results.convergence(delta=0.3)["convergence_s"] <= table["convergence_s"]).all()
     with pytest.raises(longfat.LongfatError, match="choose among first, late"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import shutil
 import time
 import tomllib
 from dataclasses import replace
@@ -38,6 +39,7 @@ from longfat.evaluate.startups import STARTUPS
 from longfat.evaluate.stuck import watched
 from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.evaluate.variants import variants
+from longfat.report import pdf
 from longfat.results.harm import harm
 
 FEW = ["dead-path", "crowd-loss"]
@@ -322,6 +324,21 @@ def test_pages_have_words_numbers_and_sources(reno: Card) -> None:
 
 def _as_failed(path: OnPath) -> OnPath:
     return OnPath(path.labels, path.own, path.others, FAILS, path.badness)
+
+
+def test_a_pdf_without_a_browser_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pdf, "BROWSERS", ("no-such-browser",))
+    with pytest.raises(longfat.LongfatError, match="a PDF needs Chromium or Chrome, not found here"):
+        page.check(tmp_path / "card.pdf")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not any(map(shutil.which, pdf.BROWSERS)), reason="no Chromium: `make system-packages` installs it")
+def test_a_card_is_printed(reno: Card, tmp_path: Path) -> None:
+    page.write_page([reno], tmp_path / "card.pdf", "longfat evaluate control reno")
+    made = (tmp_path / "card.pdf").read_bytes()
+    assert made.startswith(b"%PDF")
+    assert len(made) > 10_000
 
 
 def test_a_table_fits_80_columns(reno: Card) -> None:

@@ -378,7 +378,8 @@ fn windows_in_phase_and_out_of_phase() {
 fn senders_converge_when_the_span_before_is_even() {
     let (mut e, mut trace) = streams();
     e.measure.interval = Some(Duration::from_secs(1));
-    let record = |i: usize| FlowRecord { start: at([0, 0, 5][i]), rtt: RttRecord { mean_s: 0.2, ..RttRecord::default() }, ..FlowRecord::default() };
+    let record =
+        |i: usize| FlowRecord { start: at([0, 0, 5][i]), rtt: RttRecord { mean_s: 0.2, ..RttRecord::default() }, ..FlowRecord::default() };
     trace.flows = (0..3).map(record).collect();
     // Bytes of each second: the streams of the first sender have 50 and 50, the second has 20 from 5 s on and `later` from 11 s on.
     let series = |later: u64| {
@@ -392,7 +393,8 @@ fn senders_converge_when_the_span_before_is_even() {
                 ..FlowSample::default()
             };
             rows.extend(totals.into_iter().enumerate().map(row));
-            totals = [totals[0] + 50, totals[1] + 50, totals[2] + if second < 5 { 0 } else if second < 11 { 20 } else { later }];
+            let more = [0, 20, later][usize::from(second >= 5) + usize::from(second >= 11)];
+            totals = [totals[0] + 50, totals[1] + 50, totals[2] + more];
         }
         Series::from(rows)
     };

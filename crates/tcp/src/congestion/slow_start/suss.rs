@@ -14,8 +14,6 @@ use longfat_core::units::Rate;
 
 /// Least window, in segments, in which the end is looked for (Ha and Rhee 2011, Algorithm 1).
 const LOW_WINDOW: u64 = 16;
-/// ACKs no further apart than this belong to one train (Ha and Rhee 2011, Algorithm 1).
-const ACK_DELTA: Duration = Duration::from_millis(2);
 /// Round trips measured in a round before their least says that the queue grows (Ha and Rhee 2011, Algorithm 1).
 const SAMPLES: u32 = 8;
 
@@ -24,8 +22,6 @@ const SAMPLES: u32 = 8;
 struct Round {
     number: u64,
     start: Time,
-    /// The last ACK of the train that began with the round.
-    train: Time,
     /// Window of the round before, in bytes: what was in flight when this one began.
     window: u64,
     /// Bytes of it that ACKs clocked; the rest was paced.
@@ -64,7 +60,7 @@ impl Suss {
                 self.rate = None;
                 let window = ack.in_flight.min(cwnd);
                 let clocked = last.map_or(window, |last| last.clocked.saturating_mul(2).min(window));
-                Round { number: ack.round, start: ack.now, train: ack.now, window, clocked, acked: 0, samples: 0, least: INFINITE }
+                Round { number: ack.round, start: ack.now, window, clocked, acked: 0, samples: 0, least: INFINITE }
             }
         };
         if let Some(rtt) = ack.rtt {
@@ -75,11 +71,6 @@ impl Suss {
             round.samples += 1;
         }
         let clocks = round.acked < round.clocked;
-        // Jitter parts ACKs, and the train of a part, scaled to the whole window, would take the gap for as many times the window.
-        let unbroken = ack.now.since(round.train) <= ACK_DELTA;
-        if unbroken {
-            round.train = ack.now;
-        }
         round.acked = round.acked.saturating_add(ack.acked);
         self.round = Some(round);
         let go_on = Step { growth, ..Step::default() };
@@ -90,7 +81,7 @@ impl Suss {
         let train = ack.now.since(round.start).as_secs_f64() * round.window as f64 / round.clocked as f64;
         let least = self.least.as_secs_f64();
         // HyStart: a train of half of minRTT, or a round trip of over 1.125 minRTT.
-        let full = clocks && unbroken && train >= least / 2.0;
+        let full = clocks && train >= least / 2.0;
         let queue = round.samples >= SAMPLES && round.least.as_secs_f64() > 1.125 * least;
         if cwnd >= self.low_window && (full || queue) {
             self.rate = None;
@@ -208,8 +199,6 @@ mod tests {
         round(&mut s, 1, 20, 100, RTT_US);
         let steps = round(&mut s, 2, 80, 100, RTT_US * 9 / 8 + 1);
         assert_eq!(steps.iter().position(|step| step.leave), Some(7));
-        // ACKs over 2 ms apart are no train.
-        assert!(round(&mut suss(), 1, 40, 2_100, RTT_US).iter().all(|step| !step.leave));
         // Under 16 segments it goes on.
         assert!(round(&mut suss(), 1, 15, 20_000, RTT_US).iter().all(|step| !step.leave));
     }
