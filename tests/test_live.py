@@ -432,25 +432,30 @@ def test_measure_tells_of_both_directions(home: Path) -> None:
         flented = ["--flent", str(home / "seen.flent.gz")]
         shown = command("measure", at, "--key", "test", "--seconds", "2", *flented, home=home)
         wrong = command("measure", at, "--key", "test", "--flent", "seen.json", home=home)
-    made = json.loads(done.stdout)
-    for way in ("up", "down"):
+    told = json.loads(done.stdout)
+    assert set(told["both"]) == {"up", "down"}
+    for made, way in [(told, "up"), (told, "down"), (told["both"], "up"), (told["both"], "down")]:
         assert made[way]["goodput_bps"] > 1e6
         assert 0 < made[way]["rtt_idle_s"] < 0.1
         delays = [made[way][f"queue_delay_{to}_{when}p95_s"] for to in ("up", "down") for when in ("idle_", "")]
         assert all(0 <= delay < 0.5 for delay in delays), made
-        assert made[way]["responsiveness_rpm"] > 0
-        assert made[way]["tcp_efficiency"] == 1 - made[way]["retransmission_rate"] > 0.5
-        assert made[way]["buffer_delay"] > -0.5
+        assert made[way]["loaded_rtt_per_minute"] > 0
+        assert made[way]["tcp_efficiency"] == pytest.approx(1 - made[way]["retransmission_rate"])
+        assert made[way]["tcp_efficiency"] > 0.5
+        assert made[way]["buffer_delay"] >= 0
+        assert made[way]["one_way_delay_most_s"] == made[way]["rtt_idle_s"]
         assert made[way]["transfer_time_ratio"] is None or made[way]["transfer_time_ratio"] > 0.5
         assert made[way]["limited_by"] in limit.CHANGES
         assert 0 <= made[way]["limited_by_confidence"] <= 1
         assert made[way]["change"]
     assert re.search(r"up +[\d,.]+ Mbit/s; RTT [\d.]+ ms idle", shown.stdout), shown.stdout + shown.stderr
     assert re.search(r"queueing delay .* up [\d.]+ ms idle, [\d.]+ ms under load; down", shown.stdout), shown.stdout
-    assert shown.stdout.count("RFC 6349: efficiency ") == 2
-    assert len(re.findall(r"^ +limited by: .* sure.*\n +to change: ", shown.stdout, re.MULTILINE)) == 2, shown.stdout
-    for way, flow in (("up", "TCP upload"), ("down", "TCP download")):
-        data = json.loads(gzip.decompress((home / f"seen-{way}.flent.gz").read_bytes()))
+    assert "One-way delay without queues: 0 to " in shown.stdout
+    assert "left:" not in shown.stderr, "no bar but on a terminal"
+    assert shown.stdout.count("RFC 6349: efficiency ") == 4
+    assert len(re.findall(r"^ +limited by: .* sure.*\n +to change: ", shown.stdout, re.MULTILINE)) == 4, shown.stdout
+    for phase, flow in (("up", "TCP upload"), ("down", "TCP download"), ("both", "TCP upload"), ("both", "TCP download")):
+        data = json.loads(gzip.decompress((home / f"seen-{phase}.flent.gz").read_bytes()))
         assert any(rate is not None and rate > 1 for rate in data["results"][flow])
         assert data["raw_values"][flow]
     assert wrong.returncode == 1

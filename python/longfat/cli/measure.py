@@ -362,9 +362,7 @@ def queues(way: Way) -> str:
 
 def one_way(idle_s: float) -> str:
     """Bound of the delay of one direction, without queues."""
-    return (
-        f"One-way delay without queues: from 0 to {1e3 * idle_s:.1f} ms each way, the idle round trip together; the clocks are not compared"
-    )
+    return f"One-way delay without queues: 0 to {1e3 * idle_s:.1f} ms each way; the clocks are not compared"
 
 
 def _plain(way: Way) -> dict[str, object]:

@@ -1,0 +1,152 @@
+"""The command `longfat measure` without a network: its runs, what it prints of each, and how it goes on where one fails."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pandas as pd
+import pytest
+from longfat.cli import measure as verb
+from longfat.errors import LongfatError, Stopped
+from longfat.live import ways
+from longfat.report import terminal
+from longfat.results import Result
+
+
+def result(direction: str, is_cut: float = 0.0) -> Result:
+    """10 Mbit/s with an idle round trip of 20 ms, and 30 ms under load."""
+    flow = {
+        "goodput_bps": 10e6,
+        "rtt_p50_s": 0.031,
+        "rtt_mean_s": 0.030,
+        "bytes_sent": 100.0,
+        "bytes_retransmitted": 1.0,
+        "limited_by": "a full path",
+        "limited_by_confidence": 0.9,
+    }
+    metrics = {f"tcp_efficiency_{direction}": 0.99, f"buffer_delay_{direction}": 0.5, "queue_delay_up_p95_s": 0.01}
+    made = SimpleNamespace(
+        flows=pd.DataFrame([flow]),
+        metrics=metrics,
+        real_time={"base_rtt_before_s": 0.02, "is_cut": is_cut},
+        warnings=[SimpleNamespace(name="suspect", text="the path changed")],
+        verdict="suspect",
+    )
+    return cast("Result", made)
+
+
+Runs = list[str]
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """The phases that were run."""
+    done: Runs = []
+
+    def run(host: str, phase: str, key: str | None, seconds: float, control: str | None, tick: Callable[[float], object]) -> Any:
+        done.append(phase)
+        tick(0.5)
+        return {direction: result(direction) for direction in (ways.DIRECTIONS if phase == "both" else (phase,))}
+
+    monkeypatch.setattr(verb, "run", run)
+    return done
+
+
+def test_up_down_and_both_at_once_are_measured(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    verb.measure_command("dtn", as_json=True)
+    made = json.loads(capsys.readouterr().out)
+    assert runs == ["up", "down", "both"]
+    assert set(made) == {"host", "seconds", "up", "down", "both"}
+    assert set(made["both"]) == {"up", "down"}
+    assert made["both"]["down"] == made["down"]
+    assert made["up"]["one_way_delay_most_s"] == made["up"]["rtt_idle_s"] == 0.02
+    assert made["up"]["loaded_rtt_per_minute"] == pytest.approx(2000)
+    assert (made["up"]["tcp_efficiency"], made["up"]["buffer_delay"], made["up"]["transfer_time_ratio"]) == (0.99, 0.5, None)
+
+
+def test_the_first_screen_has_both_runs_and_bounds_the_one_way_delay(
+    runs: Runs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "out", terminal.console())
+    monkeypatch.setattr(verb, "err", terminal.console(stderr=True))
+    verb.measure_command("dtn")
+    said = capsys.readouterr()
+    assert said.out.index("One flow each way, 10 s, to dtn:") < said.out.index("Both at once, 10 s:")
+    assert said.out.count("up   10.0 Mbit/s; RTT 20.0 ms idle") == said.out.count("down 10.0 Mbit/s; RTT 20.0 ms idle") == 2
+    assert said.out.count("2,000 TCP round trips per minute (not RPM)") == 4
+    assert said.out.count("One-way delay without queues: 0 to 20.0 ms each way; the clocks are not compared") == 1
+    # A reason that both flows of a run share is said once.
+    assert [line.strip() for line in said.err.splitlines()] == [f"{phase}: the path changed (suspect)" for phase in ways.PHASES]
+    assert runs == list(ways.PHASES)
+
+
+def test_directions_are_chosen_and_kept_in_their_order(runs: Runs, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    verb.measure_command("dtn", only=[verb.Phase("both"), verb.Phase("down")], as_json=True)
+    assert runs == ["down", "both"]
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "down", "both"}
+    with pytest.raises(LongfatError, match="needs a flow up and one down"):
+        verb.measure_command("dtn", only=[verb.Phase("both")], to=tmp_path / "seen.toml")
+    with pytest.raises(LongfatError, match="is iperf3"):
+        verb.measure_command("iperf3://dtn", only=[verb.Phase("both")])
+
+
+def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = verb.run
+
+    def fails(host: str, phase: str, *more: Any) -> Any:
+        if phase == "both":
+            raise LongfatError("dtn: gone")
+        return whole(host, phase, *more)
+
+    monkeypatch.setattr(verb, "run", fails)
+    with pytest.raises(LongfatError, match="not whole: dtn: gone"):
+        verb.measure_command("dtn", as_json=True)
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
+
+    def cut(host: str, phase: str, *more: Any) -> Any:
+        return {direction: result(direction, is_cut=float(phase == "down")) for direction in whole(host, phase, *more)}
+
+    monkeypatch.setattr(verb, "run", cut)
+    runs.clear()
+    with pytest.raises(Stopped, match="in the run 'down'"):
+        verb.measure_command("dtn", as_json=True)
+    assert runs == ["up", "down"]
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
+
+
+@pytest.mark.parametrize(("is_terminal", "as_json", "is_shown"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_the_time_left_is_shown_on_a_terminal_alone(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, is_terminal: bool, as_json: bool, is_shown: bool
+) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(verb, "out", terminal.Terminal(file=io.StringIO()))
+    monkeypatch.setattr(verb, "err", terminal.Terminal(file=written, force_terminal=is_terminal, width=100))
+    verb.measure_command("dtn", as_json=as_json)
+    assert ("measuring" in written.getvalue()) == is_shown
+    assert ("left:" in written.getvalue()) == is_shown
+
+
+def test_the_bar_counts_all_runs_and_the_bursts_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[float] = []
+
+    class Bar:
+        def __init__(self, *_: Any, **more: Any) -> None: ...
+        def __enter__(self) -> Callable[[float], object]:
+            return heard.append
+
+        def __exit__(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(terminal, "share_bar", Bar)
+    with verb._bar(ways.PHASES, 10, survey_s=12.0) as ticks:
+        for phase in ways.PHASES:
+            ticks[phase](0.0)
+            ticks[phase](1.0)
+    # 12 s of bursts, and three runs of 10 s and 8 s around each.
+    assert heard == pytest.approx([part / 66 for part in (12, 30, 30, 48, 48, 66)])
