@@ -590,21 +590,6 @@ def test_strangers_stay_out(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_ends_the_run_in_time(home: Path) -> None:
-    with serving(home, "--key", "test") as (at, server):
-        env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
-        program = f"import longfat\nlongfat.Experiment({text(at, UP, '60 s')!r}).run()"
-        with subprocess.Popen([sys.executable, "-c", program], env=env, stderr=subprocess.PIPE, text=True) as client:
-            time.sleep(4)
-            server.kill()
-            started = time.monotonic()
-            _, said = client.communicate(timeout=30)
-    assert time.monotonic() - started < 15
-    assert client.returncode == 1
-    assert "the other side" in said.splitlines()[-1], said
-
-
-@pytest.mark.slow
 def test_a_client_that_is_killed_frees_the_server(home: Path) -> None:
     with serving(home, "--key", "test") as (at, server):
         env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
@@ -629,8 +614,9 @@ def test_ctrl_c_keeps_what_there_is(home: Path, tmp_path: Path) -> None:
         words = [sys.executable, "-m", "longfat", "run", str(file)]
         with subprocess.Popen(words, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
             # The thread of the probes lives as long as the flows run.
-            tasks, until = Path(f"/proc/{client.pid}/task"), time.monotonic() + 60
-            while "probes" not in [name.read_text().strip() for name in tasks.glob("*/comm")] and time.monotonic() < until:
+            tasks = Path(f"/proc/{client.pid}/task")
+            while "probes" not in [name.read_text().strip() for name in tasks.glob("*/comm")]:
+                assert client.poll() is None, client.communicate()
                 time.sleep(0.1)
             time.sleep(2)
             client.send_signal(signal.SIGINT)

@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-PATIENCE_S = 40
+PATIENCE_S = 120
 """The protocol gives up after 5 s and 4 round trips of silence; a busy machine and its tests take longer."""
 
 
@@ -43,6 +43,7 @@ class Relay:
         self.to = ("127.0.0.1", to)
         self.delay_s = delay_s
         self.passes = {"up": True, "down": True}
+        self.passed = 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.near = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.near.bind(self.listener.getsockname())
@@ -114,6 +115,7 @@ class Relay:
                     sent = other.send(data)
                 except BlockingIOError:
                     sent = 0
+                self.passed += sent
                 if sent < len(data):
                     queue.appendleft((due, data[sent:]))
                     return
@@ -173,15 +175,12 @@ def running(home: Path, experiment: str, program: Sequence[str] = ()) -> Generat
 
 
 @contextlib.contextmanager
-def flowing(relay: Relay, experiment: str, home: Path, seconds: float = 4, program: Sequence[str] = ()) -> Generator[subprocess.Popen[str]]:
-    """A run under way: its data connection has gone through the relay so long ago."""
+def flowing(relay: Relay, experiment: str, home: Path, program: Sequence[str] = ()) -> Generator[subprocess.Popen[str]]:
+    """A run under way: a megabyte has gone through the relay."""
     with running(home, experiment.replace("[live]", "[live]\nsurvey = false"), program) as client:
-        deadline = time.monotonic() + PATIENCE_S
-        # Control, three handshakes for the round trip, and data; each has two directions.
-        while len(relay.queues) < 10 and time.monotonic() < deadline:
+        while relay.passed < 1_000_000:
             assert client.poll() is None, client.communicate()
-            time.sleep(0.05)
-        time.sleep(seconds)
+            time.sleep(0.01)
         yield client
 
 
@@ -213,17 +212,17 @@ def kept_of(folder: Path, is_up: bool) -> longfat.Result:
     assert list(results.runs["verdict"]) == ["invalid"]
     run = results[0]
     assert run.real_time["cut_by"] == 2
-    assert [one.text for one in run.warnings if re.match("the far host or the path to it was lost after [0-9.]+ of 20.0 s$", one.text)]
+    assert [one.text for one in run.warnings if re.match("the far host or the path to it was lost after [0-9.]+ of 60.0 s$", one.text)]
     flow = run.flows.iloc[0]
-    assert 100_000 < flow["bytes_delivered"] < 20 * 20e6 / 8
-    assert 0.05e6 < flow["goodput_bps"] < 22e6
+    assert 100_000 < flow["bytes_delivered"] < 60 * 20e6 / 8
+    assert 0 < flow["goodput_bps"] < 25e6
     assert set(run.tcp_info["end"]) == {"sender" if is_up else "receiver"}
     assert set(run.host_series["host"]) == {"near"}
     up, down = (run.probes[run.probes["direction"] == way] for way in ("up", "down"))
-    assert len(up) > 100
+    assert len(up) > 10
     assert up["arrived"].isna().all()
     assert (up["timer_error_s"] >= 0).all()
-    assert len(down) > 100
+    assert len(down) > 10
     assert (down["arrived"] == 1).all()
     assert "queue_delay_up_p50_s" not in run.metrics
     assert math.isnan(flow["rtt_p50_s"]) is not is_up
@@ -238,7 +237,8 @@ def kept_of(folder: Path, is_up: bool) -> longfat.Result:
 )
 def test_a_path_that_is_cut_ends_both_hosts_and_keeps_the_run_so_far(home: Path, flow: str, ways: tuple[str, ...]) -> None:
     with relayed(home) as (relay, server):
-        experiment = text(relay.at, flow, "20 s")
+        # Four seconds at the server's rate.
+        experiment = text(relay.at, f'{flow}traffic = {{ kind = "ttcp", volume = "10 MB" }}\n', "60 s")
         with flowing(relay, experiment, home, program=["run", "a.toml"]) as client:
             relay.passes.update(dict.fromkeys(ways, False))
             lost_line(client)
@@ -257,7 +257,7 @@ def test_a_path_that_is_cut_ends_both_hosts_and_keeps_the_run_so_far(home: Path,
 
 
 def test_a_server_that_is_killed_leaves_the_run_so_far_and_a_later_one_is_whole(home: Path) -> None:
-    with relayed(home) as (relay, server), flowing(relay, text(relay.at, UP, "20 s"), home, program=["run", "a.toml"]) as client:
+    with relayed(home) as (relay, server), flowing(relay, text(relay.at, UP, "60 s"), home, program=["run", "a.toml"]) as client:
         server.kill()
         server.wait()
         # The kernel of the server's host closes its connections, and the relay passes that on.
