@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -32,10 +32,16 @@ err = terminal.console(stderr=True)
 
 REOPENS_S = 5.0
 """Time for which a server of iperf3 may refuse the next test: iperf3 3.12 closes its port after each, and opens it again."""
-Phase = StrEnum("Phase", {name: name for name in PHASES})
-"""Choices of `--direction`: typer takes no list of literals."""
 SURVEY_S = 12.0
 """Time of the bursts before `--out`. It only moves the progress bar."""
+
+
+class Phase(StrEnum):
+    """Choices of `--direction`: typer takes no list of literals."""
+
+    UP = "up"
+    DOWN = "down"
+    BOTH = "both"
 
 
 def measure_command(
@@ -80,7 +86,7 @@ def measure_command(
                 raise LongfatError(f"{option}: needs `longfat serve` at the other end, and {host} is iperf3")
         if only and BOTH in only:
             raise LongfatError(f"--direction {BOTH}: needs `longfat serve` at the other end, and {host} is iperf3")
-        _measure_iperf(host, seconds, control, only or DIRECTIONS, as_json)
+        _measure_iperf(host, seconds, control, [one for one in DIRECTIONS if not only or one in only], as_json)
         return
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
@@ -247,7 +253,7 @@ def _measured(
     return record, None, False
 
 
-def _measure_iperf(host: str, seconds: int, control: str | None, only: Sequence[str], as_json: bool) -> None:
+def _measure_iperf(host: str, seconds: int, control: str | None, only: Sequence[Literal["up", "down"]], as_json: bool) -> None:
     """Measures against a server of iperf3. LongfatError where it is not there, or was lost: then the rest has been printed."""
     made: list[iperf.Transfer] = []
     failed: str | None = None

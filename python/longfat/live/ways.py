@@ -9,14 +9,14 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from longfat.experiment import Experiment
 from longfat.live import limit
 from longfat.results.result import Result, changed
 from longfat.sweep.work import execute
 
-DIRECTIONS = ("up", "down")
+DIRECTIONS: tuple[Literal["up"], Literal["down"]] = ("up", "down")
 BOTH = "both"
 PHASES = (*DIRECTIONS, BOTH)
 """Runs of a measurement, one after the other: a flow up, a flow down, and both at once."""

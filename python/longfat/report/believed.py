@@ -15,7 +15,7 @@ from longfat._longfat import quantity
 from longfat.errors import LongfatError
 from longfat.experiment import Experiment
 from longfat.lazy import pd
-from longfat.plot.units import with_unit
+from longfat.plot.units import Unit, with_unit
 from longfat.results.results import Results
 
 TITLE = "Path"
@@ -43,7 +43,7 @@ def believed_table(results: Results, text: str) -> tuple[list[str], list[list[st
     return COLUMNS, [_row(name, unit, believed.get(name, math.nan), values) for name, unit, values in _seen(results, near)]
 
 
-def _row(name: str, unit: str, believed: float, seen: pd.Series) -> list[str]:
+def _row(name: str, unit: Unit, believed: float, seen: pd.Series) -> list[str]:
     known = seen.dropna()
 
     def said(value: float) -> str:
@@ -55,7 +55,7 @@ def _row(name: str, unit: str, believed: float, seen: pd.Series) -> list[str]:
     return [name, said(believed), *(said(float(value)) for value in ends), f"{len(known)} of {len(seen)}"]
 
 
-def _seen(results: Results, near: str) -> Iterator[tuple[str, str, pd.Series]]:
+def _seen(results: Results, near: str) -> Iterator[tuple[str, Unit, pd.Series]]:
     """Name, unit and a value per run of each quantity; NaN where a run does not decide it."""
     runs, flows = results.runs.set_index("run"), results.flows
     yield "base round trip", "s", runs["base_rtt_before_s"]
