@@ -32,19 +32,16 @@ err = terminal.console(stderr=True)
 
 REOPENS_S = 5.0
 """Time for which a server of iperf3 may refuse the next test: iperf3 3.12 closes its port after each, and opens it again."""
+SURVEY_S = 12.0
+"""Time of the bursts before `--out`. It only moves the progress bar."""
 
 
 class Phase(StrEnum):
-    """Word of `--direction`."""
+    """Choices of `--direction`: typer takes no list of literals."""
 
-    up = "up"
-    down = "down"
-    both = "both"
-
-
-"""Choices of `--direction`: typer takes no list of literals."""
-SURVEY_S = 12.0
-"""Time of the bursts before `--out`. It only moves the progress bar."""
+    UP = "up"
+    DOWN = "down"
+    BOTH = "both"
 
 
 def measure_command(
