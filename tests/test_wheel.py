@@ -98,9 +98,9 @@ def test_the_wheel_works_in_an_empty_folder(wheel: Path, tmp_path: Path, monkeyp
 
     plain = environment(tmp_path / "plain", wheel)
     listed = call(plain, "list").stdout
-    assert all(name in listed for name in ("ansnet", "validation", "lfn", "bbr3"))
+    assert all(name in listed for name in ("ansnet", "validation", "lfn", "live/slac-like", "bbr3"))
     # The paper's experiment that takes least.
-    for arguments in (("run", "ansnet/unequal-rtt"), ("compare", "ansnet")):
+    for arguments in (("run", "slac-like", "--quick", "--backend", "sim"), ("run", "ansnet/unequal-rtt"), ("compare", "ansnet")):
         done = call(plain, *arguments)
         assert done.returncode == 0, done.stderr
     assert "section 8: with too little queue" in done.stdout

@@ -77,6 +77,18 @@ pub(crate) struct Counted {
     pub dropped: u64,
 }
 
+impl Counted {
+    /// Returns the datagrams that arrived, each once.
+    pub(crate) fn distinct(&self) -> u64 {
+        self.packets.saturating_sub(self.duplicates)
+    }
+
+    /// Returns the numbers below the highest that has arrived which have not.
+    pub(crate) fn missing(&self) -> u64 {
+        self.reached.saturating_sub(self.distinct())
+    }
+}
+
 /// Results of the flows over UDP of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Left {

@@ -54,6 +54,11 @@ fn offer_over_udp(up: u64, down: u64) -> Offer {
 /// Token of probes, and its nonce.
 const NONCE: Token = Token([3; 16]);
 
+/// The answer of a client without flows over UDP.
+fn reached(nonce: Option<Token>) -> Reached {
+    Reached { nonce, flows: Vec::new() }
+}
+
 fn tokens() -> Vec<Token> {
     vec![Token([1; 16]), Token([2; 16])]
 }
@@ -399,12 +404,12 @@ impl World {
                     self.put(0, To::Server, Sent::Event(Event::Turn(Turn::Go(self.grant, tokens(), Some(NONCE), settings()))));
                 }
                 Action::Connect(..) => {
-                    self.put(2 * self.delay, To::Client, Sent::Event(Event::Reached(Some(NONCE))));
+                    self.put(2 * self.delay, To::Client, Sent::Event(Event::Reached(reached(Some(NONCE)))));
                     self.put(2 * self.delay, To::Client, Sent::Event(Event::Connected));
                 }
                 // The data connections have come before it.
                 Action::Reach(nonce) => {
-                    assert_eq!(*nonce, Some(NONCE));
+                    assert_eq!(*nonce, reached(Some(NONCE)));
                     self.put(0, To::Server, Sent::Event(Event::Connected));
                 }
                 Action::Begin(grant) => {
@@ -609,8 +614,8 @@ fn event(choice: usize) -> Event {
         Event::Connected,
         Event::Bytes(1),
         Event::Bytes(u64::MAX),
-        Event::Reached(Some(NONCE)),
-        Event::Reached(None),
+        Event::Reached(reached(Some(NONCE))),
+        Event::Reached(reached(None)),
         Event::Datagrams(u64::MAX),
         halted(To::Server),
         Event::Stop,
@@ -699,9 +704,8 @@ fn a_client_says_once_whether_datagrams_reach_it() {
     server.on(0, Event::Message(Message::Offer(offer(1000))));
     server.on(0, Event::Turn(Turn::Go(granted(1000), tokens(), Some(NONCE), settings())));
     assert_eq!(server.on(0, Event::Connected), [], "not yet");
-    let reached = Reached { nonce: None, flows: Vec::new() };
-    let word = || Event::Message(Message::Reached(reached.clone()));
-    assert_eq!(server.on(0, word()), [Action::Reach(reached.clone())]);
+    let word = || Event::Message(Message::Reached(reached(None)));
+    assert_eq!(server.on(0, word()), [Action::Reach(reached(None))]);
     assert!(matches!(&server.on(0, word())[..], [Action::Close(why)] if why.contains("out of turn")));
 }
 

@@ -24,7 +24,7 @@ pub(super) const JITTER: Metric = Metric {
     name: "udp_jitter_s",
     unit: "s",
     bound: Bound::NotNegative,
-    summary: "between real hosts: mean difference, without its sign, of the transit times of packets of a flow over UDP that arrived one after the other, of those in the table `datagrams`; NaN elsewhere",
+    summary: "between real hosts: mean difference, without its sign, of the transit times of packets of a flow over UDP that arrived one after the other, of those in the table `datagrams`, in the whole run; NaN elsewhere",
     // Its D(i-1, i): the clocks of the two hosts need not agree.
     source: "RFC 3550 §6.4.1",
     compute: |experiment, trace| of_udp(experiment, trace, |flow| jitter(trace, flow)),

@@ -54,6 +54,7 @@ fn the_columns_of_results_between_hosts_are_up_to_date() {
     let found = std::fs::read_to_string(&file).unwrap();
     let text = filled(&found, "columns tcp_info", &rows(columns::tcp_info()));
     let text = filled(&text, "columns probes", &rows(columns::probes()));
+    let text = filled(&text, "columns datagrams", &rows(columns::datagrams()));
     let text = filled(&text, "columns hops", &rows(columns::hops()));
     let text = filled(&text, "columns host_series", &rows(columns::host_series()));
     if std::env::var_os("UPDATE_DOCS").is_some() {
