@@ -25,7 +25,8 @@ LAYERS = (
     ("report",),
     ("capture", "evaluate"),
     ("advice", "explain", "fit"),
-    ("tune", "live"),
+    ("live",),
+    ("tune",),
     ("cli",),
     ("__init__", "__main__"),
 )
