@@ -20,7 +20,6 @@ use crate::linux::look::Extent;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
-use crate::linux::serve::program;
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::Key;
@@ -151,7 +150,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let make = |number: usize, socket: Socket| {
         let flow: &Flow = &experiment.flows[number];
         let (start, stop) = (begin + flow.start, flow.stop.map_or(end, |stop| begin + stop));
-        let sends = we_send(live, flow).then(|| program(&flow.traffic, &applications[number], start, stop));
+        let sends = we_send(live, flow).then(|| applications[number].program(&flow.traffic, start, stop));
         plane::Flow {
             socket,
             window: window(flow),

@@ -18,7 +18,7 @@ use crate::linux::client::{Asked, Outcome, addresses, session};
 use crate::linux::data::Wish;
 use crate::linux::plane::{BLOCK, Flow};
 use crate::linux::probe::times;
-use crate::linux::serve::{program, serve};
+use crate::linux::serve::serve;
 use crate::linux::wire::Control;
 use crate::options::{IperfOptions, Said, ServeOptions, StampOptions};
 use crate::protocol::application::Application;
@@ -120,7 +120,7 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         let flow = &of_end[number];
         let traffic = flow.application.traffic().unwrap();
         let end = Time::ZERO + Span::from_millis(ms);
-        let sends = (flow.direction == Direction::Up).then(|| program(&traffic, &flow.application, Time::ZERO, end));
+        let sends = (flow.direction == Direction::Up).then(|| flow.application.program(&traffic, Time::ZERO, end));
         let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
         Flow { socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() }
     };

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use longfat_core::params::Literal;
-use longfat_core::traffic::{self, Traffic};
+use longfat_core::rng::Rng;
+use longfat_core::time::Time;
+use longfat_core::traffic::{self, Life, Over, Program, Traffic};
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, fault};
@@ -64,6 +66,16 @@ impl Application {
         if is_for_sockets { Ok(traffic) } else { fault(format!("a session has no `{}`", kind.name)) }
     }
 
+    /// Returns the program of its `traffic` at the sender, from `start` to `stop`.
+    ///
+    /// # Panics
+    /// If the traffic does not go over TCP.
+    pub fn program(&self, traffic: &Traffic, start: Time, stop: Time) -> Program {
+        let Over::Tcp(made) = traffic.kind().over else { panic!("{} does not go over TCP", traffic.kind().name) };
+        let life = Life { start, rng: Rng::named(self.seed, &self.stream), volume: traffic.volume() };
+        Program::new(made(traffic.params(), life), start, stop)
+    }
+
     /// Checks its bounds.
     pub(super) fn check(&self) -> Result<(), Fault> {
         let is_short = |value: &serde_json::Value| value.as_str().is_none_or(|text| text.len() <= LONGEST);
@@ -89,7 +101,7 @@ pub(crate) mod tests {
     use super::*;
     use longfat_core::params::{Kind, Value};
     use longfat_core::time::Duration;
-    use longfat_core::traffic::{Over, Volume};
+    use longfat_core::traffic::Volume;
     use longfat_core::units::Rate;
     use proptest::prelude::*;
 
