@@ -215,7 +215,7 @@ def kept_of(folder: Path, is_up: bool) -> longfat.Result:
     assert [one.text for one in run.warnings if re.match("the far host or the path to it was lost after [0-9.]+ of 60.0 s$", one.text)]
     flow = run.flows.iloc[0]
     assert 100_000 < flow["bytes_delivered"] < 60 * 20e6 / 8
-    assert 0 < flow["goodput_bps"] < 25e6
+    assert flow["goodput_bps"] > 0
     assert set(run.tcp_info["end"]) == {"sender" if is_up else "receiver"}
     assert set(run.host_series["host"]) == {"near"}
     up, down = (run.probes[run.probes["direction"] == way] for way in ("up", "down"))

@@ -54,7 +54,11 @@ pub(crate) fn ready(backend: &Backend, experiment: &Experiment) -> Result<(), St
 
 /// Runs `experiment` by `backend`; calls `go_on` with how far it is every few milliseconds, and stops when it says `false`. A trace that it
 /// gives all the same is of the time until then. So is one beside which there is a sentence: how the other host was lost.
-pub(crate) fn run(backend: &Backend, experiment: &Experiment, go_on: &mut dyn FnMut(&dyn Progress) -> bool) -> Result<(Trace, Option<String>), String> {
+pub(crate) fn run(
+    backend: &Backend,
+    experiment: &Experiment,
+    go_on: &mut dyn FnMut(&dyn Progress) -> bool,
+) -> Result<(Trace, Option<String>), String> {
     let whole = |trace: Trace| (trace, None);
     let spill = Arc::new(TemporaryFile::default());
     match backend.name {

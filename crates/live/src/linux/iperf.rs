@@ -17,7 +17,6 @@ use crate::linux::data::{self, Wish};
 use crate::linux::keys;
 use crate::linux::plane::{Flow, Plane};
 use crate::linux::rows::Row;
-use crate::linux::serve::program;
 use crate::linux::wire::fill;
 use crate::options::IperfOptions;
 use crate::protocol::Nanos;
@@ -176,7 +175,7 @@ impl Session<'_> {
         let socket = socket.try_clone().map_err(|e| Error::system("a data connection", e))?;
         let ends = Time::ZERO + Span::from_secs(2 * u64::from(self.options.seconds) + 60);
         let bulk = Traffic::bulk();
-        let sends = self.options.is_up.then(|| program(&bulk, &Application::of(&bulk, 0, "iperf3"), Time::ZERO, ends));
+        let sends = self.options.is_up.then(|| Application::of(&bulk, 0, "iperf3").program(&bulk, Time::ZERO, ends));
         let local = socket.local_addr().ok().and_then(|local| local.as_socket()).map(|local| local.ip());
         let flow = Flow { number: 0, socket, window: None, sends, reads: None, has_volume: false };
         let begun = Instant::now();

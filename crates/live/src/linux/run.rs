@@ -22,7 +22,6 @@ use crate::linux::look::Extent;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
-use crate::linux::serve::{program, udp_end};
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::application::Application;
@@ -163,10 +162,10 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let (start, stop) = (begin + flow.start, flow.stop.map_or(end, |stop| begin + stop));
         let sends = we_send(live, flow);
         if let Some(nonce) = nonce {
-            let (datagrams, most) = (udp_end(&flow.traffic, application, sends, start, stop), datagrams::most(&flow.traffic, ms));
+            let (datagrams, most) = (application.datagrams(&flow.traffic, sends, start, stop), datagrams::most(&flow.traffic, ms));
             return End::Udp(datagrams::Flow { number, socket, nonce, datagrams, sends, most });
         }
-        let sends = sends.then(|| program(&flow.traffic, application, start, stop));
+        let sends = sends.then(|| application.program(&flow.traffic, start, stop));
         End::Tcp(plane::Flow {
             number,
             socket,

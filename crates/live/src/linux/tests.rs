@@ -20,7 +20,7 @@ use crate::linux::data::Wish;
 use crate::linux::datagrams::{self, Counted};
 use crate::linux::plane::{BLOCK, Flow};
 use crate::linux::probe::times;
-use crate::linux::serve::{program, serve, udp_end};
+use crate::linux::serve::serve;
 use crate::linux::wire::Control;
 use crate::options::{IperfOptions, Said, ServeOptions, StampOptions};
 use crate::protocol::application::Application;
@@ -123,11 +123,11 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         let traffic = flow.application.traffic().unwrap();
         let (sends, end) = (flow.direction == Direction::Up, Time::ZERO + Span::from_millis(ms));
         if let Some(nonce) = nonce {
-            let ends =
-                udp_end(&traffic, &flow.application, sends, Time::ZERO, flow.stop_us.map_or(end, |us| Time::ZERO + Span::from_micros(us)));
+            let stop = flow.stop_us.map_or(end, |us| Time::ZERO + Span::from_micros(us));
+            let ends = flow.application.datagrams(&traffic, sends, Time::ZERO, stop);
             return End::Udp(datagrams::Flow { number, socket, nonce, datagrams: ends, sends, most: datagrams::most(&traffic, ms) });
         }
-        let sends = sends.then(|| program(&traffic, &flow.application, Time::ZERO, end));
+        let sends = sends.then(|| flow.application.program(&traffic, Time::ZERO, end));
         let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
         End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() })
     };
@@ -219,7 +219,7 @@ fn every_kind_of_traffic_over_udp_goes_both_ways() {
         let (outcome, counted) = over_udp(&traffic, 1500, 800_000, Limits::default());
         let scheduled = {
             let application = Application::of(&traffic, 1, "flow1");
-            let mut source = udp_end(&traffic, &application, true, Time::ZERO, Time::ZERO + Span::from_millis(800));
+            let mut source = application.datagrams(&traffic, true, Time::ZERO, Time::ZERO + Span::from_millis(800));
             std::iter::from_fn(|| source.poll_transmit(Time::ZERO + Span::from_secs(10))).count() as u64
         };
         let name = traffic.kind().name;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use longfat_core::params::Literal;
-use longfat_core::traffic::{self, Rank, Traffic};
+use longfat_core::rng::Rng;
+use longfat_core::time::Time;
+use longfat_core::traffic::{self, Datagrams, Life, Over, Program, Rank, Traffic, until};
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, fault};
@@ -63,6 +65,26 @@ impl Application {
         // A session has probes of its own.
         let is_of_session = traffic.rank() != Rank::Probe && !traffic.is_drawn();
         if is_of_session { Ok(traffic) } else { fault(format!("a session has no `{}`", kind.name)) }
+    }
+
+    /// Returns the program of its `traffic` at the sender, from `start` to `stop`.
+    ///
+    /// # Panics
+    /// If the traffic does not go over TCP.
+    pub fn program(&self, traffic: &Traffic, start: Time, stop: Time) -> Program {
+        let Over::Tcp(made) = traffic.kind().over else { panic!("{} does not go over TCP", traffic.kind().name) };
+        let life = Life { start, rng: Rng::named(self.seed, &self.stream), volume: traffic.volume() };
+        Program::new(made(traffic.params(), life), start, stop)
+    }
+
+    /// Returns the end of a flow of its `traffic` over UDP: the one that `sends` from `start` to `stop`, or the one that receives.
+    ///
+    /// # Panics
+    /// If the traffic goes over TCP.
+    pub fn datagrams(&self, traffic: &Traffic, sends: bool, start: Time, stop: Time) -> Box<dyn Datagrams> {
+        let Over::Datagrams { sender, receiver, .. } = traffic.kind().over else { panic!("{} goes over TCP", traffic.kind().name) };
+        let life = Life { start, rng: Rng::named(self.seed, &self.stream), volume: None };
+        if sends { until(stop, sender(traffic.params(), life)) } else { receiver() }
     }
 
     /// Checks its bounds.
