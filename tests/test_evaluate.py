@@ -163,6 +163,12 @@ def test_one_value_of_each_axis_is_taken() -> None:
     assert tomllib.loads(text)["path"]["bottleneck"]["delay_trace"]["values"] == [{"at": "0 s", "delay": "20 ms"}]
     text = alone(longfat.load(EXPERIMENTS / "control" / "outage.toml"), {"outage": "3 s"})
     assert tomllib.loads(text)["path"]["bottleneck"]["down"] == [{"from": "20 s", "to": "23 s"}]
+    # A warmup of 5 s and a duration of 200 ms are values of one zip, and never of one run.
+    for label, measured in (("1 Gbit/s", ("15 s", "5 s")), ("100 Gbit/s", ("200 ms", "50 ms"))):
+        measure = tomllib.loads(alone(longfat.load(EXPERIMENTS / "control" / "fast.toml"), {"rate": label}))["measure"]
+        assert (measure["duration"], measure["warmup"]) == measured
+    text = alone(longfat.load(EXPERIMENTS / "control" / "alike.toml"), {"flows": "100", "buffer": "4 bdp"})
+    assert tomllib.loads(text)["flow"][0]["count"] == tomllib.loads(text)["path"]["pairs"] == 100
 
 
 class RaisesAtOnce(Right):

@@ -6,15 +6,26 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, cast
 
-from longfat.experiment import Experiment, toml_value
+from longfat.errors import ExperimentError
+from longfat.experiment import Experiment
 
 
 def alone(experiment: Experiment, labels: dict[str, str]) -> str:
     """The experiment as TOML with one value of each axis, those of these labels: one path, with its repeats."""
     one = Experiment(experiment.text, name=experiment.name)
     chosen = {axis: values.index(labels[axis]) for axis, values in experiment.axes.items()}
-    for path, axis, values in _sweeps(tomllib.loads(experiment.text), ""):
-        one.set(path, toml_value(_without_label(values[chosen[axis]]), path.rpartition(".")[2]))
+    wanted = {path: _without_label(values[chosen[axis]]) for path, axis, values in _sweeps(tomllib.loads(experiment.text), "")}
+    while wanted:
+        refused: dict[str, Any] = {}
+        for path, value in wanted.items():
+            try:
+                one[path] = value
+            except ExperimentError:
+                # It may need another to be set first: a short duration, the warmup that goes with it.
+                refused[path] = value
+        if len(refused) == len(wanted):
+            one[next(iter(refused))] = refused[next(iter(refused))]
+        wanted = refused
     return one.changed_text
 
 
