@@ -146,6 +146,8 @@ def test_no_buffer_is_smaller_than_a_few_packets() -> None:
     path = seen("dtn", "today", replace(FULL, loaded_p99_s=1e-3, loaded_p95_s=1e-3, rates_bps=[1e6] * 5), FULL)
     assert f'limit = "{4 * MTU} bytes"' in path.text
     longfat.Experiment(path.text).resolve_all()
+    jumbo = replace(FULL, mtu=9000, loaded_p99_s=1e-3, loaded_p95_s=1e-3, loaded_max_s=1e-3, rates_bps=[1e6] * 5)
+    longfat.Experiment(seen("dtn", "today", jumbo, jumbo).text).resolve_all()
 
 
 def test_each_value_has_its_interval() -> None:

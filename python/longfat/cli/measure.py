@@ -69,7 +69,12 @@ def measure_command(
     ] = False,
     only: Annotated[
         list[Phase] | None,
-        typer.Option("--direction", help="Measure this alone; repeatable. Default: up, down, and both at once.", show_default=False),
+        typer.Option(
+            "--direction",
+            metavar="up|down|both",
+            help="Measure this alone; repeatable. Default: up, down, and both at once.",
+            show_default=False,
+        ),
     ] = None,
     every: Annotated[
         str | None, typer.Option("--every", metavar="TIME", help="Measure again and again, so far apart, such as 1h, and keep the history.")

@@ -377,7 +377,7 @@ def _droptail(name: str, facts: Facts, burst: Direction | None, rate: float, unk
             if facts.fills and facts.retransmitted_bytes
             else "memory that a burst found;"
         )
-        return [f"# {name}: {how} {_bytes(memory.low)} to {_bytes(memory.high)}.", _queue(f'"{_bytes(memory.value)}"')]
+        return [f"# {name}: {how} {_bytes(memory.low, facts)} to {_bytes(memory.high, facts)}.", _queue(f'"{_bytes(memory.value, facts)}"')]
     held = max(facts.loaded_p99_s * rate / 8 if facts.fills else 0.0, burst.memory_least_bytes if burst and burst.is_bottleneck else 0.0)
     if burst and burst.memory_bytes:
         # Losses at random look like those of a full queue: it holds what waited, and maybe more.
@@ -387,8 +387,8 @@ def _droptail(name: str, facts: Facts, burst: Direction | None, rate: float, unk
         why = "losses at random hide those of a full queue"
     unknown.append(f"buffer {name}: {why}")
     least, most = (
-        _bytes(0.0 if math.isnan(held) else held),
-        _bytes(FASTEST * rate * LONGEST_S / 8 if not facts.fills else rate * LONGEST_S / 8),
+        _bytes(0.0 if math.isnan(held) else held, facts),
+        _bytes(FASTEST * rate * LONGEST_S / 8 if not facts.fills else rate * LONGEST_S / 8, facts),
     )
     said = f"# {name}: it held {least}, and {why}: it is at least that." if held > 0 else f"# {name}: {why}, so the buffer is not known."
     return [said, _queue(f'{{ name = "buffer {name}", unknown = ["{least}", "{most}"] }}')]
@@ -415,13 +415,13 @@ def _policer(name: str, facts: Facts) -> list[str]:
         f"{_bits(low)} to {_bits(high)} ({facts.windows} windows apart).",
         f"# {name}: the link before it is at least as fast as packets arrived at most, and the bucket holds at least this burst.",
         f'rate = "{_bits(faster)}"',
-        f'queue = {{ kind = "policer", rate = "{_bits(rate)}", burst = "{_bytes(burst)}" }}',
+        f'queue = {{ kind = "policer", rate = "{_bits(rate)}", burst = "{_bytes(burst, facts)}" }}',
     ]
 
 
-def _bytes(size: float) -> str:
+def _bytes(size: float, facts: Facts) -> str:
     """A size of a buffer, which holds some packets."""
-    return f"{max(size, 4 * MTU):.0f} bytes"
+    return f"{max(size, 4 * facts.mtu):.0f} bytes"
 
 
 def _queue(limit: str) -> str:
