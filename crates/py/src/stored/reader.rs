@@ -5,8 +5,8 @@ use longfat_disk::TemporaryFile;
 use longfat_model::Experiment;
 use longfat_record::trace::columns::{self, Column, Form, NONE};
 use longfat_record::trace::{
-    AckSample, DatagramSample, Event, FlowRecord, FlowSample, HopSample, HostRecord, HostSample, InfoSample, LinkRecord, LinkSample, PacketEvent,
-    ProbeSample, Sample, Series, Trace,
+    AckSample, DatagramSample, Event, FlowRecord, FlowSample, HopSample, HostRecord, HostSample, InfoSample, LinkRecord, LinkSample,
+    PacketEvent, ProbeSample, Sample, Series, Trace,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn jitter_is_of_transit_times_in_order_of_arrival_whatever_the_clocks() {
-        let row = |number: u32, sent_s: f64, arrived_s: f64| DatagramSample { flow: 1, number, sent_s, arrived_s, ..DatagramSample::default() };
+        let row =
+            |number: u32, sent_s: f64, arrived_s: f64| DatagramSample { flow: 1, number, sent_s, arrived_s, ..DatagramSample::default() };
         // Transit times of 100.1, 100.3 and 100.2 s, in the order of arrival 0, 2, 3; one is lost, and another flow has its own.
         let datagrams = vec![
             row(0, 0.0, 100.1),
