@@ -64,7 +64,7 @@ def serving(*options: str, bind: str = "127.0.0.1", before: Sequence[str] = (), 
 
 @contextmanager
 def serving_at(host: str, *options: str) -> Generator[Serving]:
-    """The same at a host of the path, for a program that `longfat testbed shell` runs (its environment says where the hosts are)."""
+    """Runs it at a host of the path, in a program that `longfat testbed shell` runs: the environment says where its hosts are."""
     namespace, address = (os.environ[f"LONGFAT_{what}_{host}"] for what in ("NETNS", "ADDRESS"))
     with serving(*options, bind=address, before=["nsenter", f"--net={namespace}"]) as server:
         yield server
