@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longfat_core::params::Literal;
-use longfat_core::traffic::{self, Traffic};
+use longfat_core::traffic::{self, Over, Traffic};
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, fault};
@@ -60,7 +60,7 @@ impl Application {
         }
         let traffic =
             Traffic::new(choice).map_err(|refusal| Fault(format!("`{}` of `{}`: {}", refusal.param, kind.name, refusal.sentence)))?;
-        let is_for_sockets = traffic.is_tcp() && !traffic.is_drawn();
+        let is_for_sockets = matches!(traffic.kind().over, Over::Tcp(_)) && !traffic.is_drawn();
         if is_for_sockets { Ok(traffic) } else { fault(format!("a session has no `{}`", kind.name)) }
     }
 
@@ -89,7 +89,7 @@ pub(crate) mod tests {
     use super::*;
     use longfat_core::params::{Kind, Value};
     use longfat_core::time::Duration;
-    use longfat_core::traffic::{Over, Volume};
+    use longfat_core::traffic::Volume;
     use longfat_core::units::Rate;
     use proptest::prelude::*;
 
