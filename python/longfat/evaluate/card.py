@@ -118,6 +118,12 @@ class Card:
         return {answer.criterion.name: answer for answer in self.answers}[name]
 
     @property
+    def remark(self) -> str:
+        """Sentence on how it was judged; empty where it was judged as all others."""
+        router = router_of(self.name) if self.suite.what == "control" else ""
+        return f"{self.name} needs routers that answer it: it has the queue `{router}` wherever others have `{PLACE}`" if router else ""
+
+    @property
     def failed(self) -> list[str]:
         """Names of the criteria that it fails."""
         return [answer.criterion.name for answer in self.answers if answer.verdict == FAILS]
@@ -356,9 +362,23 @@ def put_controls(name: str, against: Sequence[str], experiment: Experiment, _: b
     for number in subjects if peers else []:
         count = flows[number].get("count", 1)
         changes[f"flow[{number}].count"] = {one: 0 if one == ALONE else count for one in controls}
-    experiment.vary(changes, name="control")
+    experiment.vary(changes | _routers(experiment, list(controls)), name="control")
     for number in peers:
         experiment.vary(f"flow[{number}].congestion_control", list(against), name="peer")
+
+
+def router_of(control: str) -> str:
+    """Name of the queue that the bottlenecks of this control need; empty where any does, and for a control in Python."""
+    return next((entry["router"] for entry in registries()["congestion_controls"] if entry["name"] == control), "")
+
+
+def _routers(experiment: Experiment, controls: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Changes by which each control has the queue that it needs, where the file has drop-tail. Empty where none needs any."""
+    queues = {one: router_of(one) or PLACE for one in controls}
+    queue = tomllib.loads(experiment.changed_text)["path"]["bottleneck"].get("queue", PLACE)
+    if set(queues.values()) == {PLACE} or PLACE not in (queue, queue.get("kind") if isinstance(queue, dict) else ""):
+        return {}
+    return {"path.bottleneck.queue" + (".kind" if isinstance(queue, dict) else ""): queues}
 
 
 def _of_startup(names: Sequence[str], experiment: Experiment, _: bool = False) -> None:
