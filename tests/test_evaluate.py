@@ -14,7 +14,7 @@ from pathlib import Path
 import longfat
 import pytest
 from conftest import ROOT, command
-from evaluate_findings import FINDINGS, Finding, here, on
+from evaluate_findings import FINDINGS, PATH_RTTS, Finding, here, on
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
 from longfat._longfat import quantity, registries
 from longfat.evaluate import card as card_module
@@ -545,6 +545,16 @@ def test_a_start_is_judged(folder: Path) -> None:
     assert card["overshoot"].verdict == PASSES
     with pytest.raises(longfat.LongfatError, match=r"there is no slow start 'histart': did you mean 'hystart'"):
         evaluate_startup("histart")
+
+
+def test_fast_open_saves_a_request_one_round_trip(folder: Path) -> None:
+    # RFC 7413, abstract: up to one full round trip.
+    card = evaluate_startup("fast_open", against=["standard"], criteria=["request"], quick=True, folder=folder)
+    assert len(card["request"].paths) == 16
+    for path in card["request"].paths:
+        saved = (path.others["standard"].mean - path.own.mean) / PATH_RTTS[path.labels["path"]]
+        assert saved == pytest.approx(1.0, abs=0.05), path.name
+    assert card["request"].verdict == PASSES
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from longfat.evaluate.measures import Seen
 from longfat.evaluate.probe import fault, one_line, probe_of
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, NOT_SHOWN, PASSES, WORDS, Estimate, estimate
-from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.startups import FAST_OPEN, STARTUPS, keys_of
 from longfat.evaluate.stuck import Stuck, Watch, watched
 from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.evaluate.tradeoff import Tradeoff, of_sweep
@@ -213,7 +213,7 @@ def evaluate_startup(
     executor: Executor | None = None,
     tick: Callable[[float], object] = lambda _: None,
 ) -> Card:
-    """Judges a slow start, by the name that `slow_start` takes, as `evaluate_control` judges a control.
+    """Judges a slow start, by the name that `slow_start` takes, or `fast_open`, as `evaluate_control` judges a control.
 
     Raises LongfatError for a name that there is not, and where results cannot be kept.
     """
@@ -327,7 +327,8 @@ KINDS = {
 
 
 def _known(what: str) -> list[str]:
-    return [entry["name"] for entry in registries()[KINDS[what][0]]]
+    names = [entry["name"] for entry in registries()[KINDS[what][0]]]
+    return [*names, FAST_OPEN] if what == "startup" else names
 
 
 def is_ours(control: str) -> bool:
@@ -386,7 +387,8 @@ def _of_startup(names: Sequence[str], experiment: Experiment, _: bool = False) -
     flows = tomllib.loads(experiment.changed_text)["flow"]
     for number, flow in enumerate(flows):
         if str(flow.get("name", "")).startswith(SUBJECT):
-            experiment.vary(f"flow[{number}].slow_start", list(names), name="startup")
+            keys = ("slow_start", "fast_open") if FAST_OPEN in names else ("slow_start",)
+            experiment.vary({f"flow[{number}].{key}": {name: keys_of(name)[key] for name in names} for key in keys}, name="startup")
 
 
 PLACE = "droptail"
