@@ -1,6 +1,6 @@
 //! Promises of every kind of traffic, whatever its parameters.
 
-use super::{Datagrams, Demand, LEAST_SIZE, Life, Over, Program, REGISTRY, Rank, Reader, Socket, Traffic, TrafficKind, until};
+use super::{Application, Datagrams, Demand, LEAST_SIZE, Life, Over, Program, REGISTRY, Rank, Reader, Socket, Traffic, TrafficKind, until};
 use crate::params::testing::any_params;
 use crate::params::{Choice, Kind, Params, Value};
 use crate::rng::Rng;
