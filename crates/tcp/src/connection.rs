@@ -2,6 +2,7 @@
 
 mod challenge;
 mod ending;
+mod fast_open;
 mod host;
 mod info;
 mod memory;
@@ -13,14 +14,17 @@ mod sockopt;
 mod testing;
 
 pub use ending::Abort;
+pub use fast_open::FastOpened;
 
 use self::challenge::Challenges;
+use self::fast_open::Opener;
 pub use self::info::{LimitedBy, Stats, TcpInfo};
 use self::opening::{Handshake, timestamp_clock};
 pub use self::plain::Plain;
 use self::sending::Sending;
 use crate::TcpConfig;
 use crate::clock::Clock;
+use crate::config::FastOpen;
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::Sender;
 use crate::seq::wrap;
@@ -77,13 +81,29 @@ pub struct Connection {
     /// True if it waited for a SYN of the other side and was opened by it.
     passive: bool,
     aborted: Option<Abort>,
-    /// Challenge ACKs sent, where any was.
-    challenges: Option<Box<Challenges>>,
+    rare: Option<Box<Rare>>,
 }
 
 // Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/benchmarks.md): what few of them need, or for a
 // while, is in a box of its own.
 const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1200);
+
+/// State of what few connections need.
+#[derive(Debug)]
+struct Rare {
+    challenges: Challenges,
+    /// State of Fast Open, where it is on.
+    opener: Option<Opener>,
+}
+
+impl Rare {
+    const NONE: Self = Rare { challenges: Challenges::NONE, opener: None };
+
+    /// The state of an end that is set to `fast_open`, if it has any.
+    fn of(fast_open: FastOpen) -> Option<Box<Self>> {
+        (fast_open != FastOpen::Off).then(|| Box::new(Rare { opener: Some(Opener::NONE), ..Rare::NONE }))
+    }
+}
 
 /// Room for a segment that goes before all else, once there has been one.
 #[derive(Debug)]
@@ -145,7 +165,7 @@ impl Connection {
             released: false,
             passive: state == State::Listen,
             aborted: None,
-            challenges: None,
+            rare: Rare::of(config.fast_open),
             config,
         }
     }
@@ -159,7 +179,8 @@ impl Connection {
 
     /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
     pub fn stop(&mut self) {
-        self.outlet().stop();
+        let on_syn = if self.is_established() { 0 } else { u64::from(self.sent_with_syn()) };
+        self.outlet().stop(on_syn);
     }
 
     /// Sets whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
@@ -204,8 +225,8 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived {
-            // RFC 9293 §3.10.7.4: nothing but the SYN was sent, so only it can be acknowledged.
-            if segment.ack != self.iss.wrapping_add(1) {
+            // RFC 9293 §3.10.7.4: only what was sent can be acknowledged. That is the SYN, unless data goes before the handshake is done.
+            if !self.acknowledges_syn(segment.ack) {
                 self.refuse(segment);
                 return;
             }
@@ -315,6 +336,14 @@ impl Connection {
         } else if self.syn_now {
             *segment = self.syn(now);
             return Some(Ecn::NotEct);
+        } else if self.answers_early() {
+            // RFC 7413 §4.2.2: within the initial window, before the handshake is done.
+            let next = self.next(now, segment);
+            // Only the SYN-ACK is retransmitted until then.
+            self.sender().wait_for_handshake();
+            if next.is_some() {
+                return next;
+            }
         }
         if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
             self.pure_ack(now, segment);

@@ -1,7 +1,7 @@
 //! The parameters of a TCP endpoint: one table, a row for each, that the experiment file, the stacks, the schema and the
 //! documentation all read ([`PARAMS`]). The endpoint works from a plain struct with a field for each, [`TcpConfig`].
 
-use crate::config::{CwndValidation, DelayedAck, Pacing, Parameter, RecoveryKind, RtoMinOf, WindowProbe};
+use crate::config::{CwndValidation, DelayedAck, FastOpen, Pacing, Parameter, RecoveryKind, RtoMinOf, WindowProbe};
 use crate::congestion::{self, slow_start};
 use crate::ecn::EcnKind;
 use crate::window_sizing;
@@ -163,6 +163,8 @@ parameters! {
             "acknowledge at the latest after so many full segments (RFC 9293: 2)";
         quick_acks: u32, Kind::Count { unit: "segments", min: 0, max: 1000 }, Value::Count(0),
             "segments at the start that are acknowledged at once, with `delayed_ack = \"adaptive\"` also after silence of more than an rto";
+        fast_open: FastOpen, Kind::Choice(FastOpen::NAMES), Value::Choice("off"),
+            "TCP Fast Open (RFC 7413), by what the client remembers of the server: `request`, nothing, so it asks for a cookie; `cached`, a cookie, so data goes with the SYN; `stale`, a cookie that is no longer good; `full`: the server has as many pending requests as it allows. `off` at one end: that end ignores it";
     }
     timers: TimerRules, "round trips, timeouts and when a connection is given up" {
         slow_timer: Duration, ANY_TIME, Value::Duration(Duration::ZERO),

@@ -12,6 +12,7 @@ use longfat_core::time::{Duration, Time};
 mod aborts;
 mod by_time;
 mod ecn;
+mod fast_open;
 mod forward;
 mod handshake;
 mod overshoot;

@@ -31,6 +31,7 @@ pub(super) const CANNOT: &[Limit] = &[
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("slow_start", ["hystart"]) },
     tcp!("max_ssthresh", []),
     tcp!("hystart_divisor", []),
+    tcp!("fast_open", "Fast Open", ["off"]),
     tcp!("saved_cwnd", []),
     tcp!("saved_rtt", []),
     tcp!("slow_start_half_used", ["true"]),

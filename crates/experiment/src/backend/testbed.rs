@@ -5,6 +5,13 @@ use super::linux::tcp;
 
 /// Everything beside TCP's parameters, and the controls.
 pub(super) const CANNOT: &[Limit] = &[
+    Limit {
+        what: "a transfer that the receiver asks for",
+        key: "flow.traffic",
+        only: &["bulk", "ttcp", "flows", "ping", "udp", "udpmon", "sinusoid", "on_off", "writes", "telnet", "web"],
+        with: None,
+        written: &[],
+    },
     Limit { what: "cell switches", key: "path.switches", only: &[], with: None, written: &["path.switches", "path.preset=atm"] },
     Limit { what: "flow control between switches and hosts", key: "path.link.pause", only: &[], with: None, written: &[] },
     Limit { what: "a random order of what comes at one instant", key: "ties", only: &[], with: None, written: &["ties"] },

@@ -11,7 +11,7 @@ use longfat_core::packet::Dscp;
 use longfat_core::params::{Choice, Kept, Params, Refusal, Value};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
-use longfat_core::traffic::{Traffic, mean_size};
+use longfat_core::traffic::{Over, Traffic, mean_size};
 use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
 use longfat_model::route::Routes;
@@ -142,6 +142,9 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     let read_rate = if let Value::Rate(rate) = view.value("read_rate")? { Some(rate) } else { None };
     if read_rate.is_some() && !traffic.is_tcp() {
         return Err(view.fault("read_rate", "only TCP waits for an application that reads").help("leave `read_rate` out"));
+    }
+    if read_rate.is_some() && matches!(traffic.kind().over, Over::Asked { .. }) {
+        return Err(view.fault("read_rate", "a receiver that asks reads at once").help("leave `read_rate` out"));
     }
     let dscp = if let Value::Dscp(dscp) = view.value("dscp")? { dscp } else { Dscp::DEFAULT };
     let (sender, receiver) = ends(&view)?;
