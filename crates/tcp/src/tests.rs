@@ -14,6 +14,7 @@ mod by_time;
 mod ecn;
 mod forward;
 mod handshake;
+mod misbehaving;
 mod overshoot;
 mod overtaken;
 mod plain;
