@@ -6,6 +6,7 @@ mod fast_open;
 mod host;
 mod info;
 mod memory;
+mod misbehaviour;
 mod opening;
 mod plain;
 mod sending;
@@ -25,6 +26,7 @@ use self::sending::Sending;
 use crate::TcpConfig;
 use crate::clock::Clock;
 use crate::config::FastOpen;
+use crate::misbehaving::Misbehaving;
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::Sender;
 use crate::seq::wrap;
@@ -105,11 +107,13 @@ impl Rare {
     }
 }
 
-/// Room for a segment that goes before all else, once there has been one.
-#[derive(Debug)]
+/// Room for a segment that goes before all else, once there has been one. A receiver that misbehaves is here, too: the common case asks
+/// whether there is such room, and an honest receiver costs it nothing more.
+#[derive(Debug, Default)]
 struct Prompt {
     segment: Segment,
     is_due: bool,
+    misbehaving: Option<Misbehaving>,
 }
 
 /// State of loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
@@ -159,7 +163,7 @@ impl Connection {
             window_scale: config.window_scale,
             syn_ecn: Ecn::NotEct,
             time_wait: Time::MAX,
-            prompt: None,
+            prompt: Misbehaving::new(&config).map(|one| Box::new(Prompt { misbehaving: Some(one), ..Prompt::default() })),
             acks_sent: 0,
             speaks: false,
             released: false,
@@ -250,6 +254,7 @@ impl Connection {
                 self.say_first(ack);
             }
             let had_ended = self.receiver.end_of_stream();
+            let is_ahead = self.skip_gap(segment);
             if segment.len > 0
                 && let Some(sender) = self.sending.sender()
             {
@@ -261,7 +266,11 @@ impl Connection {
             if self.receiver.end_of_stream() && !had_ended {
                 self.after_fin(now);
             }
+            if is_ahead {
+                self.go_ahead(segment);
+            }
         } else if !accepted {
+            self.retreat();
             self.receiver.handle_unacceptable(segment);
             self.ack_now = true;
             if self.state == State::TimeWait && segment.has(flags::FIN) {
@@ -404,13 +413,20 @@ impl Connection {
         }
         self.receiver.stamp(now, segment, room);
         self.ack_now = false;
+        if let Some(misbehaving) = self.prompt.as_deref_mut().and_then(|prompt| prompt.misbehaving.as_mut())
+            && !segment.has(flags::SYN)
+        {
+            let ack = misbehaving.acknowledge(self.receiver.next().0);
+            self.receiver.restate(segment, ack);
+            self.ack_now = misbehaving.has_more();
+        }
     }
 
     /// `segment` goes next, before all else.
     fn say_first(&mut self, segment: Segment) {
         match &mut self.prompt {
-            Some(prompt) => **prompt = Prompt { segment, is_due: true },
-            None => self.prompt = Some(Box::new(Prompt { segment, is_due: true })),
+            Some(prompt) => (prompt.segment, prompt.is_due) = (segment, true),
+            None => self.prompt = Some(Box::new(Prompt { segment, is_due: true, misbehaving: None })),
         }
     }
 

@@ -236,6 +236,14 @@ parameters! {
         pacing_ca_ratio: u32, PERCENT, Value::Count(120),
             "the same in congestion avoidance (Linux: tcp_pacing_ca_ratio)";
     }
+    misbehaviour: Misbehaviour, "receivers that deceive the sender's congestion control (Savage and others, CCR 1999)" {
+        ack_division: u32, Kind::Count { unit: "", min: 1, max: 1000 }, Value::Count(1),
+            "simulated receivers that misbehave: each ACK of new data goes as so many, each of a part (Savage and others, CCR 1999, section 3.1); 1: whole";
+        dupack_spoofing: u32, Kind::Count { unit: "", min: 0, max: 1000 }, Value::Count(0),
+            "simulated receivers that misbehave: duplicates that follow each ACK of new data (the same, section 3.2)";
+        optimistic_acks: u32, Kind::Count { unit: "segments", min: 0, max: 1_000_000 }, Value::Count(0),
+            "simulated receivers that misbehave: most segments acknowledged before they come (the same, section 3.3). Lost ones are acknowledged, too, and are missing in the stream";
+    }
 }
 
 impl TcpConfig {

@@ -15,6 +15,7 @@ mod ecn;
 mod fast_open;
 mod forward;
 mod handshake;
+mod misbehaving;
 mod overshoot;
 mod overtaken;
 mod plain;
