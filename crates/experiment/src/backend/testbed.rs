@@ -22,6 +22,7 @@ pub(super) const CANNOT: &[Limit] = &[
     Limit { what: "other offloads than this machine's", key: "host.gso_max_size", only: &[], with: None, written: &[] },
     Limit { what: "other small queues than the kernel's", key: "host.limit_output_bytes", only: &[], with: None, written: &[] },
     Limit { what: "interrupts otherwise than this machine has them", key: "host.rx_usecs", only: &[], with: None, written: &[] },
+    Limit { what: "a proxy between two connections", key: "flow.relays", only: &[], with: None, written: &[] },
     Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
     tcp!(
         "congestion_control",

@@ -11,6 +11,7 @@ use longfat_model::Flow;
 use longfat_record::trace::{Event, EventKind};
 use longfat_tcp::{Connection, Plain};
 
+use super::host::relay::Opens;
 use crate::context::Context;
 use crate::ledger::{Ledger, Tally, sent_so_far};
 pub(crate) use agent::Agent;
@@ -101,7 +102,8 @@ impl Endpoint {
         match flow.traffic.kind().over {
             Over::Tcp(application) => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let program = Program::new(application(params, life), start, stop);
+                let application = if flow.relays.is_some() { Box::new(Opens) } else { application(params, life) };
+                let program = Program::new(application, start, stop);
                 Endpoint { has_volume: flow.traffic.volume().is_some(), ..Self::new(tcp, program, start, Milestone::Nothing) }
             }
             Over::Asked { answers, .. } => {
