@@ -35,7 +35,7 @@ mod validation;
 pub mod window_sizing;
 pub mod wire;
 
-pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, RtoMinOf, WindowProbe};
+pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
 pub use connection::{Abort, CaState, Connection, LimitedBy, Plain, State, Stats, TcpInfo};
 pub use offload::Offload;
 pub use options::{Growth, RepairRules, SendRules, TcpConfig, TimerRules};

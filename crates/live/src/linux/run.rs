@@ -10,6 +10,7 @@ use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
 use longfat_record::trace::columns::NONE;
 use longfat_record::trace::{HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace, cut};
+use longfat_tcp::SendBy;
 use socket2::Socket;
 
 use crate::Error;
@@ -24,7 +25,7 @@ use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::Key;
 use crate::protocol::application::Application;
-use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, Setting};
+use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
 use crate::survey::Survey;
 
 /// Time between samples of a run, unless it is long.
@@ -96,6 +97,11 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
             window: window(flow),
             nagle: tcp.sending.nagle,
             dscp: flow.dscp.number(),
+            send: match flow.sender.sending.send {
+                SendBy::Copy => SendWay::Copy,
+                SendBy::Sendfile => SendWay::Sendfile,
+                SendBy::Zerocopy => SendWay::Zerocopy,
+            },
         }
     };
     let probe = ProbeOffer { interval_us: micros(PROBES) };
@@ -125,6 +131,7 @@ fn wish(live: &Live, flow: &Flow) -> Wish {
         nagle: tcp.sending.nagle,
         dscp: flow.dscp.number(),
         rate: None,
+        send: if is_up { tcp.sending.send } else { SendBy::Copy },
     }
 }
 
@@ -157,6 +164,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
             reads: flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(rate, plane::BLOCK)),
             sends,
             has_volume: flow.traffic.volume().is_some(),
+            send: flow.sender.sending.send,
         }
     };
     let check = |settings: &[Setting]| check(experiment, live, false, &remote.at, settings);

@@ -10,7 +10,7 @@ use super::token::Token;
 use super::{Fault, Nanos, fault};
 
 /// Version of the protocol.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 /// Most bytes of a message.
 pub const LONGEST: usize = MOST - TAG;
 /// Most columns of results.
@@ -124,6 +124,21 @@ pub struct FlowOffer {
     pub nagle: bool,
     /// Differentiated services codepoint of its packets (RFC 2474).
     pub dscp: u8,
+    /// Way in which the application of its sender gives the kernel its data.
+    pub send: SendWay,
+}
+
+/// Ways in which an application gives the kernel its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SendWay {
+    /// Copied from its memory.
+    #[default]
+    Copy,
+    /// From a file.
+    Sendfile,
+    /// From its memory, which the kernel reads itself.
+    Zerocopy,
 }
 
 /// Setting of a host's kernel, as `sysctl` prints it.

@@ -3,6 +3,7 @@
 mod asymmetry;
 mod bound;
 mod completion;
+mod copied;
 mod cpu;
 mod effective;
 pub(crate) mod goodput;
@@ -94,6 +95,7 @@ pub const REGISTRY: &[Metric] = &[
     effective::THROUGHPUT,
     retransmit::SHARE,
     retransmit::RATE,
+    copied::SHARE,
     loss::SHARE,
     loss::CELLS,
     link_time::GOOD,

@@ -314,7 +314,8 @@ impl<'a> Session<'a> {
             let traffic = flow.application.traffic().expect("messages are checked when they come");
             let sends = (flow.direction == Direction::Down).then(|| flow.application.program(&traffic, start, stop));
             let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
-            Some(Flow { socket: socket?, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() })
+            let has_volume = traffic.volume().is_some();
+            Some(Flow { socket: socket?, window: flow.window, sends, reads, has_volume, send: data::send_by(flow.send) })
         });
         let clock = Clock::starting_in(Duration::ZERO);
         let probes = offer
