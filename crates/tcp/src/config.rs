@@ -88,6 +88,18 @@ named! {
 }
 
 named! {
+    /// Ways in which an application gives the kernel its data.
+    SendBy {
+        /// Copied from its memory.
+        Copy = "copy",
+        /// From a file.
+        Sendfile = "sendfile",
+        /// From its memory, which the kernel reads itself.
+        Zerocopy = "zerocopy",
+    }
+}
+
+named! {
     /// Time at which an ACK goes that need not go at once.
     DelayedAck {
         /// At once.

@@ -1,7 +1,7 @@
 //! The parameters of a TCP endpoint: one table, a row for each, that the experiment file, the stacks, the schema and the
 //! documentation all read ([`PARAMS`]). The endpoint works from a plain struct with a field for each, [`TcpConfig`].
 
-use crate::config::{CwndValidation, DelayedAck, FastOpen, Pacing, Parameter, RecoveryKind, RtoMinOf, WindowProbe};
+use crate::config::{CwndValidation, DelayedAck, FastOpen, Pacing, Parameter, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
 use crate::congestion::{self, slow_start};
 use crate::ecn::EcnKind;
 use crate::window_sizing;
@@ -229,6 +229,8 @@ parameters! {
             "a probe of a closed window: `byte`, one byte of new data (RFC 9293 §3.8.6.1); `empty`, no data and the sequence number before the oldest unacknowledged byte, as Linux has it";
         nagle: bool, Kind::Bool, Value::Bool(true),
             "hold back a partial segment while data is unacknowledged (RFC 896)";
+        send: SendBy, Kind::Choice(SendBy::NAMES), Value::Choice("copy"),
+            "between two hosts: how the sending application gives the kernel its data: `copy`; `sendfile`, from a file in memory; `zerocopy`, from memory that the kernel reads itself (MSG_ZEROCOPY)";
         pacing: Pacing, Kind::Choice(Pacing::NAMES), Value::Choice("auto"),
             "space segments out: `auto`, at the rate of a control that has one; `on`, also window-based controls, at a multiple of cwnd / srtt; `off`, never";
         pacing_ss_ratio: u32, PERCENT, Value::Count(200),

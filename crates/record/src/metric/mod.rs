@@ -4,6 +4,7 @@ mod asymmetry;
 mod bound;
 mod completion;
 mod convergence;
+mod copied;
 mod cpu;
 mod effective;
 pub(crate) mod goodput;
@@ -99,6 +100,7 @@ pub const REGISTRY: &[Metric] = &[
     effective::THROUGHPUT,
     retransmit::SHARE,
     retransmit::RATE,
+    copied::SHARE,
     loss::SHARE,
     loss::CELLS,
     link_time::GOOD,
