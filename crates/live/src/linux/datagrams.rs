@@ -107,11 +107,14 @@ struct Bytes {
     came: AtomicU64,
 }
 
+/// Work of a thread that has ended: its counts, its flow's number, times of datagrams, and time for which it waited for a core.
+type Ended = (Vec<Counted>, u32, Stamps, Time);
+
 /// The ends of all flows over UDP at this host, while they run.
 pub(crate) struct Ports {
     bytes: Arc<Bytes>,
     stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<(Vec<Counted>, u32, Stamps, Time)>>,
+    threads: Vec<JoinHandle<Ended>>,
 }
 
 impl Ports {
@@ -201,7 +204,7 @@ impl Line {
         Ok(Line { flow, interval, timed, awake, clock, wall: Wall::now(), shorter, counted: Vec::new(), now, stamps: Stamps::default() })
     }
 
-    fn run(mut self, stop: &AtomicBool, bytes: &Bytes) -> (Vec<Counted>, u32, Stamps, Time) {
+    fn run(mut self, stop: &AtomicBool, bytes: &Bytes) -> Ended {
         let before = facts::waited();
         // A sleep ends when it is over, and not up to 50 us later (prctl(2), PR_SET_TIMERSLACK).
         let _ = nix::sys::prctl::set_timerslack(1);
@@ -252,9 +255,9 @@ impl Line {
         if left <= Duration::from_nanos(2 * AWAKE) && due <= next {
             let due = self.clock.nanoseconds_at(due);
             if self.awake {
-                wait_until(self.clock, due)
+                wait_until(self.clock, due);
             } else {
-                self.clock.sleep_until(self.clock.at(due))
+                self.clock.sleep_until(self.clock.at(due));
             }
             return;
         }

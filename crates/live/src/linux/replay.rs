@@ -47,7 +47,7 @@ struct Flow {
 
 /// Sample of one end of a flow.
 enum Item {
-    Tcp(Row),
+    Tcp(Box<Row>),
     Udp(Counted),
 }
 
@@ -106,13 +106,13 @@ pub(crate) fn trace(experiment: &Experiment, we_send: &[bool], both: Both) -> (T
     let (mut events, mut tcp_info) = (Vec::new(), Vec::new());
     let mut judged = vec![sampled::Flow::default(); experiment.flows.len()];
     let mut dropped_before = vec![None; experiment.flows.len()];
-    let of_tcp = rows.into_iter().map(|(row, is_ours)| (row.at, Item::Tcp(row), is_ours));
+    let of_tcp = rows.into_iter().map(|(row, is_ours)| (row.at, Item::Tcp(Box::new(row)), is_ours));
     let of_udp = counts.into_iter().map(|(counts, is_ours)| (counts.at, Item::Udp(counts), is_ours));
     let mut items: Vec<(Nanos, Item, bool)> = of_tcp.chain(of_udp).collect();
     items.sort_by_key(|(at, ..)| *at);
     for (at, item, is_ours) in items {
         let row = match item {
-            Item::Tcp(row) => row,
+            Item::Tcp(row) => *row,
             Item::Udp(_) if time(at) > end => continue,
             Item::Udp(counts) => {
                 while recorder.next_stop() < time(at) {

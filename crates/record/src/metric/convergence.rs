@@ -10,7 +10,7 @@ pub(super) const TIME: Metric = Metric {
     name: "convergence_s",
     unit: "s",
     bound: Bound::NotNegative,
-    summary: "from the last start of a measured sender until each of n has within a tenth of 1/n of what they have together, over ten mean round trips of the slowest (delta-fair convergence time, delta 0.1); NaN where they never have, for fewer than two, and without `measure.interval`",
+    summary: "in the whole run, from the last start of a measured sender until each of n has within a tenth of 1/n of what they have together, over ten mean round trips of the slowest (delta-fair convergence time, delta 0.1); NaN where they never have, for fewer than two, and without `measure.interval`",
     source: "RFC 5166 §2.3.3",
     compute: |experiment, trace| vec![(Scope::Run, time_s(experiment, trace))],
 };

@@ -46,7 +46,7 @@ fn round_trips(experiment: &Experiment) -> f64 {
 fn a_cookie_spares_a_request_one_round_trip() {
     for volume in [1_000, 10_000, 14_000, 100_000] {
         let off = round_trips(&path(Traffic::fetch(volume), FastOpen::Off));
-        let expected = if volume < 100_000 { 2.0 } else { 5.0 };
+        let expected = if volume < 100_000 { 2.0 } else { 4.0 };
         assert!((expected..expected + 0.02).contains(&off), "{volume} bytes: {off} round trips");
         for (fast_open, spared) in [(FastOpen::Request, 0.0), (FastOpen::Cached, 1.0), (FastOpen::Stale, 0.0), (FastOpen::Full, 0.0)] {
             let took = round_trips(&path(Traffic::fetch(volume), fast_open));
@@ -55,11 +55,11 @@ fn a_cookie_spares_a_request_one_round_trip() {
     }
 }
 
-/// Where the client sends, a segment with the SYN spares a round trip to what fits into it, or where it is what the window lacks: the initial
-/// window has ten segments.
+/// Where the client sends, a segment with the SYN spares a round trip where it is what the window lacks: the initial window has ten segments.
+/// The end of the stream goes after the handshake, so one segment alone is no earlier complete.
 #[test]
 fn sending_one_segment_earlier_spares_a_round_trip_now_and_then() {
-    for (volume, off, cached) in [(1_000, 1.5, 0.5), (10_000, 1.5, 1.5), (15_500, 2.5, 1.5)] {
+    for (volume, off, cached) in [(1_000, 1.5, 1.5), (10_000, 1.5, 1.5), (15_500, 2.5, 1.5)] {
         let took = [FastOpen::Off, FastOpen::Cached].map(|fast_open| round_trips(&path(Traffic::ttcp(volume), fast_open)));
         assert!((off..off + 0.02).contains(&took[0]) && (cached..cached + 0.02).contains(&took[1]), "{volume} bytes: {took:?}");
     }

@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
             those.map(|(number, flow)| (number, flow.dscp)).collect()
         });
         for ((number, dscp), nonce) in flows.into_iter().zip(&reached.flows) {
-            let Some(socket) = self.to_client(*nonce) else { return };
+            let Some(socket) = self.socket_to(*nonce) else { return };
             let marked = socket.domain().map_err(|e| Error::system("a UDP socket", e)).and_then(|family| data::mark(&socket, family, dscp));
             if let Err(error) = marked {
                 self.ended = Some(error.to_string());
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
             self.data[number] = Some((socket, Some(*nonce)));
         }
         if let Some(nonce) = reached.nonce {
-            self.reached = self.to_client(nonce).map(|socket| (socket, nonce));
+            self.reached = self.socket_to(nonce).map(|socket| (socket, nonce));
         }
         if self.is_connected() {
             self.give(Event::Connected);
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
     }
 
     /// Socket to the address that `nonce` was sent to. `None`: there is none, and the session has ended.
-    fn to_client(&mut self, nonce: Token) -> Option<Socket> {
+    fn socket_to(&mut self, nonce: Token) -> Option<Socket> {
         let peer = self.shared.books().reach.returned(self.shared.now(), self.number, nonce);
         match peer.zip(self.control.local()).map(|(peer, local)| probe::to_client(local, peer)) {
             Some(Ok(socket)) => return Some(socket),
