@@ -1,14 +1,16 @@
 """TCP over loopback, longfat beside iperf3: Gbit per CPU second of both ends, in alternation.
 
-    .venv/bin/python bench/live_loopback.py [--pairs 5] [--seconds 5] [--streams 1]
+    .venv/bin/python bench/live_loopback.py [--pairs 5] [--seconds 5] [--streams 1] [--send]
 
 The CPU time of longfat has that of its samples, probes and results. Prints one JSON object: each pair, and the median of the ratios.
+`--send` compares longfat's own ways to send (`copy`, `sendfile`, `zerocopy`) in place of iperf3: CPU ns per byte of each.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import resource
 import socket
@@ -22,6 +24,7 @@ from pathlib import Path
 import longfat
 from longfat.live.serving import serving
 
+WAYS = ("copy", "sendfile", "zerocopy")
 FILE = """
 backend = "live"
 [[live.host]]
@@ -33,6 +36,7 @@ at = "127.0.0.1:{port}"
 key = "bench"
 [[flow]]
 stack = "linux"
+send = "{send}"
 streams = {streams}
 [measure]
 duration = "{seconds} s"
@@ -50,12 +54,31 @@ def used(who: int) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def ours(port: int, server: int, seconds: int, streams: int) -> tuple[float, float]:
-    """Gbit/s, and Gbit per CPU second."""
+def ours(port: int, server: int, seconds: int, streams: int, send: str = "copy") -> tuple[float, float, float]:
+    """Gbit/s, Gbit per CPU second, and the share of sends without a copy that the kernel copied."""
     before = used(resource.RUSAGE_SELF) + cpu(server)
-    result = longfat.Experiment(FILE.format(port=port, seconds=seconds, streams=streams)).run()
+    result = longfat.Experiment(FILE.format(port=port, seconds=seconds, streams=streams, send=send)).run()
     gbit = 8e-9 * float(result.flows["bytes_delivered"].sum())
-    return gbit / seconds, gbit / (used(resource.RUSAGE_SELF) + cpu(server) - before)
+    copied = float(result.flows["send_copied_share"].mean()) if "send_copied_share" in result.flows else math.nan
+    return gbit / seconds, gbit / (used(resource.RUSAGE_SELF) + cpu(server) - before), copied
+
+
+def ways(port: int, server: int, seconds: int, streams: int, rounds: int) -> dict[str, dict[str, float | None]]:
+    """Medians of each way to send, in alternation."""
+    made: dict[str, list[tuple[float, float, float]]] = {send: [] for send in WAYS}
+    for _ in range(rounds):
+        for send in WAYS:
+            made[send].append(ours(port, server, seconds, streams, send))
+            print(send, *made[send][-1], file=sys.stderr, flush=True)
+
+    def medians(runs: list[tuple[float, float, float]]) -> dict[str, float | None]:
+        rate, per_cpu, copied = (statistics.median(values) for values in zip(*runs, strict=True))
+        per_byte = sorted(8 / one[1] for one in runs)
+        # Gbit per CPU second is bit per CPU ns.
+        spread = {"cpu_ns_per_byte_least": per_byte[0], "cpu_ns_per_byte_most": per_byte[-1]}
+        return {"gbps": rate, "cpu_ns_per_byte": 8 / per_cpu, **spread, "copied_share": None if math.isnan(copied) else copied}
+
+    return {send: medians(runs) for send, runs in made.items()}
 
 
 def theirs(port: int, server: int, seconds: int, streams: int) -> tuple[float, float]:
@@ -73,11 +96,19 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--streams", type=int, default=1)
+    parser.add_argument("--send", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = folder
         command = [sys.executable, "-m", "longfat"]
         subprocess.run([*command, "key", "new", "bench"], check=True, stdout=subprocess.DEVNULL)
+        if options.send:
+            with serving("--key", "bench") as server:
+                time.sleep(1)
+                load = os.getloadavg()[0]
+                told = ways(server.port, server.process.pid, options.seconds, options.streams, options.pairs)
+            print(json.dumps({"load": load, **told}, indent=2))
+            return
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         with (
@@ -92,7 +123,7 @@ def main() -> None:
                     load = os.getloadavg()[0]
                     mine, other = ours(server.port, server.process.pid, *shared), theirs(port, iperf.pid, *shared)
                     names = ("longfat_gbps", "longfat_gbit_per_cpu_s", "iperf3_gbps", "iperf3_gbit_per_cpu_s")
-                    pairs.append({"load": load, **dict(zip(names, (*mine, *other), strict=True))})
+                    pairs.append({"load": load, **dict(zip(names, (*mine[:2], *other), strict=True))})
                     print(json.dumps(pairs[-1]), file=sys.stderr, flush=True)
             finally:
                 iperf.terminate()

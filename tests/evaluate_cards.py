@@ -24,7 +24,7 @@ from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import Suite
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, PASSES, Estimate
-from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.startups import FAST_OPEN, STARTUPS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "evaluate-cards.md"
@@ -32,8 +32,8 @@ FOLDER = ROOT / "results" / "quick" / "evaluate"
 
 
 def names(kind: str) -> list[str]:
-    """Names of a registry, in its order."""
-    return [entry["name"] for entry in registries()[kind]]
+    """Names of a registry, in its order; Fast Open is a start-up, and no slow start."""
+    return [entry["name"] for entry in registries()[kind]] + [FAST_OPEN] * (kind == "slow_starts")
 
 
 def judged(suite: Suite, evaluate: Callable[..., Card], name: str) -> Card:

@@ -61,7 +61,7 @@ def done(spread_s: float, stop_after: float | None = None) -> list[tuple[int, fl
 
         def execute(self, _: Any) -> Any:
             begun.append((self.repeat, time.monotonic()))
-            return SimpleNamespace()
+            return SimpleNamespace(lost=None, is_cut=False)
 
     work, start = Work("spread"), time.monotonic()
     work.begin(items(2, 2))

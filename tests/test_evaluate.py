@@ -15,7 +15,7 @@ from pathlib import Path
 import longfat
 import pytest
 from conftest import ROOT, command
-from evaluate_findings import FINDINGS, Finding, here, on
+from evaluate_findings import FINDINGS, PATH_RTTS, Finding, here, on
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
 from longfat._longfat import quantity, registries
 from longfat.evaluate import card as card_module
@@ -549,6 +549,23 @@ def test_delay_and_goodput_stand_beside_each_other(folder: Path) -> None:
     assert told["tradeoffs"][0]["x_median"] == codel.ellipse.x_median
 
 
+def test_a_control_that_asks_routers_has_their_queue_and_the_card_says_so(folder: Path) -> None:
+    card = evaluate_control("xcp", against=["reno"], criteria=["bufferbloat"], quick=True, folder=folder)
+    assert card.remark == "xcp needs routers that answer it: it has the queue `xcp` wherever others have `droptail`"
+    assert show.as_json(card)["remark"] == card.remark
+    assert f"- {card.remark}.\n\n| criterion" in page.markdown([card], "longfat evaluate control xcp")
+    resolved = json.loads(longfat.Experiment(card["bufferbloat"].experiment).resolve(0).resolved)
+    assert [link["queue"]["kind"] for link in resolved["path"]["link"] if link.get("bottleneck")] == ["xcp"]
+    # Alone it would be Reno, which fills 16 bandwidth-delay products.
+    assert card["bufferbloat"].verdict == PASSES
+    assert all(path.others["reno"].mean > 2 * path.own.mean for path in card["bufferbloat"].paths)
+    # The references keep drop-tail.
+    experiment = longfat.Experiment(CONTROLS.file(CONTROLS.criteria[0]).read_text(encoding="utf-8"))
+    card_module.put_controls("xcp", ["reno"], experiment)
+    assert '{ label = "xcp", value = "xcp" }, { label = "reno", value = "droptail" }' in experiment.changed_text
+    assert (card_module.router_of("xcp"), card_module.router_of("aimd")) == ("xcp", "")
+
+
 def test_a_start_is_judged(folder: Path) -> None:
     # RFC 3742: beyond 100 segments slow start adds no more than half of them in a round trip, so 10 MB over 80 ms take longer.
     card = evaluate_startup("limited", against=["standard"], criteria=["completion", "overshoot"], quick=True, folder=folder)
@@ -556,6 +573,16 @@ def test_a_start_is_judged(folder: Path) -> None:
     assert card["overshoot"].verdict == PASSES
     with pytest.raises(longfat.LongfatError, match=r"there is no slow start 'histart': did you mean 'hystart'"):
         evaluate_startup("histart")
+
+
+def test_fast_open_saves_a_request_one_round_trip(folder: Path) -> None:
+    # RFC 7413, abstract: up to one full round trip.
+    card = evaluate_startup("fast_open", against=["standard"], criteria=["request"], quick=True, folder=folder)
+    assert len(card["request"].paths) == 16
+    for path in card["request"].paths:
+        saved = (path.others["standard"].mean - path.own.mean) / PATH_RTTS[path.labels["path"]]
+        assert saved == pytest.approx(1.0, abs=0.05), path.name
+    assert card["request"].verdict == PASSES
 
 
 @pytest.mark.slow

@@ -60,6 +60,10 @@ const ANSWERED: u32 = 1 << 31;
 /// Returned feedback that is not there: no number.
 const NO_FEEDBACK: u32 = f32::NAN.to_bits();
 
+/// Bits of the word that has the window scale of a SYN, above it: a Fast Open option is there, and the bytes of its cookie.
+const FAST_OPEN: u32 = 0x100;
+const COOKIE_LEN_SHIFT: u32 = 16;
+
 /// Bits of [`Segment::accecn`]: present, in order 1, and the number of fields.
 const ACCECN: u8 = 0x80;
 const ACCECN_ORDER: u8 = 0x04;
@@ -78,6 +82,47 @@ pub struct AccEcnOption {
     pub fields: u8,
     /// The fields; those that are not there are zero.
     pub values: [u32; 3],
+}
+
+/// Cookie of TCP Fast Open (RFC 7413 §4.1.1): 4 to 16 bytes, an even number. None at all asks for one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cookie {
+    words: [u32; 4],
+    len: u8,
+}
+
+impl Cookie {
+    /// The empty cookie of a request (RFC 7413 §4.2.1).
+    pub const REQUEST: Self = Cookie { words: [0; 4], len: 0 };
+
+    /// Returns the cookie of these bytes; `None` if a cookie cannot have so many.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let fits = bytes.is_empty() || ((4..=16).contains(&bytes.len()) && bytes.len().is_multiple_of(2));
+        let mut words = [0; 4];
+        for (i, byte) in bytes.iter().enumerate().take(16) {
+            words[i / 4] |= u32::from(*byte) << (24 - 8 * (i % 4));
+        }
+        fits.then_some(Cookie { words, len: bytes.len() as u8 })
+    }
+
+    /// Returns its bytes, the first `len` of 16.
+    pub fn bytes(&self) -> ([u8; 16], usize) {
+        let mut bytes = [0; 16];
+        for (four, word) in bytes.chunks_exact_mut(4).zip(self.words) {
+            four.copy_from_slice(&word.to_be_bytes());
+        }
+        (bytes, self.len.into())
+    }
+
+    /// Returns true if it asks for a cookie.
+    pub const fn is_request(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns the bytes of its option, padded to four.
+    const fn padded_len(self) -> u32 {
+        (2 + self.len as u32).next_multiple_of(4)
+    }
 }
 
 /// Congestion header of XCP, between the IP header and TCP's (Katabi, Handley and Rohrs, SIGCOMM 2002, section 3.2).
@@ -112,7 +157,7 @@ impl AccEcnOption {
 /// SYN options and SACK blocks never share a segment, so they share their space; a fourth SACK block
 /// takes the place of the timestamps (RFC 2018 §3: four blocks fit only without them). The fields of an AccECN option take
 /// the space of the last SACK blocks, from the back: at most two blocks fit beside one, and one beside all three fields. So does a
-/// congestion header, which leaves room for two blocks without data, and for one with data.
+/// congestion header, which leaves room for two blocks without data, and for one with data. The cookie of a SYN has the last 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct Segment {
@@ -227,11 +272,12 @@ impl Segment {
     pub const fn has_accecn(&self) -> bool {
         self.accecn & ACCECN != 0
     }
-    /// Adds the AccECN option, the fields taken to 24 bits; false when the SACK blocks leave no room for it, or it is there already.
+    /// Adds the AccECN option, the fields taken to 24 bits; false when the SACK blocks or a Fast Open option leave no room for it, or it is
+    /// there already.
     #[inline]
     pub fn set_accecn(&mut self, option: AccEcnOption) -> bool {
         debug_assert!(option.fields <= 3 && option.order <= 1);
-        if self.accecn & ACCECN != 0 || self.has_congestion() || self.sack_count() > blocks_beside(option.fields) {
+        if self.accecn & ACCECN != 0 || self.has_congestion() || self.has_fast_open() || self.sack_count() > blocks_beside(option.fields) {
             return false;
         }
         self.accecn |= ACCECN | (option.order * ACCECN_ORDER) | option.fields;
@@ -313,7 +359,28 @@ impl Segment {
     pub fn set_window_scale(&mut self, shift: u8) {
         debug_assert!(self.has(flags::SYN));
         self.add(WINDOW_SCALE, 1);
-        self.space[3] = u32::from(shift);
+        self.space[3] = (self.space[3] & !0xff) | u32::from(shift);
+    }
+    /// Returns true if a SYN has the Fast Open option.
+    #[inline]
+    const fn has_fast_open(&self) -> bool {
+        self.has(flags::SYN) && self.space[3] & FAST_OPEN != 0
+    }
+    /// Returns the cookie of the Fast Open option of a SYN (RFC 7413 §4.1.1).
+    pub const fn fast_open(&self) -> Option<Cookie> {
+        let [.., a, b, c, d] = self.space;
+        if self.has_fast_open() { Some(Cookie { words: [a, b, c, d], len: (self.space[3] >> COOKIE_LEN_SHIFT) as u8 }) } else { None }
+    }
+    /// Adds the Fast Open option; only on a SYN. False when an AccECN option leaves no room for it, or it is there already.
+    pub fn set_fast_open(&mut self, cookie: Cookie) -> bool {
+        debug_assert!(self.has(flags::SYN));
+        if self.has_fast_open() || self.has_accecn() {
+            return false;
+        }
+        self.space[3] |= FAST_OPEN | u32::from(cookie.len) << COOKIE_LEN_SHIFT;
+        self.space[4..].copy_from_slice(&cookie.words);
+        self.lengthen(cookie.padded_len() / 4);
+        true
     }
     /// Returns true if a SYN has the SACK-permitted option (RFC 2018 §2).
     pub const fn sack_permitted(&self) -> bool {
@@ -383,6 +450,11 @@ impl std::fmt::Debug for Segment {
         }
         if let Some(shift) = self.window_scale() {
             write!(f, " wscale {shift}")?;
+        }
+        if let Some(cookie) = self.fast_open() {
+            let (bytes, len) = cookie.bytes();
+            write!(f, " FO ")?;
+            bytes[..len].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
         }
         if self.sack_permitted() {
             write!(f, " sackOK")?;

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 mod linux;
 mod live;
+mod sim;
 mod testbed;
 
 /// One backend.
@@ -56,7 +57,7 @@ pub const REGISTRY: &[Backend] = &[
         summary: "longfat's own TCP, queues and links in virtual time",
         source: "docs/simulator.md",
         is_real_time: false,
-        cannot: &[],
+        cannot: &[sim::CANNOT],
         runs_policies: true,
         uncontrolled: &[],
     },

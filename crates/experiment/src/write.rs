@@ -107,8 +107,11 @@ pub(crate) fn frame(experiment: &Experiment, backend: &str) -> Json {
         Some(live) => file.insert("live".into(), hosts_of(live, nodes)),
         None => file.insert("path".into(), path.into()),
     };
-    if !experiment.hosts.is_empty() {
-        file.insert("host".into(), experiment.hosts.iter().map(|h| host(h, name(h.node))).collect());
+    // A proxy is one by its flows.
+    let described = |h: &&Host| **h != Host { relays: h.relays, ..Host::new(h.node) };
+    let hosts: Vec<Json> = experiment.hosts.iter().filter(described).map(|h| host(h, name(h.node))).collect();
+    if !hosts.is_empty() {
+        file.insert("host".into(), hosts.into());
     }
     if !experiment.routers.is_empty() {
         file.insert("router".into(), experiment.routers.iter().map(|r| router(r, name(r.node))).collect());
@@ -347,10 +350,15 @@ pub(crate) fn group(flows: &[Flow], network: &Network, defaults: bool) -> Json {
     if let Some(rate) = first.read_rate {
         row.insert("read_rate".into(), RATE.format(rate.as_bps()).into());
     }
+    if let Some(relayed) = &first.relays {
+        row.insert("relays".into(), relayed.to_string().into());
+    }
     if first.dscp != Dscp::DEFAULT {
         row.insert("dscp".into(), first.dscp.name().into());
     }
-    row.insert("traffic".into(), traffic(&first.traffic));
+    if first.relays.is_none() {
+        row.insert("traffic".into(), traffic(&first.traffic));
+    }
     let mut receiver = endpoint(&first.receiver, |spec, value| spec.name == "mss" || value != first.sender.value(spec.name));
     // Connections over several routes can each have an mss of their own: then the route decides.
     for (table, end) in [(&mut row, (|f| &f.sender) as fn(&Flow) -> &TcpConfig), (&mut receiver, |f| &f.receiver)] {

@@ -14,6 +14,7 @@ pub mod info;
 pub mod options;
 pub mod path;
 mod qdisc;
+pub mod sending;
 pub mod stamps;
 pub mod stream;
 pub mod sys;

@@ -11,10 +11,9 @@ use socket2::{Domain, Protocol, Type};
 use crate::Error;
 use crate::info::{self, Info};
 use crate::options::Options;
+use crate::sending::Sending;
 use crate::sys;
 
-/// Bytes of one write. The payload is zeros, since it means nothing.
-static ZEROS: [u8; 1 << 18] = [0; 1 << 18];
 /// Bytes of one read, at most.
 const PIECE: u64 = 1 << 20;
 
@@ -76,6 +75,8 @@ pub struct Stream {
     is_full: bool,
     /// Bytes that it writes, and reads, at one go at most.
     pub burst: u64,
+    /// Source of what it writes.
+    pub sending: Sending,
 }
 
 impl Stream {
@@ -98,6 +99,7 @@ impl Stream {
             window,
             is_full: false,
             burst: u64::MAX,
+            sending: Sending::default(),
         }
     }
 
@@ -134,8 +136,7 @@ impl Stream {
         self.is_full = false;
         let end = self.written.saturating_add(self.burst);
         while self.wants_to_write() && self.written < end {
-            let most = self.pending.min(ZEROS.len() as u64) as usize;
-            match self.socket.send(&ZEROS[..most]) {
+            match self.sending.send(&self.socket, self.pending) {
                 Ok(sent) => {
                     self.written += sent as u64;
                     // A stream without end stays one.

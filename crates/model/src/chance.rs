@@ -8,7 +8,7 @@ use longfat_tcp::TcpConfig;
 const QUEUES: &[&str] =
     &["droptail", "buffer_pool", "step", "codel", "dualpi2", "fq", "pfifo_head_drop", "tbf", "prio", "htb", "ets", "xcp"];
 const LOSSES: &[&str] = &["none", "periodic"];
-const TRAFFIC: &[&str] = &["bulk", "ttcp", "ping", "udpmon"];
+const TRAFFIC: &[&str] = &["bulk", "ttcp", "fetch", "ping", "udpmon"];
 /// Controls that draw random numbers for when to probe, or that use the ticks of both ends' clocks.
 const CONTROLS: &[&str] = &["bbr", "bbr3", "tcp_lp", "hstcp_lp", "ledbat", "cdg", "vivace"];
 

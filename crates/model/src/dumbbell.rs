@@ -111,6 +111,7 @@ impl Dumbbell {
                     traffic: self.traffic.clone(),
                     start: self.stagger * flows.len() as u64,
                     drawn: None,
+                    relays: None,
                     stop: None,
                     read_rate: None,
                     stream_of: flows.len(),

@@ -88,6 +88,23 @@ impl Experiment {
         })
     }
 
+    /// Returns the pairs of flows of which the second sends on the payload of the first, as a proxy between two connections does.
+    pub fn relays(&self) -> Vec<(usize, usize)> {
+        let first_of = |group: &str| self.flows.iter().position(|flow| &*flow.group == group);
+        let mut all = Vec::new();
+        let mut last: Option<(&Arc<str>, usize)> = None;
+        for (number, flow) in self.flows.iter().enumerate() {
+            let Some(group) = &flow.relays else { continue };
+            let next = match last {
+                Some((before, next)) if *before == flow.group => next,
+                _ => first_of(group).expect("a group that is relayed is there"),
+            };
+            all.push((next, number));
+            last = Some((&flow.group, next + 1));
+        }
+        all
+    }
+
     /// Returns when the measured span begins at the earliest: at the end of the warmup, or when the first flow with a volume starts, or the
     /// first flow if none has a volume.
     pub fn span_start(&self) -> Duration {
@@ -280,12 +297,14 @@ pub struct Host {
     pub offload: Option<Offload>,
     /// Interrupts of its interface, if it has no processor.
     pub interrupts: Option<Interrupts>,
+    /// True if it is a proxy: flows that start here send on the payload of flows that end here ([`Flow::relays`]).
+    pub relays: bool,
 }
 
 impl Host {
     /// Returns a host without properties.
     pub fn new(node: usize) -> Self {
-        Host { node, nic: None, cpu: None, overhead: None, memory: None, shaper: None, offload: None, interrupts: None }
+        Host { node, nic: None, cpu: None, overhead: None, memory: None, shaper: None, offload: None, interrupts: None, relays: false }
     }
 }
 
@@ -409,6 +428,9 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// Payload that the receiving application reads per second; `None`: all, at once.
     pub read_rate: Option<Rate>,
+    /// Group whose payload it sends on: `from` reads each flow of that group, and writes it to the flow of the same number here. `None`:
+    /// its payload is its own.
+    pub relays: Option<Arc<str>>,
     /// The sender it is a stream of. Parallel streams of one sender have the same number; numbers follow each other from 0
     /// in the order of the flows.
     pub stream_of: usize,

@@ -12,7 +12,7 @@ use longfat_tcp::{congestion, options, stack, window_sizing};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Returns every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}; controls and queues also have promises.
+/// Returns every registry by kind: a list of {name, summary, source, params: [{name, kind, default, doc}]}; controls and queues also have promises, and controls the queue that they need at bottlenecks.
 #[pyfunction]
 pub(crate) fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);
@@ -24,7 +24,7 @@ pub(crate) fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         "congestion_controls",
         congestion::REGISTRY
             .iter()
-            .map(|e| with_promises(entry(py, e.name, e.summary, e.source, e.params)?, e.params, e.promises))
+            .map(|e| with_router(with_promises(entry(py, e.name, e.summary, e.source, e.params)?, e.params, e.promises)?, e.router()))
             .collect(),
     )?;
     add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;
@@ -82,6 +82,12 @@ fn with_promises<'py, Claim: std::fmt::Display + Copy>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let said: Vec<(String, &str)> = promises.iter().map(|promise| (promise.said(params), promise.source)).collect();
     entry.set_item("promises", said)?;
+    Ok(entry)
+}
+
+/// Adds the queue that a control needs at its bottlenecks; empty where any queue does.
+fn with_router<'py>(entry: Bound<'py, PyDict>, router: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+    entry.set_item("router", router.unwrap_or(""))?;
     Ok(entry)
 }
 

@@ -1,6 +1,6 @@
 //! The ledger: what became of every packet that left the network otherwise than at its endpoint, by flow and by link.
 
-use longfat_core::packet::{Packet, PacketId, Packets, Segment};
+use longfat_core::packet::{Packet, PacketId, Packets, Segment, flags};
 use longfat_core::queue::{DropReason, QueueLog};
 use longfat_core::time::Time;
 use longfat_core::traffic::HEADERS;
@@ -95,8 +95,10 @@ impl Ledger {
     #[cold]
     fn note_entry(&mut self, now: Time, endpoint: usize, packet: &Packet, segment: &Segment) {
         let stream = &mut self.streams[endpoint];
-        let start = stream.offsets.of(segment.seq);
-        let end = stream.offsets.of(segment.seq.wrapping_add(u32::from(segment.len)));
+        // Data that goes with a SYN comes after it.
+        let first = segment.seq.wrapping_add(u32::from(segment.len > 0 && segment.has(flags::SYN)));
+        let start = stream.offsets.of(first);
+        let end = stream.offsets.of(first.wrapping_add(u32::from(segment.len)));
         if segment.len > 0 && start < stream.offsets.next() {
             match (stream.awaits.take(), &mut self.events) {
                 (Some(event), Some(events)) => events[event].seq = start,

@@ -72,6 +72,34 @@ impl RecoveryKind {
 }
 
 named! {
+    /// Use of TCP Fast Open (RFC 7413), by what the client remembers of the server, and what becomes of that there.
+    FastOpen {
+        /// Neither asked for nor answered.
+        Off = "off",
+        /// The client remembers nothing, and asks for a cookie.
+        Request = "request",
+        /// The client has a cookie.
+        Cached = "cached",
+        /// The client has a cookie of a key that the server has changed since.
+        Stale = "stale",
+        /// The client has a cookie, and the server as many pending requests as it allows.
+        Full = "full",
+    }
+}
+
+named! {
+    /// Ways in which an application gives the kernel its data.
+    SendBy {
+        /// Copied from its memory.
+        Copy = "copy",
+        /// From a file.
+        Sendfile = "sendfile",
+        /// From its memory, which the kernel reads itself.
+        Zerocopy = "zerocopy",
+    }
+}
+
+named! {
     /// Time at which an ACK goes that need not go at once.
     DelayedAck {
         /// At once.

@@ -2,9 +2,11 @@
 
 mod challenge;
 mod ending;
+mod fast_open;
 mod host;
 mod info;
 mod memory;
+mod misbehaviour;
 mod opening;
 mod plain;
 mod sending;
@@ -13,14 +15,18 @@ mod sockopt;
 mod testing;
 
 pub use ending::Abort;
+pub use fast_open::FastOpened;
 
 use self::challenge::Challenges;
+use self::fast_open::Opener;
 pub use self::info::{LimitedBy, Stats, TcpInfo};
 use self::opening::{Handshake, timestamp_clock};
 pub use self::plain::Plain;
 use self::sending::Sending;
 use crate::TcpConfig;
 use crate::clock::Clock;
+use crate::config::FastOpen;
+use crate::misbehaving::Misbehaving;
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::Sender;
 use crate::seq::wrap;
@@ -77,19 +83,37 @@ pub struct Connection {
     /// True if it waited for a SYN of the other side and was opened by it.
     passive: bool,
     aborted: Option<Abort>,
-    /// Challenge ACKs sent, where any was.
-    challenges: Option<Box<Challenges>>,
+    rare: Option<Box<Rare>>,
 }
 
 // Ten thousand connections are to fit into 40 MB with all that belongs to them (docs/benchmarks.md): what few of them need, or for a
 // while, is in a box of its own.
 const _: () = assert!(size_of::<Connection>() <= 416 && size_of::<Sender>() <= 1200);
 
-/// Room for a segment that goes before all else, once there has been one.
+/// State of what few connections need.
 #[derive(Debug)]
+struct Rare {
+    challenges: Challenges,
+    /// State of Fast Open, where it is on.
+    opener: Option<Opener>,
+}
+
+impl Rare {
+    const NONE: Self = Rare { challenges: Challenges::NONE, opener: None };
+
+    /// The state of an end that is set to `fast_open`, if it has any.
+    fn of(fast_open: FastOpen) -> Option<Box<Self>> {
+        (fast_open != FastOpen::Off).then(|| Box::new(Rare { opener: Some(Opener::NONE), ..Rare::NONE }))
+    }
+}
+
+/// Room for a segment that goes before all else, once there has been one. A receiver that misbehaves is here, too: the common case asks
+/// whether there is such room, and an honest receiver costs it nothing more.
+#[derive(Debug, Default)]
 struct Prompt {
     segment: Segment,
     is_due: bool,
+    misbehaving: Option<Misbehaving>,
 }
 
 /// State of loss recovery, by the names of `tcpi_ca_state` (tcp(7), `TCP_INFO`).
@@ -139,13 +163,13 @@ impl Connection {
             window_scale: config.window_scale,
             syn_ecn: Ecn::NotEct,
             time_wait: Time::MAX,
-            prompt: None,
+            prompt: Misbehaving::new(&config).map(|one| Box::new(Prompt { misbehaving: Some(one), ..Prompt::default() })),
             acks_sent: 0,
             speaks: false,
             released: false,
             passive: state == State::Listen,
             aborted: None,
-            challenges: None,
+            rare: Rare::of(config.fast_open),
             config,
         }
     }
@@ -159,7 +183,8 @@ impl Connection {
 
     /// The application stops writing in the middle of a stream without end: a FIN follows the last byte that has been sent.
     pub fn stop(&mut self) {
-        self.outlet().stop();
+        let on_syn = if self.is_established() { 0 } else { u64::from(self.sent_with_syn()) };
+        self.outlet().stop(on_syn);
     }
 
     /// Sets whether arriving data counts as read at once (the default), or waits for [`Connection::read`].
@@ -204,8 +229,8 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived {
-            // RFC 9293 §3.10.7.4: nothing but the SYN was sent, so only it can be acknowledged.
-            if segment.ack != self.iss.wrapping_add(1) {
+            // RFC 9293 §3.10.7.4: only what was sent can be acknowledged. That is the SYN, unless data goes before the handshake is done.
+            if !self.acknowledges_syn(segment.ack) {
                 self.refuse(segment);
                 return;
             }
@@ -229,6 +254,7 @@ impl Connection {
                 self.say_first(ack);
             }
             let had_ended = self.receiver.end_of_stream();
+            let is_ahead = self.skip_gap(segment);
             if segment.len > 0
                 && let Some(sender) = self.sending.sender()
             {
@@ -240,7 +266,11 @@ impl Connection {
             if self.receiver.end_of_stream() && !had_ended {
                 self.after_fin(now);
             }
+            if is_ahead {
+                self.go_ahead(segment);
+            }
         } else if !accepted {
+            self.retreat();
             self.receiver.handle_unacceptable(segment);
             self.ack_now = true;
             if self.state == State::TimeWait && segment.has(flags::FIN) {
@@ -315,6 +345,14 @@ impl Connection {
         } else if self.syn_now {
             *segment = self.syn(now);
             return Some(Ecn::NotEct);
+        } else if self.answers_early() {
+            // RFC 7413 §4.2.2: within the initial window, before the handshake is done.
+            let next = self.next(now, segment);
+            // Only the SYN-ACK is retransmitted until then.
+            self.sender().wait_for_handshake();
+            if next.is_some() {
+                return next;
+            }
         }
         if self.ack_now && !matches!(self.state, State::Listen | State::Closed) {
             self.pure_ack(now, segment);
@@ -375,13 +413,20 @@ impl Connection {
         }
         self.receiver.stamp(now, segment, room);
         self.ack_now = false;
+        if let Some(misbehaving) = self.prompt.as_deref_mut().and_then(|prompt| prompt.misbehaving.as_mut())
+            && !segment.has(flags::SYN)
+        {
+            let ack = misbehaving.acknowledge(self.receiver.next().0);
+            self.receiver.restate(segment, ack);
+            self.ack_now = misbehaving.has_more();
+        }
     }
 
     /// `segment` goes next, before all else.
     fn say_first(&mut self, segment: Segment) {
         match &mut self.prompt {
-            Some(prompt) => **prompt = Prompt { segment, is_due: true },
-            None => self.prompt = Some(Box::new(Prompt { segment, is_due: true })),
+            Some(prompt) => (prompt.segment, prompt.is_due) = (segment, true),
+            None => self.prompt = Some(Box::new(Prompt { segment, is_due: true, misbehaving: None })),
         }
     }
 

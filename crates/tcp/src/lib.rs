@@ -11,6 +11,7 @@ pub mod congestion;
 mod connection;
 mod decay;
 pub mod ecn;
+mod misbehaving;
 mod offload;
 pub mod options;
 mod pacing;
@@ -35,7 +36,7 @@ mod validation;
 pub mod window_sizing;
 pub mod wire;
 
-pub use config::{CwndValidation, DelayedAck, Pacing, RecoveryKind, RtoMinOf, WindowProbe};
-pub use connection::{Abort, CaState, Connection, LimitedBy, Plain, State, Stats, TcpInfo};
+pub use config::{CwndValidation, DelayedAck, FastOpen, Pacing, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
+pub use connection::{Abort, CaState, Connection, FastOpened, LimitedBy, Plain, State, Stats, TcpInfo};
 pub use offload::Offload;
-pub use options::{Growth, RepairRules, SendRules, TcpConfig, TimerRules};
+pub use options::{Growth, Misbehaviour, RepairRules, SendRules, TcpConfig, TimerRules};

@@ -1,7 +1,7 @@
 //! The parameters of a TCP endpoint: one table, a row for each, that the experiment file, the stacks, the schema and the
 //! documentation all read ([`PARAMS`]). The endpoint works from a plain struct with a field for each, [`TcpConfig`].
 
-use crate::config::{CwndValidation, DelayedAck, Pacing, Parameter, RecoveryKind, RtoMinOf, WindowProbe};
+use crate::config::{CwndValidation, DelayedAck, FastOpen, Pacing, Parameter, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
 use crate::congestion::{self, slow_start};
 use crate::ecn::EcnKind;
 use crate::window_sizing;
@@ -163,6 +163,8 @@ parameters! {
             "acknowledge at the latest after so many full segments (RFC 9293: 2)";
         quick_acks: u32, Kind::Count { unit: "segments", min: 0, max: 1000 }, Value::Count(0),
             "segments at the start that are acknowledged at once, with `delayed_ack = \"adaptive\"` also after silence of more than an rto";
+        fast_open: FastOpen, Kind::Choice(FastOpen::NAMES), Value::Choice("off"),
+            "TCP Fast Open (RFC 7413), by what the client remembers of the server: `request`, nothing, so it asks for a cookie; `cached`, a cookie, so data goes with the SYN; `stale`, a cookie that is no longer good; `full`: the server has as many pending requests as it allows. `off` at one end: that end ignores it";
     }
     timers: TimerRules, "round trips, timeouts and when a connection is given up" {
         slow_timer: Duration, ANY_TIME, Value::Duration(Duration::ZERO),
@@ -227,12 +229,22 @@ parameters! {
             "a probe of a closed window: `byte`, one byte of new data (RFC 9293 §3.8.6.1); `empty`, no data and the sequence number before the oldest unacknowledged byte, as Linux has it";
         nagle: bool, Kind::Bool, Value::Bool(true),
             "hold back a partial segment while data is unacknowledged (RFC 896)";
+        send: SendBy, Kind::Choice(SendBy::NAMES), Value::Choice("copy"),
+            "between two hosts: how the sending application gives the kernel its data: `copy`; `sendfile`, from a file in memory; `zerocopy`, from memory that the kernel reads itself (MSG_ZEROCOPY)";
         pacing: Pacing, Kind::Choice(Pacing::NAMES), Value::Choice("auto"),
             "space segments out: `auto`, at the rate of a control that has one; `on`, also window-based controls, at a multiple of cwnd / srtt; `off`, never";
         pacing_ss_ratio: u32, PERCENT, Value::Count(200),
             "percent of cwnd / srtt at which a window-based control is paced in slow start (Linux: tcp_pacing_ss_ratio)";
         pacing_ca_ratio: u32, PERCENT, Value::Count(120),
             "the same in congestion avoidance (Linux: tcp_pacing_ca_ratio)";
+    }
+    misbehaviour: Misbehaviour, "receivers that deceive the sender's congestion control (Savage and others, CCR 1999)" {
+        ack_division: u32, Kind::Count { unit: "", min: 1, max: 1000 }, Value::Count(1),
+            "simulated receivers that misbehave: each ACK of new data goes as so many, each of a part (Savage and others, CCR 1999, section 3.1); 1: whole";
+        dupack_spoofing: u32, Kind::Count { unit: "", min: 0, max: 1000 }, Value::Count(0),
+            "simulated receivers that misbehave: duplicates that follow each ACK of new data (the same, section 3.2)";
+        optimistic_acks: u32, Kind::Count { unit: "segments", min: 0, max: 1_000_000 }, Value::Count(0),
+            "simulated receivers that misbehave: most segments acknowledged before they come (the same, section 3.3). Lost ones are acknowledged, too, and are missing in the stream";
     }
 }
 

@@ -89,7 +89,8 @@ impl Receiver {
             beyond: None,
             duplicate: None,
             sack: config.sack,
-            dsack: config.dsack,
+            // (A receiver that conceals losses does not report that something came late.)
+            dsack: config.dsack && config.misbehaviour.optimistic_acks == 0,
             fin: None,
             buffer: Buffer {
                 size: 0,
@@ -210,6 +211,18 @@ impl Receiver {
     #[inline]
     pub(crate) fn splits_ack(&self, ecn: Ecn) -> bool {
         self.acks.unacked > 0 && self.echo.splits_ack(ecn)
+    }
+
+    /// Gives up what is missing before `segment`, which is acceptable and not empty. Returns how many bytes.
+    pub(crate) fn leave_out_gap(&mut self, segment: &Segment) -> u64 {
+        let missing = self.offset(segment).saturating_sub(self.nxt);
+        self.nxt += missing;
+        missing
+    }
+
+    /// Returns the offset at which `segment` begins.
+    pub(crate) fn offset(&self, segment: &Segment) -> u64 {
+        unwrap(self.irs, self.nxt, segment.seq)
     }
 
     /// A segment outside the window: an old one is reported as a duplicate (RFC 2883 §4) in the ACK that answers it.

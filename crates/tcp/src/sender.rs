@@ -233,9 +233,10 @@ impl Sender {
         (self.stream.beyond(self.board.una()), self.stream.beyond(self.board.max()))
     }
 
-    /// The application stops: what was written and not yet sent is forgotten, and the FIN follows what was.
-    pub(crate) fn stop(&mut self) {
-        self.stream.stop(self.board.max());
+    /// The application stops: what was written and not yet sent is forgotten, and the FIN follows what was. `on_syn`: bytes that went with a
+    /// SYN that is not answered yet.
+    pub(crate) fn stop(&mut self, on_syn: u64) {
+        self.stream.stop(self.board.max().max(1 + on_syn));
     }
 
     /// Returns one past what the application has been able to write so far.
@@ -311,7 +312,11 @@ impl Sender {
     /// The SYN was acknowledged, at `now`; after `rtt`, unless it was sent more than once.
     pub(crate) fn establish(&mut self, config: &TcpConfig, now: Time, rtt: Option<Duration>, timestamps: bool) {
         self.board.acknowledge(1);
-        self.timers.stop();
+        self.timers.rest();
+        if self.board.outstanding() > 0 {
+            self.arm_rto(now);
+        }
+        self.usage.begins(now);
         self.trips.establish(config, now, rtt, timestamps);
         if rtt.is_none() {
             congestion::syn_lost(&mut *self.control);

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use longfat_core::packet::{AccEcnOption, CongestionHeader, Ecn, Segment, flags};
+use longfat_core::packet::{AccEcnOption, CongestionHeader, Cookie, Ecn, Segment, flags};
 
 /// Bytes of the IPv4 header, which has no options here.
 const IP_HEADER: usize = 20;
@@ -20,7 +20,7 @@ const XCP_HEADER: usize = CongestionHeader::LEN as usize;
 /// The flags of a TCP header: all but the data offset and the three bits still reserved (RFC 9768 §3.2.2, figure 3).
 const FLAGS: u16 = 0x01ff;
 
-/// Kinds of TCP options (RFC 9293 §3.2, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 9768 §3.2.3).
+/// Kinds of TCP options (RFC 9293 §3.2, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 7413 §4.1.1, RFC 9768 §3.2.3).
 mod kind {
     pub(super) const END: u8 = 0;
     pub(super) const NOP: u8 = 1;
@@ -29,6 +29,7 @@ mod kind {
     pub(super) const SACK_PERMITTED: u8 = 4;
     pub(super) const SACK: u8 = 5;
     pub(super) const TIMESTAMPS: u8 = 8;
+    pub(super) const FAST_OPEN: u8 = 34;
     /// RFC 9768 §3.2.3: order 0 and order 1.
     pub(super) const ACCECN0: u8 = 172;
     pub(super) const ACCECN1: u8 = 174;
@@ -196,6 +197,11 @@ fn emit_options(segment: &Segment, out: &mut Vec<u8>) {
     if let Some(shift) = segment.window_scale() {
         out.extend([kind::NOP, kind::WINDOW_SCALE, 3, shift]);
     }
+    if let Some((bytes, len)) = segment.fast_open().map(|cookie| cookie.bytes()) {
+        out.extend((2 + len..(2 + len).next_multiple_of(4)).map(|_| kind::NOP));
+        out.extend([kind::FAST_OPEN, 2 + len as u8]);
+        out.extend(&bytes[..len]);
+    }
     let blocks = segment.sack_count();
     if blocks > 0 {
         out.extend([kind::NOP, kind::NOP, kind::SACK, 2 + 8 * blocks as u8]);
@@ -302,6 +308,12 @@ fn parse_options(mut options: &[u8], segment: &mut Segment) -> Result<(), WireEr
             kind::WINDOW_SCALE if syn => segment.set_window_scale(option[2]),
             kind::SACK_PERMITTED if syn => segment.set_sack_permitted(),
             kind::TIMESTAMPS if segment.sack_count() < 4 => segment.set_timestamps(be32(option, 2), be32(option, 6)),
+            // RFC 7413 §4.1.1: one of an impossible length is ignored.
+            kind::FAST_OPEN if syn => {
+                if let Some(cookie) = Cookie::new(&option[2..]) {
+                    segment.set_fast_open(cookie);
+                }
+            }
             // RFC 9768 §3.2.3: of any length, the whole fields count.
             kind::ACCECN0 | kind::ACCECN1 => {
                 let mut values = [0; 3];

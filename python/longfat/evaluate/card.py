@@ -25,7 +25,7 @@ from longfat.evaluate.measures import Seen
 from longfat.evaluate.probe import fault, one_line, probe_of
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, NOT_SHOWN, PASSES, WORDS, Estimate, estimate
-from longfat.evaluate.startups import STARTUPS
+from longfat.evaluate.startups import FAST_OPEN, STARTUPS, keys_of
 from longfat.evaluate.stuck import Stuck, Watch, watched
 from longfat.evaluate.tcpeval import TCPEVAL
 from longfat.evaluate.tradeoff import Tradeoff, of_sweep
@@ -118,6 +118,12 @@ class Card:
         return {answer.criterion.name: answer for answer in self.answers}[name]
 
     @property
+    def remark(self) -> str:
+        """Sentence on how it was judged; empty where it was judged as all others."""
+        router = router_of(self.name) if self.suite.what == "control" else ""
+        return f"{self.name} needs routers that answer it: it has the queue `{router}` wherever others have `{PLACE}`" if router else ""
+
+    @property
     def failed(self) -> list[str]:
         """Names of the criteria that it fails."""
         return [answer.criterion.name for answer in self.answers if answer.verdict == FAILS]
@@ -202,7 +208,7 @@ def evaluate_startup(
     executor: Executor | None = None,
     tick: Callable[[float], object] = lambda _: None,
 ) -> Card:
-    """Judges a slow start, by the name that `slow_start` takes, as `evaluate_control` judges a control.
+    """Judges a slow start, by the name that `slow_start` takes, or `fast_open`, as `evaluate_control` judges a control.
 
     Raises LongfatError for a name that there is not, and where results cannot be kept.
     """
@@ -315,7 +321,8 @@ KINDS = {
 
 
 def _known(what: str) -> list[str]:
-    return [entry["name"] for entry in registries()[KINDS[what][0]]]
+    names = [entry["name"] for entry in registries()[KINDS[what][0]]]
+    return [*names, FAST_OPEN] if what == "startup" else names
 
 
 def is_ours(control: str) -> bool:
@@ -350,9 +357,23 @@ def put_controls(name: str, against: Sequence[str], experiment: Experiment, _: b
     for number in subjects if peers else []:
         count = flows[number].get("count", 1)
         changes[f"flow[{number}].count"] = {one: 0 if one == ALONE else count for one in controls}
-    experiment.vary(changes, name="control")
+    experiment.vary(changes | _routers(experiment, list(controls)), name="control")
     for number in peers:
         experiment.vary(f"flow[{number}].congestion_control", list(against), name="peer")
+
+
+def router_of(control: str) -> str:
+    """Name of the queue that the bottlenecks of this control need; empty where any does, and for a control in Python."""
+    return next((entry["router"] for entry in registries()["congestion_controls"] if entry["name"] == control), "")
+
+
+def _routers(experiment: Experiment, controls: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Changes by which each control has the queue that it needs, where the file has drop-tail. Empty where none needs any."""
+    queues = {one: router_of(one) or PLACE for one in controls}
+    queue = tomllib.loads(experiment.changed_text)["path"]["bottleneck"].get("queue", PLACE)
+    if set(queues.values()) == {PLACE} or PLACE not in (queue, queue.get("kind") if isinstance(queue, dict) else ""):
+        return {}
+    return {"path.bottleneck.queue" + (".kind" if isinstance(queue, dict) else ""): queues}
 
 
 def startups_of(startup: str, against: Sequence[str]) -> list[str]:
@@ -367,7 +388,8 @@ def put_startups(names: Sequence[str], experiment: Experiment, _: bool = False) 
     flows = tomllib.loads(experiment.changed_text)["flow"]
     for number, flow in enumerate(flows):
         if str(flow.get("name", "")).startswith(SUBJECT):
-            experiment.vary(f"flow[{number}].slow_start", list(names), name="startup")
+            keys = ("slow_start", "fast_open") if FAST_OPEN in names else ("slow_start",)
+            experiment.vary({f"flow[{number}].{key}": {name: keys_of(name)[key] for name in names} for key in keys}, name="startup")
 
 
 PLACE = "droptail"

@@ -83,6 +83,7 @@ def html(cards: Sequence[Card], command: str) -> str:
         version=__version__,
         command=command,
         faults=[card.fault for card in cards if card.fault],
+        remarks=[card.remark for card in cards if card.remark],
         titles=titles,
         rows=rows,
         sources=sources(cards),
@@ -108,6 +109,8 @@ def markdown(cards: Sequence[Card], command: str) -> str:
         "",
         *(f"- **{card.fault}**" for card in cards if card.fault),
     ]
+    remarks = [f"- {card.remark}." for card in cards if card.remark]
+    lines += [*remarks, ""] if remarks else []
     lines += [_row(titles), "|---" * len(titles) + "|", *map(_row, rows), ""] if rows else [""]
     for card in cards:
         if card.failed:

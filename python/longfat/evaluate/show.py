@@ -77,6 +77,8 @@ def print_card(console: Console, card: Card) -> None:
     if card.fault:
         console.print(f"  [bold red]{FAILS}[/]: {escape(card.fault)}. No criterion was run.", soft_wrap=True)
         return
+    if card.remark:
+        console.print(f"  {escape(card.remark)}", soft_wrap=True)
     rows: list[list[str]] = []
     for answer in card.answers:
         criterion, worst = answer.criterion, answer.worst
@@ -140,6 +142,7 @@ def as_json(card: Card) -> dict[str, Any]:
         "against": card.against,
         "quick": card.quick,
         "fault": card.fault,
+        "remark": card.remark,
         "criteria": [_answer(card, answer) for answer in card.answers],
         "tradeoffs": [_tradeoff(one) for one in card.tradeoffs],
         "not_shown": dict(card.suite.not_shown),

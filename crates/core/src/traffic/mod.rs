@@ -8,6 +8,7 @@ mod application;
 mod bulk;
 mod datagrams;
 mod departures;
+mod fetch;
 mod flows;
 mod on_off;
 mod ping;
@@ -76,6 +77,13 @@ pub enum Volume {
 pub enum Over {
     /// A TCP connection. The function makes the sending end; the other end reads what comes, and closes after the end of the stream.
     Tcp(fn(&Params, Life) -> Box<dyn Application>),
+    /// A TCP connection that the receiver opens, and at which the sender listens.
+    Asked {
+        /// Makes the receiving end, which asks; it closes after the end of the stream.
+        asks: fn(&Params) -> Box<dyn Application>,
+        /// Makes the sending end. It reads the request.
+        answers: fn(&Params) -> Box<dyn Application>,
+    },
     /// UDP, or ICMP echo.
     Datagrams {
         /// Makes the end that sends first.
@@ -134,6 +142,7 @@ impl Demand {
 pub const REGISTRY: &[TrafficKind] = &[
     bulk::KIND,
     ttcp::KIND,
+    fetch::KIND,
     flows::KIND,
     ping::KIND,
     udp::KIND,
@@ -186,7 +195,7 @@ impl Traffic {
 
     /// Returns true if it goes over a TCP connection.
     pub fn is_tcp(&self) -> bool {
-        matches!(self.kind.over, Over::Tcp(_))
+        !matches!(self.kind.over, Over::Datagrams { .. })
     }
 
     /// Returns the bytes of its IP packets, if it goes over UDP or ICMP.
@@ -223,7 +232,7 @@ impl Traffic {
     /// Returns the most payload that is due within one second, in bytes, if it goes over UDP or ICMP.
     pub fn peak(&self) -> Option<u64> {
         match self.kind.over {
-            Over::Tcp(_) => None,
+            Over::Tcp(_) | Over::Asked { .. } => None,
             Over::Datagrams { peak, .. } => Some(peak(&self.params).ceil() as u64),
         }
     }

@@ -1,6 +1,8 @@
 //! Promises of every kind of traffic, whatever its parameters.
 
-use super::{Datagrams, Demand, HEADERS, LEAST_SIZE, Life, Over, Program, REGISTRY, Rank, Reader, Socket, Traffic, TrafficKind, until};
+use super::{
+    Application, Datagrams, Demand, HEADERS, LEAST_SIZE, Life, Over, Program, REGISTRY, Rank, Reader, Socket, Traffic, TrafficKind, until,
+};
 use crate::params::testing::any_params;
 use crate::params::{Choice, Kind, Params, Value};
 use crate::rng::Rng;
@@ -82,6 +84,7 @@ fn live(traffic: &Traffic, stop: Time, end: Time, seed: u64) -> Lived {
     let life = Life { start, rng, volume: traffic.volume() };
     match traffic.kind().over {
         Over::Tcp(application) => live_over_tcp(Program::new(application(traffic.params(), life), start, stop), stop, end),
+        Over::Asked { asks, answers } => live_of_request(asks(traffic.params()), answers(traffic.params())),
         Over::Datagrams { sender, receiver, .. } => {
             live_of_datagrams(until(stop, sender(traffic.params(), life)), receiver(), start..stop, end)
         }
@@ -108,6 +111,24 @@ fn live_over_tcp(mut program: Program, stop: Time, end: Time) -> Lived {
     assert!(now < stop || socket.is_closed, "it was stopped, and its stream has no end");
     assert!(!socket.is_closed || program.wait() == super::Wait::FOR_EVER, "it waits for something after the end of its stream");
     Lived { log, bytes: socket.written, is_closed: socket.is_closed, waits, fastest: 0 }
+}
+
+/// Runs both ends of a connection: the request comes in two pieces.
+fn live_of_request(mut client: Box<dyn Application>, mut server: Box<dyn Application>) -> Lived {
+    let (mut asking, mut answering) = (Loopback::default(), Loopback::default());
+    assert_eq!(client.act(at(1.0), &mut asking), super::Wait::FOR_EVER);
+    assert!(!asking.is_closed, "the receiver closes after the end of the stream");
+    let pieces = [asking.written / 2, asking.written.div_ceil(2)];
+    let mut log = Vec::new();
+    for (i, piece) in pieces.into_iter().enumerate() {
+        assert!(answering.calls.is_empty(), "it answers before the request is whole");
+        answering.unread += piece;
+        let wait = server.act(at(1.0 + i as f64), &mut answering);
+        assert!(wait == super::Wait::FOR_EVER || (i == 0 && wait.readable && !wait.acked), "{wait:?}");
+    }
+    log.append(&mut answering.calls);
+    assert_eq!(answering.unread, 0);
+    Lived { log, bytes: answering.written, is_closed: answering.is_closed, waits: false, fastest: 0 }
 }
 
 /// Runs both ends: every third packet is lost, and the others take half a round trip each way.

@@ -31,6 +31,7 @@ pub(super) const CANNOT: &[Limit] = &[
     Limit { with: Some(("congestion_control", "cubic")), ..tcp!("slow_start", ["hystart"]) },
     tcp!("max_ssthresh", []),
     tcp!("hystart_divisor", []),
+    tcp!("fast_open", "Fast Open", ["off"]),
     tcp!("saved_cwnd", []),
     tcp!("saved_rtt", []),
     tcp!("slow_start_half_used", ["true"]),
@@ -63,4 +64,7 @@ pub(super) const CANNOT: &[Limit] = &[
     tcp!("count_segments", ["true"]),
     tcp!("cwnd_validation", ["off", "rfc2861"]),
     tcp!("pacing", ["on"]),
+    tcp!("ack_division", "a receiver that divides its ACKs: the kernel's is honest", []),
+    tcp!("dupack_spoofing", "a receiver that sends duplicate ACKs without cause: the kernel's is honest", []),
+    tcp!("optimistic_acks", "a receiver that acknowledges what has not come: the kernel's is honest", []),
 ];

@@ -15,6 +15,7 @@ pub(super) const CANNOT: &[Limit] = &[
         with: None,
         written: &[],
     },
+    Limit { what: "a proxy between two connections", key: "flow.relays", only: &[], with: None, written: &[] },
     Limit { what: "a log of packets", key: "measure.packets", only: &[], with: None, written: &[] },
     Limit { what: "a log of ACKs", key: "measure.acks", only: &[], with: None, written: &[] },
     tcp!(

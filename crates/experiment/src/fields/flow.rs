@@ -95,6 +95,11 @@ pub(crate) fn flow() -> &'static [Field] {
                 "differentiated services codepoint of its packets, both ways: a name that `ip` and `tc` know, or 0 to 63",
             ),
             Field::new("traffic", Shape::Variants(&TRAFFIC), "behaviour of the sending application; by default `bulk`"),
+            Field::new(
+                "relays",
+                Shape::Text,
+                "name of a flow above that ends at this one's `from`, a proxy: it reads that flow, and writes to this one what it reads, as far as the send buffer has room",
+            ),
             Field::new("receiver", Shape::Table(endpoint), "differences at the listening end"),
         ];
         fields.extend(endpoint());

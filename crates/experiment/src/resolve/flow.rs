@@ -11,7 +11,7 @@ use longfat_core::packet::Dscp;
 use longfat_core::params::{Choice, Kept, Params, Refusal, Value};
 use longfat_core::rng::Rng;
 use longfat_core::time::Duration;
-use longfat_core::traffic::{Traffic, mean_size};
+use longfat_core::traffic::{Over, Traffic, mean_size};
 use longfat_core::units::Rate;
 use longfat_core::units::text::{SIZE, TIME};
 use longfat_model::route::Routes;
@@ -42,6 +42,7 @@ pub(super) struct Group<'a> {
     drawn: Option<Arc<Starts>>,
     stop: Option<Duration>,
     read_rate: Option<Rate>,
+    relays: Option<Arc<str>>,
     dscp: Dscp,
     sender: End,
     receiver: End,
@@ -143,6 +144,16 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
     if read_rate.is_some() && !traffic.is_tcp() {
         return Err(view.fault("read_rate", "only TCP waits for an application that reads").help("leave `read_rate` out"));
     }
+    if read_rate.is_some() && matches!(traffic.kind().over, Over::Asked { .. }) {
+        return Err(view.fault("read_rate", "a receiver that asks reads at once").help("leave `read_rate` out"));
+    }
+    let relays = view.text("relays").map(Arc::from);
+    if relays.is_some()
+        && let Some(key) = ["traffic", "stop"].into_iter().find(|key| view.get(key).is_some())
+    {
+        let fault = view.fault(key, format!("`{name}` sends what it relays, and ends when that ends"));
+        return Err(fault.help(format!("leave `{key}` out, and say it of the flow that is relayed")));
+    }
     let dscp = if let Value::Dscp(dscp) = view.value("dscp")? { dscp } else { Dscp::DEFAULT };
     let (sender, receiver) = ends(&view)?;
     let is_drawn = traffic.is_drawn() || !matches!(said, Starts { start: When::At(_), stagger: When::At(_) });
@@ -162,10 +173,42 @@ fn group<'a>(view: View<'a>, name: String, plan: &Plan<'a>, duration: Duration, 
         drawn: is_drawn.then(|| Arc::new(said)),
         stop,
         read_rate,
+        relays,
         dscp,
         sender,
         receiver,
     })
+}
+
+/// Checks which of `groups`, whose connections are `flows`, send on the payload of which.
+fn relayed(groups: &[Group<'_>], flows: &[Flow], network: &Network) -> Result<(), Fault> {
+    let mut taken = BTreeSet::new();
+    for (number, group) in groups.iter().enumerate() {
+        let Some(name) = group.relays.as_deref().filter(|_| group.count > 0) else { continue };
+        let fault = |message: String| group.view.fault("relays", message);
+        let Some(first) = groups[..number].iter().find(|other| other.name == name) else {
+            return Err(fault(format!("no flow above `{}` is called `{name}`", group.name)).expected("the `name` of a flow above it"));
+        };
+        let (ours, theirs) = (group.count * group.streams, first.count * first.streams);
+        if ours != theirs {
+            let fault = fault(format!("`{}` has {ours} connections, and `{name}` has {theirs}", group.name));
+            return Err(fault.expected("one of each, by `count` and `streams`"));
+        }
+        if !taken.insert(name) {
+            return Err(fault(format!("`{name}` is relayed twice")).help("a proxy sends what it reads to one connection"));
+        }
+        if !first.traffic[0].is_tcp() || first.traffic[0].volume().is_some() || first.traffic[0].is_drawn() || first.read_rate.is_some() {
+            let fault = fault(format!("`{name}` cannot be relayed"));
+            return Err(fault.expected("a flow over TCP without a volume, and without `read_rate`"));
+        }
+        let [from, to] = [name, &group.name].map(|name| flows.iter().filter(move |flow| &*flow.group == name));
+        if let Some((from, to)) = from.zip(to).find(|(theirs, ours)| theirs.to != ours.from) {
+            let node = |node: usize| &network.nodes[node].name;
+            let fault = fault(format!("`{name}` ends at `{}`, and `{}` starts at `{}`", node(from.to), group.name, node(to.from)));
+            return Err(fault.help("both connections of a proxy are at its host"));
+        }
+    }
+    Ok(())
 }
 
 /// When each sender of the group `name` starts. What is random has a stream of numbers of its own for each sender, so that neither another
@@ -429,12 +472,14 @@ pub(super) fn connections(groups: &[Group<'_>], network: &mut Network) -> Result
                 drawn: group.drawn.clone(),
                 stop: group.stop,
                 read_rate: group.read_rate,
+                relays: group.relays.clone(),
                 stream_of: senders,
             };
             flows.extend((0..group.streams).map(|_| flow.clone()));
             senders += 1;
         }
     }
+    relayed(groups, &flows, network)?;
     if !network.links.is_empty() && network.links.iter().all(|l| !l.bottleneck) {
         let first = routes.path(flows[0].from, flows[0].to).expect("it was found before");
         // The first of the slowest.

@@ -55,7 +55,13 @@ pub(super) fn hosts(file: &View<'_>, plan: &Plan<'_>, flows: &[Flow]) -> Result<
                 let ends = connections.get(&node).map_or(&[][..], Vec::as_slice);
                 holds_the_least(&view, memory, &plan.network.nodes[node].name, ends)?;
             }
-            hosts.push(Host { node, nic, cpu, overhead, memory, shaper, offload, interrupts });
+            hosts.push(Host { node, nic, cpu, overhead, memory, shaper, offload, interrupts, relays: false });
+        }
+    }
+    for node in flows.iter().filter(|flow| flow.relays.is_some()).map(|flow| flow.from) {
+        match hosts.iter_mut().find(|host| host.node == node) {
+            Some(host) => host.relays = true,
+            None => hosts.push(Host { relays: true, ..Host::new(node) }),
         }
     }
     hosts.sort_by_key(|host| host.node);

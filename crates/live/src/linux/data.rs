@@ -5,11 +5,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use longfat_host::flow::NOT_SENT;
-use longfat_host::sys;
+use longfat_host::{sending, sys};
+use longfat_tcp::SendBy;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::Error;
-use crate::protocol::message::FlowOffer;
+use crate::protocol::message::{Direction, FlowOffer, SendWay};
 use crate::protocol::{DATA_MAGIC, Token};
 
 /// Bytes that open a data connection.
@@ -20,7 +21,7 @@ const WIDEST: i32 = 65_535 << 14;
 const INT: usize = 4;
 
 /// Settings of one end of a flow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
     /// Congestion control; `None`: as the host has it.
     pub control: Option<String>,
@@ -34,12 +35,24 @@ pub(crate) struct Wish {
     pub dscp: u8,
     /// Bound of the pacing, in bit/s.
     pub rate: Option<u64>,
+    /// Way in which data is sent.
+    pub send: SendBy,
+}
+
+/// Returns the way that `send` names in a message.
+pub(crate) fn send_by(send: SendWay) -> SendBy {
+    match send {
+        SendWay::Copy => SendBy::Copy,
+        SendWay::Sendfile => SendBy::Sendfile,
+        SendWay::Zerocopy => SendBy::Zerocopy,
+    }
 }
 
 impl Wish {
     /// Returns the settings of the server's end of `flow`, which may send at `rate`.
     pub(crate) fn of(flow: &FlowOffer, rate: Option<u64>) -> Self {
-        Wish { control: flow.control.clone(), window: flow.window, maxseg: None, nagle: flow.nagle, dscp: flow.dscp, rate }
+        let send = if flow.direction == Direction::Down { send_by(flow.send) } else { SendBy::Copy };
+        Wish { control: flow.control.clone(), window: flow.window, maxseg: None, nagle: flow.nagle, dscp: flow.dscp, rate, send }
     }
 
     /// Sets all of it on `socket`, which is of `family`.
@@ -68,6 +81,8 @@ impl Wish {
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, (!self.nagle).into()).map_err(system("TCP_NODELAY"))?;
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, NOT_SENT).map_err(system("TCP_NOTSENT_LOWAT"))?;
         mark(socket, family, self.dscp)?;
+        let refused = |e| Error::unsupported("flow.send", format!("the kernel of {} does not send without a copy ({e})", host()));
+        sending::allow(socket, self.send).map_err(refused)?;
         if let Some(rate) = self.rate.map(|rate| (rate / 8).max(1)).filter(|rate| *rate < u64::from(u32::MAX) - 1) {
             // The option is an unsigned integer of 32 bits (socket(7), SO_MAX_PACING_RATE).
             sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate as u32 as i32)
@@ -178,7 +193,15 @@ mod tests {
     use super::*;
 
     fn wish() -> Wish {
-        Wish { control: Some("reno".to_owned()), window: Some(1 << 20), maxseg: Some(1000), nagle: true, dscp: 46, rate: Some(8_000_000) }
+        Wish {
+            control: Some("reno".to_owned()),
+            window: Some(1 << 20),
+            maxseg: Some(1000),
+            nagle: true,
+            dscp: 46,
+            rate: Some(8_000_000),
+            send: SendBy::Zerocopy,
+        }
     }
 
     #[test]
@@ -188,6 +211,7 @@ mod tests {
             wish().set(&socket, family).unwrap();
             assert_eq!((control_of(&socket).as_str(), integer(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY)), ("reno", Some(0)));
             assert_eq!(integer(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), Some(1_000_000));
+            assert_eq!(integer(&socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY), Some(1));
             let codepoint = if family == Domain::IPV4 { (libc::IPPROTO_IP, libc::IP_TOS) } else { (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) };
             assert_eq!(integer(&socket, codepoint.0, codepoint.1), Some(184));
         }

@@ -9,6 +9,7 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::Traffic;
 use longfat_host::clock::Clock;
 use longfat_host::info::{self, field, state};
+use longfat_tcp::SendBy;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::Error;
@@ -158,7 +159,7 @@ impl Session<'_> {
         let family = Domain::for_address(self.to);
         let made = Socket::new(family, Type::STREAM, Some(Protocol::TCP)).map_err(|e| Error::system("a TCP socket", e))?;
         let control = self.options.control.clone().filter(|_| self.options.is_up);
-        Wish { control, window: None, maxseg: None, nagle: false, dscp: 0, rate: None }.set(&made, family)?;
+        Wish { control, window: None, maxseg: None, nagle: false, dscp: 0, rate: None, send: SendBy::Copy }.set(&made, family)?;
         let opened = made.connect_timeout(&self.to.into(), PATIENCE).and_then(|()| {
             (&made).write_all(&self.cookie)?;
             made.set_nonblocking(true)
@@ -177,7 +178,7 @@ impl Session<'_> {
         let bulk = Traffic::bulk();
         let sends = self.options.is_up.then(|| Application::of(&bulk, 0, "iperf3").program(&bulk, Time::ZERO, ends));
         let local = socket.local_addr().ok().and_then(|local| local.as_socket()).map(|local| local.ip());
-        let flow = Flow { number: 0, socket, window: None, sends, reads: None, has_volume: false };
+        let flow = Flow { number: 0, socket, window: None, sends, reads: None, has_volume: false, send: SendBy::Copy };
         let begun = Instant::now();
         let plane = Plane::begin(vec![flow], local, INTERVAL, Clock::starting_in(Duration::ZERO))?;
         let time = Duration::from_secs(self.options.seconds.into());

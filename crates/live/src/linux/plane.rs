@@ -13,8 +13,10 @@ use longfat_host::clock::Clock;
 use longfat_host::counters::{Looker, Values};
 use longfat_host::facts;
 use longfat_host::info;
+use longfat_host::sending::Sending;
 use longfat_host::stream::{End, Stream};
 use longfat_host::sys;
+use longfat_tcp::SendBy;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::Socket;
 
@@ -49,6 +51,8 @@ pub(crate) struct Flow {
     pub reads: Option<Reader>,
     /// True if it ends by itself.
     pub has_volume: bool,
+    /// Way in which it sends.
+    pub send: SendBy,
 }
 
 /// Counts of one end, for other threads.
@@ -65,6 +69,9 @@ struct Counts {
     /// It is over, or never will be.
     is_over: AtomicBool,
     has_failed: AtomicBool,
+    /// Sends without a copy of which the kernel has told, and those that it copied.
+    completed: AtomicU64,
+    copied: AtomicU64,
 }
 
 /// Counters of this host at a time of its clock.
@@ -109,12 +116,14 @@ impl Plane {
                 delivered_all: AtomicU64::new(NEVER),
                 is_over: AtomicBool::new(false),
                 has_failed: AtomicBool::new(false),
+                completed: AtomicU64::new(0),
+                copied: AtomicU64::new(0),
             });
             watched.push((number, flow.socket.try_clone().map_err(failed)?, Arc::clone(&shared)));
             counts.push(Arc::clone(&shared));
-            let stop = Arc::clone(&stop);
+            let (stop, sending) = (Arc::clone(&stop), Sending::new(flow.send).map_err(failed)?);
             let named = thread::Builder::new().name(format!("flow {number}"));
-            threads.push(named.spawn(move || attend(flow, clock, &stop, &shared)).map_err(failed)?);
+            threads.push(named.spawn(move || attend(flow, sending, clock, &stop, &shared)).map_err(failed)?);
         }
         let ends = Arc::clone(&stop);
         let sampler = thread::Builder::new()
@@ -151,12 +160,12 @@ impl Plane {
 }
 
 /// One flow's thread: what it waited for a core.
-fn attend(flow: Flow, clock: Clock, stop: &AtomicBool, counts: &Counts) -> Time {
+fn attend(flow: Flow, sending: Sending, clock: Clock, stop: &AtomicBool, counts: &Counts) -> Time {
     let before = facts::waited();
     let is_receiver = flow.sends.is_none();
     let window = flow.window.map(|window| i32::try_from(window).unwrap_or(i32::MAX));
     let mut stream = Stream::new(flow.socket, window);
-    stream.burst = BURST;
+    (stream.burst, stream.sending) = (BURST, sending);
     let reader = flow.reads.map(|reader| Program::reader(Box::new(reader)));
     let mut end = End { program: flow.sends.or(reader).unwrap_or(Program::none()), stream: Some(stream) };
     while !stop.load(Relaxed) {
@@ -169,6 +178,9 @@ fn attend(flow: Flow, clock: Clock, stop: &AtomicBool, counts: &Counts) -> Time 
             // An application that reads is not asked at the end of the stream, where there is nothing to read.
             stream.take(1);
         }
+        let zerocopy = stream.sending.completions(&stream.socket);
+        counts.completed.store(zerocopy.completed, Relaxed);
+        counts.copied.store(zerocopy.copied, Relaxed);
         counts.read.store(stream.read, Relaxed);
         counts.acknowledged.store(stream.written.saturating_sub(sys::unacknowledged(&stream.socket)), Relaxed);
         if is_receiver && stream.has_ended && !stream.is_shut {
@@ -239,6 +251,8 @@ fn sample(
                 wants: counts.wants.load(Relaxed),
                 dropped,
                 is_closed: counts.is_closed.load(Relaxed),
+                completed: counts.completed.load(Relaxed),
+                copied: counts.copied.load(Relaxed),
                 delivered_all: Some(delivered_all).filter(|time| *time != NEVER),
                 info,
             });

@@ -288,6 +288,9 @@ impl Watched for Replay {
         }
         let mut record = flow.watch.at_the_end();
         record.delivered_all = flow.delivered_all;
+        if let Some(row) = &flow.sender {
+            (record.sends_completed, record.sends_copied) = (row.completed, row.copied);
+        }
         if let Some(info) = Flow::info(flow.receiver.as_ref()) {
             record_of_receiver(info, &mut record);
             record.packets_delivered = record.packets_delivered.saturating_sub(flow.opening.1);

@@ -31,6 +31,10 @@ pub(crate) struct Row {
     pub dropped: u64,
     /// True if the application has closed its stream.
     pub is_closed: bool,
+    /// Sends without a copy of which the kernel has said how it took them.
+    pub completed: u64,
+    /// Those that it copied all the same.
+    pub copied: u64,
     /// Time at which the application had read the end of the stream.
     pub delivered_all: Option<Nanos>,
     /// View of the kernel.
@@ -38,8 +42,20 @@ pub(crate) struct Row {
 }
 
 /// Columns beside those of the kernel.
-const OURS: [&str; 10] =
-    ["flow", "at_ns", "read", "unread", "unacknowledged", "send_buffer", "is_closed", "wants", "dropped", "delivered_all_ns"];
+const OURS: [&str; 12] = [
+    "flow",
+    "at_ns",
+    "read",
+    "unread",
+    "unacknowledged",
+    "send_buffer",
+    "is_closed",
+    "wants",
+    "dropped",
+    "completed",
+    "copied",
+    "delivered_all_ns",
+];
 
 /// Returns `rows` in pieces of which each fits into a message.
 pub(crate) fn to_pieces(rows: &[Row]) -> Vec<Rows> {
@@ -47,7 +63,7 @@ pub(crate) fn to_pieces(rows: &[Row]) -> Vec<Rows> {
     let columns: Vec<String> = OURS.into_iter().chain(fields).map(str::to_owned).collect();
     let values = |row: &Row| {
         let counts = [u64::from(row.flow), row.at, row.read, row.unread, row.unacknowledged, row.send_buffer];
-        let ours = counts.into_iter().chain([row.is_closed.into(), row.wants.into(), row.dropped]);
+        let ours = counts.into_iter().chain([row.is_closed.into(), row.wants.into(), row.dropped, row.completed, row.copied]);
         ours.map(Some).chain([row.delivered_all]).chain(field::ALL.iter().map(|field| row.info.get(field))).collect()
     };
     Rows::pieces(&columns, rows.iter().map(values).collect())
@@ -78,7 +94,9 @@ pub(crate) fn of_piece(piece: &Rows, flows: u32) -> Result<Vec<Row>, Fault> {
             is_closed: value(6)? > 0,
             wants: value(7)? > 0,
             dropped: value(8)?,
-            delivered_all: values[ours[9]],
+            completed: value(9)?,
+            copied: value(10)?,
+            delivered_all: values[ours[11]],
             info: Info::with(len, known()),
         })
     };
@@ -301,7 +319,7 @@ mod tests {
         // A value within each field, however narrow, and another in each.
         let info = Info::with(len, field::ALL.iter().zip(1..).filter(|(field, _)| field.at + field.len <= len));
         let counts = Row { flow, at: 5, read: 6, unread: 7, unacknowledged: 8, send_buffer: 9, wants: true, dropped: 11, ..Row::default() };
-        Row { is_closed: true, delivered_all: Some(10), info, ..counts }
+        Row { is_closed: true, completed: 12, copied: 13, delivered_all: Some(10), info, ..counts }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
 use longfat_record::trace::columns::NONE;
 use longfat_record::trace::{DatagramSample, HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace, cut};
+use longfat_tcp::SendBy;
 use socket2::Socket;
 
 use crate::Error;
@@ -25,7 +26,7 @@ use crate::linux::replay::{self, Both};
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::application::Application;
-use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, Setting};
+use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
 use crate::protocol::{Key, Token};
 use crate::survey::Survey;
 
@@ -102,6 +103,11 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
             window: window(flow),
             nagle: is_tcp && tcp.sending.nagle,
             dscp: flow.dscp.number(),
+            send: match flow.sender.sending.send {
+                SendBy::Copy => SendWay::Copy,
+                SendBy::Sendfile => SendWay::Sendfile,
+                SendBy::Zerocopy => SendWay::Zerocopy,
+            },
         }
     };
     let probe = ProbeOffer { interval_us: micros(PROBES) };
@@ -122,7 +128,8 @@ fn wish(live: &Live, flow: &Flow) -> Wish {
     let is_up = we_send(live, flow);
     let tcp = if is_up { &flow.sender } else { &flow.receiver };
     if !flow.traffic.is_tcp() {
-        return Wish { dscp: flow.dscp.number(), ..Wish::default() };
+        let dscp = flow.dscp.number();
+        return Wish { control: None, window: None, maxseg: None, nagle: false, dscp, rate: None, send: SendBy::Copy };
     }
     let headers = tcp.headers();
     // The option counts the timestamps. Full segments of an Ethernet path are left to the path, which may have larger ones.
@@ -134,6 +141,7 @@ fn wish(live: &Live, flow: &Flow) -> Wish {
         nagle: tcp.sending.nagle,
         dscp: flow.dscp.number(),
         rate: None,
+        send: if is_up { tcp.sending.send } else { SendBy::Copy },
     }
 }
 
@@ -173,6 +181,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
             reads: flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(rate, plane::BLOCK)),
             sends,
             has_volume: flow.traffic.volume().is_some(),
+            send: flow.sender.sending.send,
         })
     };
     let check = |settings: &[Setting]| check(experiment, live, false, &remote.at, settings);

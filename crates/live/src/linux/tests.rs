@@ -16,16 +16,17 @@ use longfat_host::info::field;
 use longfat_record::trace::cut;
 
 use crate::linux::client::{Asked, End, Outcome, addresses, session};
-use crate::linux::data::Wish;
+use crate::linux::data::{Wish, send_by};
 use crate::linux::datagrams::{self, Counted};
 use crate::linux::plane::{BLOCK, Flow};
 use crate::linux::probe::times;
+use crate::linux::rows::Row;
 use crate::linux::serve::serve;
 use crate::linux::wire::Control;
 use crate::options::{IperfOptions, Said, ServeOptions, StampOptions};
 use crate::protocol::application::Application;
 use crate::protocol::application::tests::every_kind;
-use crate::protocol::message::{Direction, FlowOffer, Granted, Message, Offer, ProbeOffer, Reached};
+use crate::protocol::message::{Direction, FlowOffer, Granted, Message, Offer, ProbeOffer, Reached, SendWay};
 use crate::protocol::reach::{datagram, of_datagram};
 use crate::protocol::stamp::{self, Answer};
 use crate::protocol::{DATA_MAGIC, Hello, Key, Limits, Token};
@@ -106,6 +107,7 @@ fn flow(direction: Direction, volume: Option<u64>) -> FlowOffer {
         window: None,
         nagle: false,
         dscp: 10,
+        send: SendWay::Copy,
     };
     FlowOffer { window: Some(1 << 20), ..times }
 }
@@ -116,7 +118,9 @@ fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut
 
 fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
     let (ms, flows) = (offer.ms, &offer.flows);
-    let wishes = flows.iter().map(|flow| Wish::of(flow, None)).collect();
+    // Our end sends where the server's does not.
+    let send = |flow: &FlowOffer| if flow.direction == Direction::Up { send_by(flow.send) } else { send_by(SendWay::Copy) };
+    let wishes = flows.iter().map(|flow| Wish { send: send(flow), ..Wish::of(flow, None) }).collect();
     let of_end = flows.clone();
     let end = move |number: u32, socket, nonce: Option<Token>| {
         let flow = &of_end[number as usize];
@@ -129,7 +133,8 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         }
         let sends = sends.then(|| flow.application.program(&traffic, Time::ZERO, end));
         let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
-        End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() })
+        let (has_volume, send) = (traffic.volume().is_some(), send_by(flow.send));
+        End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume, send })
     };
     let at = format!("127.0.0.1:{port}");
     session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_| Ok(()) }, go_on)
@@ -343,6 +348,24 @@ fn a_caller_that_stops_has_what_there_is() {
     assert!(outcome.cut_by == cut::USER && (500_000_000..5_000_000_000).contains(&outcome.end), "{}", outcome.end);
     assert!(outcome.ours.rows.len() > 10 && outcome.theirs.len() > 10);
     assert!(server.line().ends_with("ended well"));
+}
+
+#[test]
+fn data_is_sent_in_each_way_and_one_tells_of_copies() {
+    let server = served(|_| {});
+    for direction in [Direction::Up, Direction::Down] {
+        let flows =
+            [SendWay::Copy, SendWay::Sendfile, SendWay::Zerocopy].map(|send| FlowOffer { send, ..flow(direction, Some(3_000_000)) });
+        let outcome = run(server.port, Some(&key()), 60_000, flows.to_vec(), &mut |_| true).unwrap();
+        let (senders, receivers) =
+            if direction == Direction::Up { (outcome.ours.rows, outcome.theirs) } else { (outcome.theirs, outcome.ours.rows) };
+        let most =
+            |rows: &[Row], of: fn(&Row) -> u64| [0, 1, 2].map(|flow| rows.iter().filter(|row| row.flow == flow).map(of).max().unwrap_or(0));
+        assert_eq!(most(&receivers, |row| row.read), [3_000_000; 3], "{direction:?}");
+        let [completed, copied] = [most(&senders, |row| row.completed), most(&senders, |row| row.copied)];
+        // Over loopback the kernel copies for the reader.
+        assert!(completed[..2] == [0, 0] && completed[2] > 0 && copied == completed, "{completed:?} {copied:?}");
+    }
 }
 
 #[test]

@@ -63,7 +63,8 @@ impl Application {
         let traffic =
             Traffic::new(choice).map_err(|refusal| Fault(format!("`{}` of `{}`: {}", refusal.param, kind.name, refusal.sentence)))?;
         // A session has probes of its own.
-        let is_of_session = traffic.rank() != Rank::Probe && !traffic.is_drawn();
+        let is_asked = matches!(traffic.kind().over, Over::Asked { .. });
+        let is_of_session = traffic.rank() != Rank::Probe && !traffic.is_drawn() && !is_asked;
         if is_of_session { Ok(traffic) } else { fault(format!("a session has no `{}`", kind.name)) }
     }
 

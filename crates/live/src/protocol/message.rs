@@ -126,6 +126,21 @@ pub struct FlowOffer {
     pub nagle: bool,
     /// Differentiated services codepoint of its packets (RFC 2474).
     pub dscp: u8,
+    /// Way in which the application of its sender gives the kernel its data.
+    pub send: SendWay,
+}
+
+/// Ways in which an application gives the kernel its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SendWay {
+    /// Copied from its memory.
+    #[default]
+    Copy,
+    /// From a file.
+    Sendfile,
+    /// From its memory, which the kernel reads itself.
+    Zerocopy,
 }
 
 /// Setting of a host's kernel, as `sysctl` prints it.

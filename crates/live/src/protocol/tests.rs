@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use super::application::Application;
 use super::frame::{self, Frames, Hello};
 use super::limits::{Grant, HANDSHAKE, Ledger, Limits, Who, network};
-use super::message::{Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, Rows, Setting};
+use super::message::{
+    Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, Rows, SendWay, Setting,
+};
 use super::noise::{Channel, Handshake, Key};
 use super::state::{Action, BEAT, Client, Event, SILENCE, Server, Turn};
 use super::token::{LIFETIME, Token, Tokens};
@@ -33,6 +35,7 @@ fn offer_of(ms: u64, direction: Direction) -> Offer {
         window: Some(65_536),
         nagle: true,
         dscp: 46,
+        send: SendWay::Zerocopy,
     };
     // A long run is sampled less often.
     Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2], probe: Some(ProbeOffer { interval_us: 10_000 }), survey: None }

@@ -4,6 +4,7 @@ mod asymmetry;
 mod bound;
 mod completion;
 mod convergence;
+mod copied;
 mod cpu;
 mod effective;
 pub(crate) mod goodput;
@@ -36,6 +37,7 @@ use crate::trace::{FlowSample, Trace};
 use longfat_core::time::Time;
 use longfat_core::traffic::Rank;
 use longfat_model::Experiment;
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 /// Subject of a value.
@@ -98,6 +100,7 @@ pub const REGISTRY: &[Metric] = &[
     effective::THROUGHPUT,
     retransmit::SHARE,
     retransmit::RATE,
+    copied::SHARE,
     loss::SHARE,
     loss::CELLS,
     link_time::GOOD,
@@ -171,7 +174,9 @@ fn measured(experiment: &Experiment) -> Vec<usize> {
     let rank = |i: usize| experiment.flows[i].traffic.rank();
     let flows = 0..experiment.flows.len();
     let first = flows.clone().map(rank).min().unwrap_or(Rank::Probe);
-    flows.filter(|i| rank(*i) == first && first < Rank::Probe).collect()
+    // Payload that a proxy sends on has yet to arrive.
+    let relayed: BTreeSet<usize> = experiment.relays().into_iter().map(|(from, _)| from).collect();
+    flows.filter(|i| rank(*i) == first && first < Rank::Probe && !relayed.contains(i)).collect()
 }
 
 /// The measured flows by sender, in the order of the file: parallel streams are one sender.

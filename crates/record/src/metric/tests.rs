@@ -34,6 +34,7 @@ fn flow(traffic: Traffic) -> Flow {
         traffic,
         start: Duration::ZERO,
         drawn: None,
+        relays: None,
         stop: None,
         read_rate: None,
         stream_of: 0,

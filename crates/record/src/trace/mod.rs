@@ -287,6 +287,10 @@ pub struct FlowRecord {
     pub control_from: ControlFrom,
     /// Cause that limited it, and the confidence in that, from 0 to 1; none where no verdict was made.
     pub limit: Option<(Cause, f64)>,
+    /// Sends without a copy of which the sender's kernel has said how it took them.
+    pub sends_completed: u64,
+    /// Those that it copied all the same.
+    pub sends_copied: u64,
 }
 
 /// Round-trip times that the sender of a flow measured, in seconds; NaN without a sample.

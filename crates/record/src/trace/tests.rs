@@ -107,6 +107,8 @@ fn every_field_of_a_record_is_stored() {
         ssthresh_end: None,
         gave_up_ecn: Some(0),
         control_from: ControlFrom::Twin,
+        sends_completed: 31,
+        sends_copied: 32,
         limit: Some((Cause::Policer, 0.77)),
         total: FlowCounts {
             delivered: 6,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use longfat_core::atm::port::Port;
 use longfat_core::link::{Link, PauseAt};
-use longfat_core::packet::Packets;
+use longfat_core::packet::{Cookie, Packets};
 use longfat_core::queue::shared::SharedBuffer;
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
+use longfat_core::traffic::Over;
 use longfat_model::made::{self, Made};
-use longfat_model::{Experiment, Ties};
+use longfat_model::{Experiment, Flow, Ties};
+use longfat_tcp::FastOpen;
 
 use super::schedule::Schedule;
 use super::units::{Kind, Units};
@@ -324,6 +326,22 @@ impl Maker<'_> {
         Carrier { number, link, leads_to: self.leads_to[i], feeders: std::mem::take(&mut self.pauses[i]) }
     }
 
+    /// The end `number` of `flow` has the cookie of Fast Open that the server's key makes for the client's address (RFC 7413 §4.1.2). Here a
+    /// stream of random numbers of its own stands for the key: nobody forges cookies.
+    fn give_cookie(&self, flow: &Flow, number: usize, endpoint: &mut Endpoint) {
+        let own = if number.is_multiple_of(2) { &flow.sender } else { &flow.receiver };
+        if own.fast_open == FastOpen::Off {
+            return;
+        }
+        let asked = matches!(flow.traffic.kind().over, Over::Asked { .. });
+        let (client, server, answers) = if asked { (flow.to, flow.from, &flow.sender) } else { (flow.from, flow.to, &flow.receiver) };
+        let is_client = number.is_multiple_of(2) != asked;
+        let key = if is_client && own.fast_open == FastOpen::Stale { "an old key" } else { "the key" };
+        let bytes = Rng::named(self.experiment.seed, &format!("{key} of {server} for {client}")).next_u64().to_be_bytes();
+        let mss = answers.mss + answers.headers() - 40;
+        endpoint.set_cookie(Cookie::new(&bytes).expect("a cookie may have 8 bytes"), mss.min(u32::from(u16::MAX)) as u16);
+    }
+
     fn endpoint(&self, number: usize) -> Endpoint {
         let (seed, flow) = (self.experiment.seed, &self.experiment.flows[number / 2]);
         let (iss, phase) = personality(seed, &name(self.names, number));
@@ -333,6 +351,7 @@ impl Maker<'_> {
             Endpoint::receiver(flow, iss, phase)
         };
         endpoint.number = number;
+        self.give_cookie(flow, number, &mut endpoint);
         (endpoint.outgoing.route, endpoint.outgoing.dscp) = (self.table.starts[number], flow.dscp);
         endpoint
     }

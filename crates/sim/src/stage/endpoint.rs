@@ -3,7 +3,7 @@
 mod agent;
 pub(crate) mod alone;
 
-use longfat_core::packet::{Direction, Dscp, Ecn, Packet, PacketId, Segment};
+use longfat_core::packet::{Cookie, Direction, Dscp, Ecn, Packet, PacketId, Segment};
 use longfat_core::rng::Rng;
 use longfat_core::time::{Duration, Time};
 use longfat_core::traffic::{Life, Over, Program, Reader, Wait, until};
@@ -11,6 +11,7 @@ use longfat_model::Flow;
 use longfat_record::trace::{Event, EventKind};
 use longfat_tcp::{Connection, Plain};
 
+use super::host::relay::Opens;
 use crate::context::Context;
 use crate::ledger::{Ledger, Tally, sent_so_far};
 pub(crate) use agent::Agent;
@@ -43,8 +44,8 @@ pub(crate) struct Endpoint {
     /// early now and then costs less than moving it each time.
     pub wake: Time,
     milestone: Milestone,
-    /// True if its application takes its time to read.
-    reads_slowly: bool,
+    /// True if its application reads: it takes its time, or answers.
+    reads: bool,
     /// True if the run waits for its flow.
     has_volume: bool,
     program: Program,
@@ -101,8 +102,16 @@ impl Endpoint {
         match flow.traffic.kind().over {
             Over::Tcp(application) => {
                 let tcp = Agent::Tcp(Connection::connect(flow.sender.clone(), iss, phase));
-                let program = Program::new(application(params, life), start, stop);
+                let application = if flow.relays.is_some() { Box::new(Opens) } else { application(params, life) };
+                let program = Program::new(application, start, stop);
                 Endpoint { has_volume: flow.traffic.volume().is_some(), ..Self::new(tcp, program, start, Milestone::Nothing) }
+            }
+            Over::Asked { answers, .. } => {
+                let mut tcp = Connection::listen(flow.sender.clone(), iss, phase);
+                tcp.set_auto_read(false);
+                let program = Program::reader(answers(params));
+                let end = Self::new(Agent::Tcp(tcp), program, Time::MAX, Milestone::Established);
+                Endpoint { reads: true, has_volume: flow.traffic.volume().is_some(), ..end }
             }
             Over::Datagrams { sender, .. } => {
                 let datagrams = sender(params, life);
@@ -121,10 +130,16 @@ impl Endpoint {
                 let reader = |rate| Program::reader(Box::new(Reader::new(rate, flow.receiver.mss.into())));
                 let program = flow.read_rate.map_or(Program::none(), reader);
                 Endpoint {
-                    reads_slowly: flow.read_rate.is_some(),
+                    reads: flow.read_rate.is_some(),
                     has_volume: flow.traffic.volume().is_some(),
                     ..Self::new(Agent::Tcp(tcp), program, Time::MAX, Milestone::EndOfStream)
                 }
+            }
+            Over::Asked { asks, .. } => {
+                let start = Time::ZERO + flow.start;
+                let tcp = Agent::Tcp(Connection::connect(flow.receiver.clone(), iss, phase));
+                let program = Program::new(asks(flow.traffic.params()), start, Time::MAX);
+                Endpoint { has_volume: flow.traffic.volume().is_some(), ..Self::new(tcp, program, start, Milestone::EndOfStream) }
             }
             Over::Datagrams { receiver, .. } => Self::new(Agent::Datagrams(receiver()), Program::none(), Time::MAX, Milestone::Nothing),
         }
@@ -136,7 +151,7 @@ impl Endpoint {
             number: 0,
             wake,
             milestone,
-            reads_slowly: false,
+            reads: false,
             has_volume: false,
             program,
             outgoing: Outgoing { route: 0, dscp: Dscp::DEFAULT, sent: Tally::default() },
@@ -144,9 +159,17 @@ impl Endpoint {
         }
     }
 
+    /// Gives it the cookie of Fast Open that the server's key makes for this client; `mss`: the server's MSS option.
+    pub(crate) fn set_cookie(&mut self, cookie: Cookie, mss: u16) {
+        if let Agent::Tcp(tcp) = &mut self.agent {
+            tcp.set_cookie(cookie, mss);
+        }
+    }
+
     /// True if it has yet to open its connection.
     pub(crate) fn is_yet_to_start(&self) -> bool {
-        !self.program.has_begun() && self.milestone == Milestone::Nothing
+        let waits_to_ask = !self.reads && self.program.alarm() < Time::MAX;
+        !self.program.has_begun() && (self.milestone == Milestone::Nothing || waits_to_ask)
     }
 
     /// Returns the bytes that the receiving application would read at once.
@@ -157,13 +180,20 @@ impl Endpoint {
     /// The receiving application reads, if it takes its time, is ready to and there is something.
     #[inline]
     pub(crate) fn read(&mut self, now: Time) {
-        if !self.reads_slowly {
+        if !self.reads {
             return;
         }
         if let Agent::Tcp(tcp) = &mut self.agent
             && self.program.wait().readable
         {
             self.program.act(now, &mut Stream(tcp));
+            if self.program.wait() == Wait::FOR_EVER {
+                // A sender has answered.
+                self.reads = false;
+                if self.milestone == Milestone::Nothing {
+                    self.milestone = self.next_milestone();
+                }
+            }
         }
         self.set_alarm();
     }
@@ -234,8 +264,8 @@ impl Endpoint {
     /// Returns its parts for plain segments, if it is a plain connection with no milestone before it and nobody looks at each packet.
     #[inline]
     fn exchange(&mut self, context: &Context) -> Option<Exchange<'_>> {
-        let Endpoint { agent: Agent::Tcp(tcp), wake, delivered, outgoing, milestone, reads_slowly, .. } = self else { return None };
-        if *reads_slowly | (*milestone == Milestone::Established) | context.ledger.keeps_acks() | context.ledger.keeps_events() {
+        let Endpoint { agent: Agent::Tcp(tcp), wake, delivered, outgoing, milestone, reads, .. } = self else { return None };
+        if *reads | (*milestone == Milestone::Established) | context.ledger.keeps_acks() | context.ledger.keeps_events() {
             return None;
         }
         Some(Exchange { plain: tcp.plain()?, wake, delivered, outgoing })
@@ -318,6 +348,10 @@ impl Endpoint {
         let Agent::Tcp(tcp) = &mut self.agent else { return };
         let had_begun = self.program.has_begun();
         self.program.act(now, &mut Stream(tcp));
+        if self.milestone == Milestone::EndOfStream {
+            // A receiver that has asked waits for the answer.
+            return;
+        }
         if self.program.has_begun() != had_begun {
             self.milestone = Milestone::Established;
         } else if had_begun && self.milestone != Milestone::Established {

@@ -10,6 +10,7 @@ mod conformance;
 mod delay_based;
 mod ecn;
 mod endings;
+mod fast_open;
 mod flow_control;
 mod golden;
 mod hosts;

@@ -1,7 +1,7 @@
 //! Challenge ACKs (RFC 5961): what may be an attack, or a peer that has lost its state, is answered with an ACK, from which a peer in
 //! earnest learns what to say; and not too often.
 
-use super::Connection;
+use super::{Connection, Rare};
 use longfat_core::time::{Duration, Time};
 
 /// RFC 5961 §7, its example: at most so many in any such interval. Of each connection by itself (erratum 4772): a limit that is shared
@@ -17,7 +17,7 @@ pub(super) struct Challenges {
 }
 
 impl Challenges {
-    const NONE: Self = Challenges { at: [None; MOST], oldest: 0 };
+    pub(super) const NONE: Self = Challenges { at: [None; MOST], oldest: 0 };
 
     /// Returns true if another challenge ACK may go now, and counts it.
     fn permits(&mut self, now: Time) -> bool {
@@ -34,7 +34,7 @@ impl Connection {
     /// Answers with an ACK, unless there have been too many.
     #[cold]
     pub(super) fn challenge(&mut self, now: Time) {
-        if self.challenges.get_or_insert_with(|| Box::new(Challenges::NONE)).permits(now) {
+        if self.rare.get_or_insert_with(|| Box::new(Rare::NONE)).challenges.permits(now) {
             self.ack_now = true;
         }
     }

@@ -73,7 +73,7 @@ impl Connection {
     /// Ends the connection since nothing answers, and tells nobody (RFC 9293 §3.10.8). A listener that has only seen a SYN goes on
     /// listening.
     pub(super) fn give_up(&mut self) {
-        if self.state == State::SynReceived && self.passive {
+        if self.state == State::SynReceived && self.passive && !self.opened_fast() {
             self.listen_again();
         } else {
             self.aborted = Some(Abort::TimedOut);
@@ -100,7 +100,7 @@ impl Connection {
             if accepted {
                 self.challenge(now);
             }
-        } else if self.state == State::SynReceived && self.passive {
+        } else if self.state == State::SynReceived && self.passive && !self.opened_fast() {
             // RFC 9293 §3.10.7.4: the user need not hear of it.
             self.listen_again();
         } else {

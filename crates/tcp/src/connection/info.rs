@@ -167,10 +167,10 @@ impl Connection {
         self.sending.sender().map_or_else(Default::default, |sender| sender.limited(until))
     }
 
-    /// In-order bytes received here, read by the application or not.
+    /// In-order bytes received here (gaps left by optimistic ACKs do not count), read by the application or not.
     #[inline]
     pub fn bytes_delivered(&self) -> u64 {
-        self.receiver.delivered()
+        self.receiver.delivered() - self.left_out()
     }
 
     /// Bytes written here and not acknowledged, and those of them not sent yet.
@@ -185,7 +185,13 @@ impl Connection {
 
     /// In-order bytes that the application has read.
     pub fn bytes_read(&self) -> u64 {
-        self.receiver.read_so_far()
+        self.receiver.read_so_far() - self.left_out()
+    }
+
+    /// Bytes that never came and were acknowledged all the same: optimistic ACKs are not honest. The stream has gaps there.
+    #[inline]
+    fn left_out(&self) -> u64 {
+        self.misbehaving().map_or(0, |misbehaving| misbehaving.left_out)
     }
 
     /// Returns true if the other side has closed and every byte before its FIN was delivered here.

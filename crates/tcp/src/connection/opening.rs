@@ -80,13 +80,14 @@ impl Connection {
             return;
         }
         self.accept_syn(now, segment, ecn);
+        self.answer_fast_open(now, segment, ecn);
         self.state = State::SynReceived;
         self.syn_now = true;
     }
 
     /// RFC 9293 §3.10.7.3.
     pub(super) fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        let acceptable = segment.has(flags::ACK) && segment.ack == self.iss.wrapping_add(1) && self.sent_until() == 1;
+        let acceptable = segment.has(flags::ACK) && self.sent_until() == 1 && self.acknowledges_syn(segment.ack);
         if segment.has(flags::RST) {
             if acceptable {
                 self.aborted = Some(Abort::Reset);
@@ -104,6 +105,11 @@ impl Connection {
         self.accept_syn(now, segment, ecn);
         if acceptable {
             self.establish(now, segment);
+            if segment.len > 0 && self.knows_fast_open() {
+                // RFC 7413 §4.2.2: a SYN-ACK may bring the server's answer.
+                self.take_syn_data(now, segment, ecn);
+                self.note_early_fin(now);
+            }
             self.ack_now = true;
             if self.receiver.echo.kind() == EcnKind::AccEcn {
                 self.answer_syn_ack(now, ecn);
@@ -122,7 +128,7 @@ impl Connection {
         if self.state == State::SynReceived && !answers {
             if segment.seq == irs {
                 self.asked_again(segment, ecn);
-            } else if accepted && self.passive {
+            } else if accepted && self.passive && !self.opened_fast() {
                 // RFC 9293 §3.10.7.4, fourth.
                 self.listen_again();
             } else {
@@ -191,6 +197,7 @@ impl Connection {
             _ => self.sending = Sending::silent(&self.config),
         }
         self.receiver.listen_again(&self.config);
+        self.forget_fast_open();
     }
 
     /// Agrees on the options that the other side's SYN offers and this end uses.
@@ -254,6 +261,8 @@ impl Connection {
         self.receiver.follow(srtt, rto);
         self.handshake.first_window = first_window;
         self.state = State::Established;
+        self.learn_from_syn_ack(segment);
+        self.note_early_fin(now);
         self.rest();
     }
 
@@ -287,6 +296,9 @@ impl Connection {
                 segment.flags |= agreed.answer(self.syn_ecn);
             }
             // §3.2.3.2.2: not again, should it be what was lost.
+            if first {
+                self.grant_cookie(&mut segment);
+            }
             if agreed == EcnKind::AccEcn && first {
                 self.receiver.echo.stamp_first_option(&mut segment);
             }
@@ -297,9 +309,15 @@ impl Connection {
             if self.config.ecn != EcnKind::AccEcn || timeouts < LAST_TRY {
                 segment.flags |= self.config.ecn.request();
             }
+            self.ask_fast_open(first, &mut segment);
         }
         self.syn_now = false;
-        self.sender().arm_rto(now);
+        let early = answer && self.opened_fast();
+        let sender = self.sender();
+        sender.arm_rto(now);
+        if early {
+            sender.open_early();
+        }
         segment
     }
 }

@@ -20,7 +20,7 @@ impl Connection {
     #[inline]
     pub fn plain(&mut self) -> Option<Plain<'_>> {
         let is_open = (self.state == State::Established) & !self.released & !self.ack_now;
-        let has_no_prompt = self.prompt.as_ref().is_none_or(|prompt| !prompt.is_due);
+        let has_no_prompt = self.prompt.as_ref().is_none_or(|prompt| !prompt.is_due && prompt.misbehaving.is_none());
         let sends_plainly = match &self.sending {
             Sending::Active(sender) => sender.is_plain(),
             Sending::Silent(silent) => silent.is_plain(),

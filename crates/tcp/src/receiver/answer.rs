@@ -107,6 +107,18 @@ impl Receiver {
         ((self.promised - self.nxt) >> shift).min(0xffff) as u16
     }
 
+    /// Lets the acknowledgment that `segment` has been stamped with say `ack`, which what has come may not have reached, or be beyond. Its window
+    /// has the same right edge, or as many bytes beyond `ack`.
+    pub(crate) fn restate(&mut self, segment: &mut Segment, ack: u64) {
+        if ack > self.nxt {
+            let shown = self.window().min(0xffff << self.shift) >> self.shift;
+            self.promised = self.promised.max(ack + (shown << self.shift));
+        }
+        segment.ack = wrap(self.irs, ack);
+        segment.window = (self.promised.saturating_sub(ack) >> self.shift).min(0xffff) as u16;
+        self.last_ack_sent = ack;
+    }
+
     /// Returns true if the window has opened so far since the last ACK that the other side should know (TCP/IP Illustrated vol. 1 §20.4:
     /// two segments or half the buffer).
     pub(crate) fn wants_update(&self) -> bool {

@@ -286,6 +286,34 @@ impl Sender {
         }
     }
 
+    /// Returns the payload that goes with the SYN, at most `room` bytes, and whether a write ends with it. It is not outstanding before it is
+    /// acknowledged: a SYN that is retransmitted goes without it (RFC 7413 §4.2.2).
+    pub(crate) fn ride_on_syn(&mut self, room: u64) -> (u16, bool) {
+        let payload = self.stream.next(1, room, self.end_of_buffered(), u64::MAX).payload;
+        self.stats.bytes_sent += payload;
+        self.stats.segments_sent += u64::from(payload > 0);
+        (payload as u16, payload > 0 && self.stream.write_ends_at(1 + payload))
+    }
+
+    /// Of `sent` bytes that went with the SYN, `taken` are acknowledged with it. The rest goes again, with the initial window.
+    pub(crate) fn syn_data_answered(&mut self, sent: u64, taken: u64) {
+        self.board.sent_new(taken);
+        self.board.acknowledge(1 + taken);
+        self.buffer.refill(self.board.una(), self.stream.end());
+        self.stats.bytes_retransmitted += sent - taken;
+        self.stats.segments_retransmitted += u64::from(taken < sent);
+    }
+
+    /// The SYN-ACK has gone, and data may go before it is acknowledged (RFC 7413 §4.2.2): only it is retransmitted until then.
+    pub(crate) fn open_early(&mut self) {
+        self.board.acknowledge(1.max(self.board.una()));
+    }
+
+    /// Until the handshake is done, the timer is the SYN-ACK's.
+    pub(crate) fn wait_for_handshake(&mut self) {
+        self.timers.choose(None, || None);
+    }
+
     /// Adds the congestion header to a data segment (Katabi, Handley and Rohrs 2002 §3.3). It asks for the window that all that is written
     /// and may be sent would fill, divided by the packets of the present one.
     pub(crate) fn ask_routers(&self, segment: &mut Segment) {

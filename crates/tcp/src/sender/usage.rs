@@ -65,6 +65,11 @@ impl Usage {
         }
     }
 
+    /// The handshake is done: time counts from here on, also where data went before (RFC 7413).
+    pub(super) fn begins(&mut self, now: Time) {
+        (self.spent, self.since) = (Default::default(), now);
+    }
+
     #[inline]
     pub(super) fn limited_by(&mut self, limit: Limit) {
         self.limit = limit;

@@ -120,6 +120,7 @@ pub fn ends(flow: &Flow, plan: &FlowPlan, all: &Plan, namespaces: &[Namespace], 
             sender.watch.record.control_from = of_sender.from();
             Ok(Ends::Tcp(Box::new(Connection { sender, receiver })))
         }
+        Over::Asked { .. } => Err(Error::unsupported("flow.traffic", "a transfer that the receiver asks for")),
         Over::Datagrams { sender, receiver, .. } => {
             let sender = until(stop, sender(params, life));
             let first = namespaces[plan.from].within(|| DatagramEnd::new(sender, from, to))??;

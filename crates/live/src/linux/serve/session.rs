@@ -356,7 +356,8 @@ impl<'a> Session<'a> {
             }
             let sends = sends.then(|| flow.application.program(&traffic, start, stop));
             let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
-            over_tcp.push(Flow { number, socket, window: flow.window, sends, reads, has_volume: traffic.volume().is_some() });
+            let (has_volume, send) = (traffic.volume().is_some(), data::send_by(flow.send));
+            over_tcp.push(Flow { number, socket, window: flow.window, sends, reads, has_volume, send });
         }
         let clock = Clock::starting_in(Duration::ZERO);
         let (interval, local) = (Span::from_micros(offer.interval_us), self.control.local().map(|local| local.ip()));

@@ -436,6 +436,8 @@ table! {
             .put(|row, cell| row.limit = row.limit.map(|(cause, _)| (cause, f64::from_bits(cell) + 0.0)))
             .rare()
             .new_thing(),
+        column!(count "sends_completed", "1", "between two hosts, of a flow with `send = \"zerocopy\"`: sends of which the kernel said how it took them", sends_completed).hidden().new_thing(),
+        column!(count "sends_copied", "1", "those that it copied all the same", sends_copied).hidden().new_thing(),
         column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt.min_s),
         column!(number "rtt_mean_s", "s", "mean of the round-trip samples since the warmup; of the whole run for a flow with a volume", rtt.mean_s),
         column!(number "rtt_max_s", "s", "the greatest of them", rtt.max_s),

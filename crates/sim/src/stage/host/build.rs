@@ -28,7 +28,7 @@ fn nic(host: &longfat_model::Host) -> Option<longfat_model::Nic> {
 /// True for a host that is a stage: its endpoints share more than the links by which they send.
 pub(crate) fn is_stage(host: &longfat_model::Host) -> bool {
     let has_part = host.cpu.is_some() || host.overhead.is_some() || host.interrupts.is_some();
-    has_part || nic(host).is_some() || host.offload.is_some() || host.memory.is_some()
+    has_part || nic(host).is_some() || host.offload.is_some() || host.memory.is_some() || host.relays
 }
 
 impl Host {
@@ -50,6 +50,9 @@ impl Host {
             offload: host.offload,
             inputs,
         };
+        if host.relays {
+            made.join_relays(experiment);
+        }
         for number in 0..made.members.len() {
             made.join_memory(experiment, host, number);
             made.note_wake(number);
@@ -70,6 +73,16 @@ impl Host {
 
 impl Member {
     fn new(endpoint: Endpoint, exit: usize) -> Self {
-        Member { endpoint, exit, share: None, queued: 0, waits_for_own: false, is_waiting: false, is_asking: false }
+        Member {
+            endpoint,
+            exit,
+            share: None,
+            relay: None,
+            queued: 0,
+            waits_for_own: false,
+            is_waiting: false,
+            is_asking: false,
+            has_relayed_all: false,
+        }
     }
 }

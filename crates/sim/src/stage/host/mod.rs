@@ -9,6 +9,7 @@ mod nic;
 mod overhead;
 mod processor;
 mod receive;
+pub(super) mod relay;
 mod transmit;
 
 use longfat_core::packet::PacketId;
@@ -54,12 +55,16 @@ pub(crate) struct Member {
     exit: usize,
     /// The number of its share of the memory.
     share: Option<usize>,
+    /// The other end that a proxy has, if this is one of its two.
+    relay: Option<usize>,
     /// IP bytes in the transmit queue, where small queues are kept, and whether it waits for them to become fewer.
     queued: u64,
     waits_for_own: bool,
     /// True while it waits for room at the interface, and for the processor.
     is_waiting: bool,
     is_asking: bool,
+    /// True if the end of the stream that it relays has come, and was passed on.
+    has_relayed_all: bool,
 }
 
 /// Event at a host: the number of an input, a member or a link, or a part of the host.
@@ -178,8 +183,16 @@ impl Host {
         assert!(wake > context.now, "endpoint {number} was woken at {wake:?}, and wants it again at once");
     }
 
-    /// Attends to an endpoint after any event: notes it, sends what there is to send, sets the timer.
+    /// Attends to an endpoint after any event, and to the other end of its proxy if that has something to do now.
     fn attend(&mut self, number: usize, context: &mut Context) {
+        if let Some(other) = self.relay(number) {
+            self.attend_to_one(other, context);
+        }
+        self.attend_to_one(number, context);
+    }
+
+    /// Attends to an endpoint: notes what happened, sends what there is to send, sets the timer.
+    fn attend_to_one(&mut self, number: usize, context: &mut Context) {
         let endpoint = &mut self.members[number].endpoint;
         endpoint.read(context.now);
         endpoint.note_milestone(context);
@@ -230,7 +243,8 @@ impl Host {
 
     /// True if there is memory for the packet `id`. If not, it is lost.
     fn admits(&mut self, number: usize, id: PacketId, context: &mut Context) -> bool {
-        let reads = self.members[number].endpoint.would_read(context.now);
+        // A proxy reads what the other connection has room for, which may be nothing.
+        let reads = if self.members[number].relay.is_some() { 0 } else { self.members[number].endpoint.would_read(context.now) };
         let Some((pool, share, tcp)) = self.share(number) else { return true };
         let has_room = pool.has_room_for(share, tcp, context.packets.segment(id), reads);
         if !has_room {
