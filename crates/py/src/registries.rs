@@ -24,7 +24,12 @@ pub(crate) fn registries(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         "congestion_controls",
         congestion::REGISTRY
             .iter()
-            .map(|e| with_router(with_promises(entry(py, e.name, e.summary, e.source, e.params)?, e.params, e.promises)?, e.router()))
+            .map(|e| {
+                with_router(
+                    with_promises(entry(py, e.name, e.summary, e.source, e.params)?, e.params, e.promises)?,
+                    longfat_tcp::stack::router(e),
+                )
+            })
             .collect(),
     )?;
     add("slow_starts", slow_start::REGISTRY.iter().map(|e| entry(py, e.name, e.summary, e.source, &[])).collect())?;

@@ -2,7 +2,8 @@
 
 mod kernel;
 
-use crate::congestion::{self, Variant};
+use crate::TcpConfig;
+use crate::congestion::{self, ControlKind, Variant};
 use crate::options::PARAMS;
 use longfat_core::by_name;
 use longfat_core::params::{Choice, Params, Value};
@@ -319,6 +320,12 @@ impl Setup {
             self.params.set(name, *value);
         }
     }
+}
+
+/// Returns the queue that the bottlenecks of `control` need, for one that asks routers: they have its name. `None`: any queue does.
+pub fn router(control: &ControlKind) -> Option<&'static str> {
+    let config = TcpConfig { congestion_control: congestion::choice(control.name), ..TcpConfig::new(&named("rfc").params(), 1500) };
+    ((control.build)(&config).traits().explicit > 0.0).then_some(control.name)
 }
 
 #[cfg(test)]

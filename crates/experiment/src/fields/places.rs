@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_nearest_places_are_told() {
-        assert_eq!(hint("volume", &at(&["flow"])).unwrap(), "`volume` is a key of `flow.traffic` with kind = \"ttcp\"");
+        assert_eq!(hint("volume", &at(&["flow"])).unwrap(), "`volume` is a key of `flow.traffic` with kind = \"ttcp\" or \"fetch\"");
         assert_eq!(hint("duration", &at(&[])).unwrap(), "`duration` is a key of `measure`");
         assert_eq!(hint("repeats", &at(&["measure"])).unwrap(), "`repeats` is a key of the file itself");
         assert_eq!(hint("hosts", &at(&["path"])).unwrap(), "`hosts` is a key of `path` with preset = \"explicit\"");

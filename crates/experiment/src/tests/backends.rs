@@ -93,7 +93,7 @@ fn a_backend_that_does_not_exist_is_refused_with_those_that_do() {
 fn traffic(kind: &str) -> &'static str {
     match kind {
         "bulk" | "ping" | "udpmon" => "",
-        "ttcp" => ", volume = \"1 MB\"",
+        "ttcp" | "fetch" => ", volume = \"1 MB\"",
         "flows" => ", sizes = \"web-search\"",
         "udp" => ", rate = \"1 Mbit/s\"",
         "sinusoid" => ", mean = \"1 Mbit/s\", amplitude = \"500 kbit/s\", period = \"1 s\"",

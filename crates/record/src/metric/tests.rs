@@ -723,7 +723,7 @@ fn names_are_unique_and_carry_their_unit_and_each_has_a_source() {
             "1" => "",
             "MHz/(Mbit/s)" => "_per_mbps",
             "byte" => "_bytes",
-            "1/min" => "_rpm",
+            "1/min" => "_per_minute",
             other => panic!("{}: unknown unit {other}", metric.name),
         };
         assert!(metric.name.ends_with(suffix), "{} does not end with {suffix}", metric.name);

@@ -62,7 +62,6 @@ use crate::TcpConfig;
 use crate::ecn::EcnUse;
 use crate::pacing::BURST_LEAST;
 use crate::rate::{LostPacket, RateSample};
-use crate::stack;
 use longfat_core::by_name;
 use longfat_core::params::{Choice, ParamSpec, Params, Value};
 use longfat_core::promise::Promise;
@@ -318,14 +317,6 @@ pub struct ControlKind {
     pub promises: &'static [Promise<Claim>],
     /// A new one, for a connection that begins.
     pub build: fn(&TcpConfig) -> Box<dyn CongestionControl + Send>,
-}
-
-impl ControlKind {
-    /// Returns the queue that its bottlenecks need, for a control that asks routers: they have its name. `None`: any queue does.
-    pub fn router(&self) -> Option<&'static str> {
-        let config = TcpConfig { congestion_control: choice(self.name), ..TcpConfig::new(&stack::named("rfc").params(), 1500) };
-        ((self.build)(&config).traits().explicit > 0.0).then_some(self.name)
-    }
 }
 
 /// Every congestion control, in the order of listings.
