@@ -43,6 +43,8 @@ class Entry(TypedDict):
     """Least and greatest value that a metric can have in any network; infinity where there is none."""
     promises: NotRequired[list[tuple[str, str]]]
     """Claims of a queue or a congestion control, each with its source."""
+    router: NotRequired[str]
+    """Queue that the bottlenecks of a congestion control need; empty where any does."""
 
 class Expectation(TypedDict):
     """Expectation of a packet script, and its outcome."""
