@@ -364,7 +364,7 @@ def put_controls(name: str, against: Sequence[str], experiment: Experiment, _: b
 
 def router_of(control: str) -> str:
     """Name of the queue that the bottlenecks of this control need; empty where any does, and for a control in Python."""
-    return next((entry["router"] for entry in registries()["congestion_controls"] if entry["name"] == control), "")
+    return next((entry.get("router", "") for entry in registries()["congestion_controls"] if entry["name"] == control), "")
 
 
 def _routers(experiment: Experiment, controls: Sequence[str]) -> dict[str, dict[str, Any]]:

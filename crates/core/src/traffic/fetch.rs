@@ -7,7 +7,7 @@ use crate::time::Time;
 /// The registry entry.
 pub(super) const KIND: TrafficKind = TrafficKind {
     name: "fetch",
-    summary: "the receiver opens the connection and asks for a fixed volume; the sender writes it as fast as TCP takes it, then closes; the run ends once all such flows are done",
+    summary: "the receiver asks for a fixed volume over a connection it opens; the sender writes that and closes; the run ends once all such flows are done",
     source: "Radhakrishnan and others, TCP Fast Open, CoNEXT 2011, section 2",
     params: &[
         ParamSpec { name: "volume", kind: Kind::Bytes { min: 1, max: 1 << 50 }, default: None, doc: "payload bytes of each answer" },
