@@ -100,10 +100,10 @@ CRITERIA = (
     Criterion("harm-loss", "5.2", "retransmissions of a flow beside one", "harm-pair", "share", PART, mean_of("peer", "retransmit_share")),
     Criterion("gets", "5.2.1", "what it gets beside one", "harm-pair", "of a fair share", more_than_others(0.1), part_of("subject")),
     Criterion(
-        "misbehaving-receiver",
+        "receivers",
         "7.6",
         "goodput that one whose receiver misbehaves takes from one",
-        "misbehaving-receiver",
+        "receivers",
         "harm",
         HARM,
         harms="goodput_bps",
