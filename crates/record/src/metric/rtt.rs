@@ -35,7 +35,7 @@ pub(super) const LOADED_PER_MINUTE: Metric = Metric {
     name: "loaded_rtt_per_minute",
     unit: "1/min",
     bound: Bound::NotNegative,
-    summary: "60 s over the mean round trip of the measured flows. It is not the RPM of draft-ietf-ippm-responsiveness: that one adds flows until the goodput is stable, and counts HTTP requests over new connections and loaded ones",
+    summary: "60 s over the mean round trip of the measured flows; no RPM of the IETF, whose test adds flows until the goodput is stable, and counts HTTP requests",
     source: "none: longfat's own",
     compute: |experiment, trace| vec![(Scope::Run, ratio(60.0, mean(experiment, trace, |flow| flow.rtt.mean_s)))],
 };
