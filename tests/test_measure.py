@@ -12,13 +12,13 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 from longfat.cli import measure as verb
-from longfat.errors import LongfatError, Stopped
+from longfat.errors import LongfatError, LostError, Stopped
 from longfat.live import ways
 from longfat.report import terminal
 from longfat.results import Result
 
 
-def result(direction: str, is_cut: float = 0.0) -> Result:
+def result(direction: str, cut_by: float = 0.0) -> Result:
     """10 Mbit/s with an idle round trip of 20 ms, and 30 ms under load."""
     flow = {
         "goodput_bps": 10e6,
@@ -33,7 +33,7 @@ def result(direction: str, is_cut: float = 0.0) -> Result:
     made = SimpleNamespace(
         flows=pd.DataFrame([flow]),
         metrics=metrics,
-        real_time={"base_rtt_before_s": 0.02, "is_cut": is_cut},
+        real_time={"base_rtt_before_s": 0.02, "cut_by": cut_by},
         warnings=[SimpleNamespace(name="suspect", text="the path changed")],
         verdict="suspect",
     )
@@ -51,7 +51,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     def run(host: str, phase: str, key: str | None, seconds: float, control: str | None, tick: Callable[[float], object]) -> Any:
         done.append(phase)
         tick(0.5)
-        return {direction: result(direction) for direction in (ways.DIRECTIONS if phase == "both" else (phase,))}
+        return {direction: result(direction) for direction in (ways.DIRECTIONS if phase == "both" else (phase,))}, None
 
     monkeypatch.setattr(verb, "run", run)
     return done
@@ -111,7 +111,16 @@ def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
     assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
 
     def cut(host: str, phase: str, *more: Any) -> Any:
-        return {direction: result(direction, is_cut=float(phase == "down")) for direction in whole(host, phase, *more)}
+        return {direction: result(direction, cut_by=float(phase == "down")) for direction in whole(host, phase, *more)[0]}, None
+
+    def lost(host: str, phase: str, *more: Any) -> Any:
+        return whole(host, phase, *more)[0], LostError("dtn: silent") if phase == "down" else None
+
+    monkeypatch.setattr(verb, "run", lost)
+    with pytest.raises(LongfatError, match="not whole: dtn: silent"):
+        verb.measure_command("dtn", as_json=True)
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
+    runs.clear()
 
     monkeypatch.setattr(verb, "run", cut)
     runs.clear()
