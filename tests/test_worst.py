@@ -89,7 +89,13 @@ def test_queues_and_starts_are_searched_on_plain_paths() -> None:
     assert {"delay", "use", "long-use", "levels-delay", "mix-web", "two-way"} <= {
         one.name for one in QUEUES.criteria if searchable(QUEUES, one)
     }
-    assert {one.name for one in STARTUPS.criteria if searchable(STARTUPS, one)} == {"completion", "request", "overshoot", "harm-long", "harm-call"}
+    assert {one.name for one in STARTUPS.criteria if searchable(STARTUPS, one)} == {
+        "completion",
+        "request",
+        "overshoot",
+        "harm-long",
+        "harm-call",
+    }
     for search, name, wrong in (
         (worst_path_of_queue, "codel", ("rate-delay", "rtt-fairness", "sensitive-use", "row-delay", "next-use")),
         (worst_path_of_startup, "suss", ("jitter", "radio", "long-fat")),

@@ -14,7 +14,7 @@ GROUPS = {
     "Stepping a run": ("Simulation", "Observation"),
     "Congestion controls": ("CongestionControl", "congestion_control", "Window", "Ack", "Congestion", "conformance", "Promise", "Promises"),
     "What there is": ("registries", "schema"),
-    "Errors": ("LongfatError", "ExperimentError", "StorageError"),
+    "Errors": ("LongfatError", "LostError", "ExperimentError", "StorageError"),
 }
 PLACES = {"advise": "longfat.advice.advise.advise"}
 """Names whose module is called as they are: mkdocstrings would take `longfat.advise` for it."""
