@@ -55,10 +55,10 @@ SEGMENT = 1448
 
 def numbers(way: dict[str, Any], seconds: float) -> dict[str, float]:
     """Goodput, mean and least round trip, and retransmitted share."""
-    # `responsiveness_rpm` is 60 s over the mean of the flow's smoothed round trips.
+    # `loaded_rtt_per_minute` is 60 s over the mean of the flow's smoothed round trips.
     return {
         "goodput_bps": way["goodput_bps"],
-        "rtt_mean_s": 60 / way["responsiveness_rpm"],
+        "rtt_mean_s": 60 / way["loaded_rtt_per_minute"],
         "rtt_min_s": way["rtt_idle_s"],
         "retransmit_share": way["retransmission_rate"],
         "segments": way["goodput_bps"] * seconds / 8 / SEGMENT,
