@@ -63,7 +63,7 @@ FAR_CLOCK = ["unshare", "--time", "--monotonic", "500000"]
 
 
 def shell(part: str, rtt: str) -> tuple[dict[str, Any], _longfat.Trace]:
-    """What `part` of this file told within a testbed, and the emulator's record. Waits while another testbed runs."""
+    """Numbers that `part` of this file told within a testbed, and the emulator's record. Waits while another testbed runs."""
     experiment = longfat.Experiment(PATH.format(rtt=rtt)).resolve(0)
     told = Path("told.json")
     while True:

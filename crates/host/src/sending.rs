@@ -34,7 +34,7 @@ pub struct Sending {
 pub struct Zerocopy {
     /// Sends of which the kernel has said how it took them.
     pub completed: u64,
-    /// Those that it copied all the same, or had no room to take otherwise.
+    /// Sends that it copied all the same, or had no room to take otherwise.
     pub copied: u64,
 }
 

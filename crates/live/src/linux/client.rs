@@ -85,7 +85,7 @@ pub(crate) struct Outcome {
     pub end: Nanos,
     /// Reason why it ended before its end ([`cut`]); zero: it did not.
     pub cut_by: u64,
-    /// What the user is told of a run that was lost, or that the server ended. Results of the far end may be missing.
+    /// Sentence for the user about a run that was lost, or that the server ended. Results of the far end may be missing.
     pub lost: Option<Error>,
     /// Round trips of handshakes before and after.
     pub base_rtt: [Option<Nanos>; 2],

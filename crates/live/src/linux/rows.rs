@@ -33,7 +33,7 @@ pub(crate) struct Row {
     pub is_closed: bool,
     /// Sends without a copy of which the kernel has said how it took them.
     pub completed: u64,
-    /// Those that it copied all the same.
+    /// Sends that it copied all the same.
     pub copied: u64,
     /// Time at which the application had read the end of the stream.
     pub delivered_all: Option<Nanos>,

@@ -289,7 +289,7 @@ pub struct FlowRecord {
     pub limit: Option<(Cause, f64)>,
     /// Sends without a copy of which the sender's kernel has said how it took them.
     pub sends_completed: u64,
-    /// Those that it copied all the same.
+    /// Sends that it copied all the same.
     pub sends_copied: u64,
 }
 

@@ -41,7 +41,7 @@ fn round_trips(experiment: &Experiment) -> f64 {
     flow.delivered_all.unwrap().since(flow.start).as_secs_f64() / RTT_S
 }
 
-/// Without a cookie: the handshake, the request and the answer; with it, the request and the answer. A cookie that is not taken costs nothing.
+/// A request takes the handshake and two ways without a cookie, and two ways with one. A cookie that is not taken costs nothing.
 #[test]
 fn a_cookie_spares_a_request_one_round_trip() {
     for volume in [1_000, 10_000, 14_000, 100_000] {

@@ -295,7 +295,7 @@ impl Sender {
         (payload as u16, payload > 0 && self.stream.write_ends_at(1 + payload))
     }
 
-    /// Of `sent` bytes that went with the SYN, `taken` are acknowledged with it. The rest goes again, with the initial window.
+    /// Notes the answer to a SYN with `sent` bytes of data: `taken` of them are acknowledged. The rest goes again, with the initial window.
     pub(crate) fn syn_data_answered(&mut self, sent: u64, taken: u64) {
         self.board.sent_new(taken);
         self.board.acknowledge(1 + taken);
