@@ -176,7 +176,7 @@ def _samples() -> dict[str, Any]:
         for streams in (1, 64):
             used.clear()
             done = threading.Event()
-            watcher = threading.Thread(target=watch, args=(done, ("self", server.process.pid)))
+            watcher = threading.Thread(target=watch, args=(done, ("self", server.process.pid)), daemon=True)
             watcher.start()
             result = longfat.Experiment(LIVE.format(at=server.at, seconds=10) + UP + f"streams = {streams}\n").run()
             done.set()

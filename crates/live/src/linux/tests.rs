@@ -476,6 +476,22 @@ fn a_token_opens_one_connection_once() {
     drop((first, second));
 }
 
+/// The door knows how many connections a session still has to open: they may come all at once.
+#[test]
+fn streams_of_a_session_come_all_at_once() {
+    let server = served(|_| {});
+    let offer = Offer { flows: vec![flow(Direction::Up, None); 32], probe: None, ..probing(1000, 10_000) };
+    assert!(offer.flows.len() > Limits::default().network_handshakes as usize);
+    let (mut control, mut next, granted) = offered(&server, offer);
+    let streams: Vec<_> = granted.tokens.iter().map(|_| server.connect()).collect();
+    // The door has seen all of them before it hears from any.
+    thread::sleep(Duration::from_millis(300));
+    for (mut stream, token) in streams.iter().zip(&granted.tokens) {
+        stream.write_all(&[&DATA_MAGIC[..], &token.0].concat()).unwrap();
+    }
+    assert_eq!(next(&mut control), Some(Message::Ready));
+}
+
 fn probing(ms: u64, interval_us: u64) -> Offer {
     Offer { ms, interval_us: 10_000, flows: vec![flow(Direction::Up, None)], probe: Some(ProbeOffer { interval_us }), survey: None }
 }

@@ -162,12 +162,14 @@ impl Ledger {
         if who.key.is_some() { self.limits } else { self.open }
     }
 
-    /// Lets a handshake from `address` begin; false: there are too many. One that is not over in time counts no more.
-    pub fn begin_handshake(&mut self, now: Nanos, address: IpAddr) -> bool {
+    /// Lets a handshake from `address` begin; false: there are too many. One that is not over in time counts no more. So many as are `awaited`
+    /// from there, connections of sessions that were granted, may begin beside those of strangers.
+    pub fn begin_handshake(&mut self, now: Nanos, address: IpAddr, awaited: usize) -> bool {
         self.handshakes.retain(|(end, _)| *end > now);
         let of = network(address);
         let near = self.handshakes.iter().filter(|(_, network)| *network == of).count();
-        let is_let = near < self.limits.network_handshakes as usize && self.handshakes.len() < self.limits.handshakes as usize;
+        let is_let =
+            near < self.limits.network_handshakes as usize + awaited && self.handshakes.len() < self.limits.handshakes as usize + awaited;
         if is_let {
             self.handshakes.push((now + HANDSHAKE, of));
         }

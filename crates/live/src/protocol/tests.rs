@@ -260,11 +260,15 @@ fn a_long_table_goes_in_pieces_that_fit() {
 #[test]
 fn a_token_is_good_once_and_for_a_while() {
     let mut tokens = Tokens::default();
-    let [a, b, c, d] = [1, 2, 3, 4].map(|byte| tokens.issue(0, SECOND, byte.into(), [byte; 16]));
+    let to = who(None, "10.0.0.1").address;
+    let [a, b, c, d] = [1, 2, 3, 4].map(|byte| tokens.issue(0, SECOND, byte.into(), to, [byte; 16]));
+    let awaited = |tokens: &Tokens, now| (tokens.awaited(now, to), tokens.awaited(now, who(None, "10.0.0.2").address));
+    assert_eq!((awaited(&tokens, 0), awaited(&tokens, LIFETIME + SECOND)), ((4, 0), (0, 0)));
     assert_eq!((tokens.take(SECOND, a), tokens.take(SECOND, a)), (Some(1), None));
     assert_eq!(tokens.take(LIFETIME + SECOND, b), None, "late");
     assert_eq!(tokens.take(SECOND, Token([9; 16])), None, "nobody's");
     tokens.revoke(3);
+    assert_eq!(awaited(&tokens, SECOND), (1, 0), "one is left");
     assert_eq!((tokens.take(SECOND, c), tokens.take(LIFETIME + SECOND - 1, d)), (None, Some(4)));
 }
 
@@ -317,10 +321,11 @@ fn time_and_rate_are_cut_to_what_is_allowed() {
 fn handshakes_under_way_are_few() {
     let mut ledger = Ledger::new(Limits { network_handshakes: 2, handshakes: 3, ..Limits::default() }, Limits::open());
     let [a, b, c] = ["10.0.0.1", "10.0.1.1", "10.0.2.1"].map(|text| text.parse().unwrap());
-    assert_eq!([a, a, a, b, c].map(|from| ledger.begin_handshake(0, from)), [true, true, false, true, false]);
+    assert_eq!([a, a, a, b, c].map(|from| ledger.begin_handshake(0, from, 0)), [true, true, false, true, false]);
     ledger.end_handshake(b);
-    assert_eq!([b, c].map(|from| ledger.begin_handshake(1, from)), [true, false]);
-    assert!(ledger.begin_handshake(HANDSHAKE, a), "one that never ends counts for a while");
+    assert_eq!([b, c].map(|from| ledger.begin_handshake(1, from, 0)), [true, false]);
+    assert_eq!([1, 2].map(|_| ledger.begin_handshake(1, a, 1)), [true, false], "one is awaited from there");
+    assert!(ledger.begin_handshake(HANDSHAKE, a, 0), "one that never ends counts for a while");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -41,29 +42,41 @@ impl<'de> Deserialize<'de> for Token {
     }
 }
 
+/// Whom a token was given to, and its end.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    session: u64,
+    to: IpAddr,
+    end: Nanos,
+}
+
 /// The tokens that a server has given out.
 #[derive(Debug, Default)]
 pub struct Tokens {
-    /// Session and end of each.
-    given: HashMap<Token, (u64, Nanos)>,
+    given: HashMap<Token, Given>,
 }
 
 impl Tokens {
-    /// Gives out a token of `session` from bytes that nobody can guess, good for [`LIFETIME`] and `more`.
-    pub fn issue(&mut self, now: Nanos, more: Nanos, session: u64, random: [u8; Token::LEN]) -> Token {
-        self.given.retain(|_, (_, end)| *end > now);
+    /// Gives out a token of `session`, whose client is `to`, from bytes that nobody can guess, good for [`LIFETIME`] and `more`.
+    pub fn issue(&mut self, now: Nanos, more: Nanos, session: u64, to: IpAddr, random: [u8; Token::LEN]) -> Token {
+        self.given.retain(|_, given| given.end > now);
         let token = Token(random);
-        self.given.insert(token, (session, now.saturating_add(LIFETIME).saturating_add(more)));
+        self.given.insert(token, Given { session, to, end: now.saturating_add(LIFETIME).saturating_add(more) });
         token
+    }
+
+    /// Connections that clients at `address` may still open: the door has to let so many more of them in at once.
+    pub fn awaited(&self, now: Nanos, address: IpAddr) -> usize {
+        self.given.values().filter(|given| given.to == address && given.end > now).count()
     }
 
     /// Takes a token back; the session that it was given to. It is good for nothing then.
     pub fn take(&mut self, now: Nanos, token: Token) -> Option<u64> {
-        self.given.remove(&token).filter(|(_, end)| *end > now).map(|(session, _)| session)
+        self.given.remove(&token).filter(|given| given.end > now).map(|given| given.session)
     }
 
     /// Forgets the tokens of `session`.
     pub fn revoke(&mut self, session: u64) {
-        self.given.retain(|_, (of, _)| *of != session);
+        self.given.retain(|_, given| given.session != session);
     }
 }

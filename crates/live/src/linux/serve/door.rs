@@ -18,14 +18,20 @@ use crate::linux::wire::{Control, fill};
 use crate::protocol::limits::HANDSHAKE;
 use crate::protocol::{DATA_MAGIC, Hello, KeyId, Nanos, Token, Who};
 
-/// Takes the connections that come within a tick.
+/// Takes the connections that come, until the server stops.
 pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>, says: &Sender<String>) {
     let timeout = PollTimeout::try_from(TICK).unwrap_or(PollTimeout::ZERO);
-    let _ = poll(&mut [PollFd::new(listener.as_fd(), PollFlags::POLLIN)], timeout);
-    // Others have their turn as well: a flood does not keep the caller out.
-    for _ in 0..256 {
-        let Ok((stream, from)) = listener.accept() else { return };
-        if !shared.books().ledger.begin_handshake(shared.now(), from.ip()) {
+    while !shared.stop.load(Relaxed) {
+        let Ok((stream, from)) = listener.accept() else {
+            let _ = poll(&mut [PollFd::new(listener.as_fd(), PollFlags::POLLIN)], timeout);
+            continue;
+        };
+        let mut books = shared.books();
+        let (now, from_ip) = (shared.now(), from.ip());
+        let awaited = books.tokens.awaited(now, from_ip);
+        let is_let = books.ledger.begin_handshake(now, from_ip, awaited);
+        drop(books);
+        if !is_let {
             continue;
         }
         let (of, says) = (Arc::clone(shared), says.clone());

@@ -25,6 +25,8 @@ use crate::protocol::{Ledger, Limits, Reach, Tokens};
 const TICK: Duration = Duration::from_millis(50);
 /// Time for which a server that ends waits for its sessions.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Connections that may wait for the door. The kernel takes no more than `net.core.somaxconn`, 4096 since Linux 5.4 (listen(2)).
+const BACKLOG: i32 = 4096;
 /// Stack of a thread that does a handshake, which needs a frame's room.
 const STACK: usize = 512 << 10;
 
@@ -78,15 +80,18 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
         thread::Builder::new().name("stamp".to_owned()).spawn(run).map_err(|e| Error::system("the reflector has no thread", e))?;
     }
     let (says, said) = channel();
+    // A thread of its own: a flood waits for no caller, and no caller for a flood.
+    let (of, told) = (Arc::clone(&shared), says.clone());
+    let accepts = move || door::accept(&listener, &of, &told);
+    let door = thread::Builder::new().name("door".to_owned()).stack_size(STACK).spawn(accepts);
+    let door = door.map_err(|e| Error::system("the port has no thread", e))?;
     let mut goes_on = go_on(Said::Listening(port, unconfined));
     while goes_on {
-        door::accept(&listener, &shared, &says);
-        for line in said.try_iter() {
-            goes_on &= go_on(Said::Session(line));
-        }
-        goes_on &= go_on(Said::Nothing);
+        let line = said.recv_timeout(TICK).ok();
+        goes_on = go_on(line.map_or(Said::Nothing, Said::Session));
     }
     shared.stop.store(true, Relaxed);
+    let _ = door.join();
     let end = Instant::now() + PATIENCE;
     while shared.threads.load(Relaxed) > 0 && Instant::now() < end {
         thread::sleep(TICK / 5);
@@ -107,7 +112,7 @@ fn listen(bind: Option<IpAddr>, port: u16) -> Result<TcpListener, Error> {
             socket.set_only_v6(bind.is_some())?;
         }
         socket.bind(&address.into())?;
-        socket.listen(128)?;
+        socket.listen(BACKLOG)?;
         socket.set_nonblocking(true)?;
         Ok(socket.into())
     };

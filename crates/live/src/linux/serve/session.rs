@@ -316,7 +316,7 @@ impl<'a> Session<'a> {
         let issue = |flow: &FlowOffer| -> Result<Token, String> {
             let books = &mut *books;
             Ok(match flow.peak() {
-                None => books.tokens.issue(now, more, self.number, random()?),
+                None => books.tokens.issue(now, more, self.number, self.who.address, random()?),
                 Some(_) => books.reach.issue(now, more, self.number, random()?),
             })
         };
