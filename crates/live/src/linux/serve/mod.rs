@@ -21,7 +21,7 @@ use crate::linux::{keys, probe, stamp};
 use crate::options::{Said, ServeOptions};
 use crate::protocol::{Ledger, Limits, Reach, Tokens};
 
-/// Time between two looks at the caller, the clock and the queue.
+/// Time between two looks at the clock and the queue; the caller has four of them.
 const TICK: Duration = Duration::from_millis(50);
 /// Time for which a server that ends waits for its sessions.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -87,7 +87,7 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
     let door = door.map_err(|e| Error::system("the port has no thread", e))?;
     let mut goes_on = go_on(Said::Listening(port, unconfined));
     while goes_on {
-        let line = said.recv_timeout(TICK).ok();
+        let line = said.recv_timeout(4 * TICK).ok();
         goes_on = go_on(line.map_or(Said::Nothing, Said::Session));
     }
     shared.stop.store(true, Relaxed);
