@@ -90,6 +90,7 @@ def main() -> None:
                 told[name] = {
                     "goodput_mbps": way.get("goodput_bps", 0) / 1e6,
                     "verdict": way.get("verdict"),
+                    "reasons": way.get("reasons"),
                     "connections_per_s": made.value / max(end - began, 1),
                     "server_cpu_s": cpu(server.pid) - used,
                     "peak_mb": memory(server.pid, "VmHWM"),

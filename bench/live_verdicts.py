@@ -27,8 +27,8 @@ from typing import Any
 import longfat
 from longfat import _longfat
 
-RTTS = {"dev": (20, 60), "held": (12, 35, 90)}
-RATES = {"dev": (10, 30), "held": (7, 18, 45)}
+RTTS = {"dev": (20, 60), "held": (12, 35, 90), "long": (100,)}
+RATES = {"dev": (10, 30), "held": (7, 18, 45), "long": (30,)}
 LEAST_BDP = 300_000
 """Bytes that a path with a small send buffer holds at least."""
 AQM = "active queue management"
