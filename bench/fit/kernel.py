@@ -140,16 +140,17 @@ def main() -> None:
     rows = [json.loads(line) for line in asked.out.read_text(encoding="utf-8").splitlines()] if asked.out.exists() else []
     done = {row["id"] for row in rows}
     paths: list[dict[str, Any]] = [] if asked.table else json.loads(asked.data.read_text(encoding="utf-8"))
-    for number, row in enumerate(paths):
-        for turn, direction in enumerate(("up", "down")):
-            held = CONTROLS[(number + turn) % len(CONTROLS)]
-            is_whole = all(direction in row["made"].get(control, {}) for control in CONTROLS)
-            if f"{row['id']} {direction}" in done or not is_whole:
-                continue
-            rows.append(judge(row, direction, held))
-            with asked.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-            print(f"{rows[-1]['id']} {held}: {rows[-1]['kind']}, {rows[-1]['cpu_s']:.0f} s", flush=True)
+    # One direction of each path, and then the other.
+    for turn, (number, row) in ((turn, one) for turn in range(2) for one in enumerate(paths)):
+        direction = ("up", "down")[(number + turn) % 2]
+        held = CONTROLS[(number + turn) % len(CONTROLS)]
+        is_whole = all(direction in row["made"].get(control, {}) for control in CONTROLS)
+        if f"{row['id']} {direction}" in done or not is_whole:
+            continue
+        rows.append(judge(row, direction, held))
+        with asked.out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(rows[-1]) + "\n")
+        print(f"{rows[-1]['id']} {held}: {rows[-1]['kind']}, {rows[-1]['cpu_s']:.0f} s", flush=True)
     table(rows)
 
 

@@ -3,6 +3,7 @@
     python bench/fit/slac.py run Caltech --points 64     # runs points of a Sobol sequence; goes on where it was stopped
     python bench/fit/slac.py judge Caltech               # fits halves of the cells to those runs: notebook/slac-fitted.md
     python bench/fit/slac.py equal Caltech 60            # the paper's setting in runs of 60 s, beside those of 1200 s
+    python bench/fit/slac.py whole Caltech --points 3    # the points nearest to all cells, again in runs of 1200 s
 
 One file of unknowns per path, `slac-PATH.toml`; the stack, the window and the transmit queue of a cell are set as in `papers/slac`. Points
 are drawn before anything is fitted, so no point knows which cells a split holds out. The surrogate ("posterior") is bent around every
@@ -173,10 +174,50 @@ def judged(path: str, data: Data, places: np.ndarray, outputs: np.ndarray, model
     return "\n".join(lines)
 
 
+def whole(path: str, data: Data, places: list[list[float]], outputs: np.ndarray, long: Runs, count: int) -> None:
+    """Prints what the `count` points nearest to all cells give in short runs, and in those of the paper's length."""
+    published = np.array([one.value for one in data.observed])
+    every = np.ones(len(published), bool)
+
+    def misfit(outputs: np.ndarray, of: np.ndarray = every) -> np.ndarray:
+        return (((outputs - np.log(published)) / SPREAD)[..., of] ** 2).sum(axis=-1)
+
+    chosen = np.argsort(misfit(outputs))[:count]
+    stacks, windows = names(data)
+    all_made = outputs[:0]
+    for number in chosen:
+        all_made = long.add([places[number]], data)
+        made = all_made[-1]
+        at = ", ".join(f"{one.name} {one.said(one.value(place))}" for one, place in zip(long.model.unknowns, places[number], strict=True))
+        print(f"{path}, point {number}: {at}")
+        for name, logs in (("short", outputs[number]), ("1200 s", made)):
+            values = np.exp(logs)
+            print(
+                f"  {name}: error {100 * share(values, published, every):.0f} %, misfit {misfit(logs):.0f}, "
+                f"ranking {ranking(data, values):+.2f}, within 10 % {int((np.abs(values / published - 1) <= 0.1).sum())} of {len(values)}"
+            )
+        apart = np.abs(np.exp(outputs[number] - made) - 1)
+        print(f"  short beside 1200 s: mean difference {100 * apart.mean():.1f} %, largest {100 * apart.max():.0f} %", flush=True)
+        cells = (f"{stacks[n]} {windows[n]} {published[n] / 1e6:.0f} ({np.exp(made[n]) / 1e6:.0f})" for n in range(len(published)))
+        print(f"  published (1200 s), Mbit/s: {', '.join(cells)}", flush=True)
+    simulated = np.exp(all_made)
+    errors: list[float] = []
+    ranks: list[float] = []
+    for held in halves(data, SPLITS):
+        nearest = simulated[int(misfit(all_made, ~held).argmin())]
+        errors.append(share(nearest, published, held))
+        ranks.append(ranking(data, nearest))
+    low, high = np.quantile(errors, [0.1, 0.9])
+    print(
+        f"{path}, {len(simulated)} points of 1200 s: held-out error of the nearest to a half {100 * np.mean(errors):.0f} % "
+        f"({100 * low:.0f} to {100 * high:.0f}), ranking {np.mean(ranks):+.2f}"
+    )
+
+
 def main() -> None:
     """Runs, judges or checks a path."""
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    asked.add_argument("what", choices=("run", "judge", "equal"))
+    asked.add_argument("what", choices=("run", "judge", "equal", "whole"))
     asked.add_argument("path", choices=("Caltech", "UFL", "Manchester"))
     asked.add_argument("duration", nargs="?", help="seconds of a run, in place of the file's")
     asked.add_argument("--points", type=int, default=64)
@@ -193,6 +234,10 @@ def main() -> None:
         for number, value in enumerate(values):
             print(f"{windows[number]:>7} {stacks[number]:<9} {value / 1e6:6.1f}")
         return
+    if given.what == "whole":
+        every = sobol(POINTS[given.path], count).tolist()
+        whole(given.path, data, every, made.add(every, data), runs(given.path, given.results, "1200", given.jobs), given.points)
+        return
     every = sobol(given.points, count).tolist()
     for number in range(8, len(every) + 8, 8) if given.what == "run" else [len(every)]:
         outputs = made.add(every[len(made.places) : number], data)
@@ -200,6 +245,8 @@ def main() -> None:
     print(judged(given.path, data, np.array(made.places), outputs, made))
 
 
+POINTS = {"Caltech": 48, "UFL": 32, "Manchester": 24}
+"""Points of short runs that were made."""
 USUAL = {
     path: {"base RTT": rtt, "queue": queue, "loss": 1e-7, "bursts": 1e5, "cycles per byte": 8.0, "readers": 50}
     for path, rtt, queue in (("Caltech", 0.010, 14.2e6), ("UFL", 0.070, 584e3), ("Manchester", 0.170, 749e3))
