@@ -19,7 +19,7 @@ from evaluate_findings import FINDINGS, PATH_RTTS, Finding, here, on
 from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
 from longfat._longfat import quantity, registries
 from longfat.evaluate import card as card_module
-from longfat.evaluate import page, show
+from longfat.evaluate import measures, page, show
 from longfat.evaluate.alone import alone
 from longfat.evaluate.card import (
     Answer,
@@ -32,6 +32,7 @@ from longfat.evaluate.card import (
 )
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import EXPERIMENTS, Suite
+from longfat.evaluate.measures import Seen
 from longfat.evaluate.probe import fault
 from longfat.evaluate.queues import QUEUES
 from longfat.evaluate.rules import FAILS, JUDGE, NOT_SHOWN, PASSES, Estimate, Rule, at_most, estimate, less_than_others, more_than_others
@@ -549,6 +550,34 @@ def test_delay_and_goodput_stand_beside_each_other(folder: Path) -> None:
     assert told["tradeoffs"][0]["x_median"] == codel.ellipse.x_median
 
 
+def test_a_queue_marks_where_flows_ask_for_marks() -> None:
+    values = {"codel": {"kind": "codel"}, "own": {"kind": "red", "ecn": False}, "droptail": {"kind": "droptail"}}
+    made: dict[str, list[dict[str, object]]] = {}
+    for name in ("ecn", "transports"):
+        experiment = longfat.load(EXPERIMENTS / "queue" / f"{name}.toml")
+        put_queues(values, experiment)
+        queues = tomllib.loads(experiment.changed_text)["path"]["bottleneck"]["queue"]["sweep"]
+        made[name] = [{key: value for key, value in one.items() if key != "label"} for one in queues]
+    assert made["transports"] == list(values.values())
+    # What is asked for stays, and drop-tail has no such parameter (RFC 7928 section 4.5).
+    assert made["ecn"] == [{"ecn": True, "kind": "codel"}, values["own"], values["droptail"]]
+
+
+def test_the_loss_of_large_packets_is_counted_by_that_of_small_ones() -> None:
+    pd = pytest.importorskip("pandas")
+    flows = pd.DataFrame(
+        {
+            "group": ["small", "small", "large", "large"],
+            "segments_sent": [1000, 3000, 1000, 1000],
+            "packets_dropped": [10, 30, 20, 40],
+        }
+    )
+    seen = Seen({}, flows, pd.DataFrame(), lambda: pytest.fail("no run is opened"))
+    # 60 of 2000 beside 40 of 4000.
+    assert measures.loss_ratio(seen) == pytest.approx(3.0)
+    assert math.isnan(measures.loss_ratio(replace(seen, flows=flows.assign(packets_dropped=0))))
+
+
 def test_a_control_that_asks_routers_has_their_queue_and_the_card_says_so(folder: Path) -> None:
     card = evaluate_control("xcp", against=["reno"], criteria=["bufferbloat"], quick=True, folder=folder)
     assert card.remark == "xcp needs routers that answer it: it has the queue `xcp` wherever others have `droptail`"
@@ -616,6 +645,7 @@ WRONG_QUEUES = {
     "signals at once": ("red", {"min_threshold": "1 packets", "max_threshold": "2 packets", "max_p": "1.0", "wq": "1.0"}, "use"),
     "waits half a second": ("codel", {"target": "500 ms", "interval": "5 s"}, "mix-ping"),
     "sends half of the rate": ("tbf", {"rate": "10 Mbit/s"}, "use"),
+    "drops large packets sooner": ("red", {"byte_mode": "true"}, "large-loss"),
     "drops what comes at once": ("policer", {"burst": "3 packets", "limit": "3 packets"}, "burst-loss"),
 }
 """Wrong queues: kind, settings, and the criterion that must fail them."""

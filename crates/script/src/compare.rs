@@ -43,6 +43,7 @@ pub(crate) fn differences(expected: &Packet, got: &Sent, any_push: bool) -> Vec<
             (blocks(want) == blocks(have), "sack"),
             (echo(want) == echo(have), "TS"),
             (want.accecn() == have.accecn(), "ECN"),
+            (want.fast_open() == have.fast_open(), "FO"),
         ]);
     }
     all.into_iter().filter(|(same, _)| !same).map(|(_, what)| what).collect()
@@ -124,6 +125,11 @@ fn options(segment: &Segment, any_ts_val: bool, any_ts_ecr: bool) -> String {
     }
     if let Some(shift) = segment.window_scale() {
         all.push(format!("wscale {shift}"));
+    }
+    if let Some(cookie) = segment.fast_open() {
+        let (bytes, len) = cookie.bytes();
+        let digits = bytes[..len].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        all.push(format!("FO {digits}").trim_end().to_owned());
     }
     if segment.sack_count() > 0 {
         let blocks: Vec<String> = (0..segment.sack_count()).map(|i| format!("{}:{}", segment.sack(i).0, segment.sack(i).1)).collect();

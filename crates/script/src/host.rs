@@ -98,6 +98,10 @@ impl Host {
         let mut connection =
             if listens { Connection::listen(config, ISS, Duration::ZERO) } else { Connection::connect(config, ISS, Duration::ZERO) };
         connection.set_auto_read(false);
+        if let Some(cookie) = socket.settings.cookie {
+            // The client remembers an MSS of the server that is no less than its own.
+            connection.set_cookie(cookie, u16::MAX);
+        }
         if socket.nodelay {
             connection.set_nagle(false);
         }

@@ -42,6 +42,9 @@ impl Numbers {
         if let Some(option) = theirs.accecn() {
             segment.set_accecn(option);
         }
+        if let Some(cookie) = theirs.fast_open() {
+            segment.set_fast_open(cookie);
+        }
         segment
     }
 

@@ -3,6 +3,7 @@
 mod commands;
 
 use crate::offload::Offload;
+use longfat_core::packet::Cookie;
 use longfat_core::params::{Literal, ParamSpec, Value};
 use longfat_core::time::Duration;
 use longfat_tcp::options::PARAMS;
@@ -76,6 +77,19 @@ pub(crate) struct Settings {
     pub offload: Offload,
     /// True if TSval is compared.
     pub timestamps_checked: bool,
+    /// Fast Open cookie that a client remembers, and that a server's key makes for its client (RFC 7413 §4.1.2, §4.1.3).
+    pub cookie: Option<Cookie>,
+}
+
+/// A cookie as a script writes it. A letter tells it from a number.
+pub(crate) const COOKIE: &str = "a cookie of 4 to 16 bytes, an even number, in hexadecimal digits with a letter among them";
+
+/// Returns the cookie of these hexadecimal digits.
+pub(crate) fn cookie_of(digits: &str) -> Option<Cookie> {
+    let bytes = (0..digits.len()).step_by(2).map(|i| digits.get(i..i + 2).and_then(|byte| u8::from_str_radix(byte, 16).ok()));
+    let bytes = bytes.collect::<Option<Vec<u8>>>()?;
+    let is_number = digits.bytes().all(|digit| digit.is_ascii_digit());
+    Cookie::new(&bytes).filter(|cookie| !cookie.is_request() && !is_number)
 }
 
 /// Upper bounds of `tcp_rmem` and `tcp_wmem` in the Linux documentation. A script that sets none runs on such a host.
@@ -97,6 +111,7 @@ impl Default for Settings {
             push: Push::Write,
             offload: Offload::default(),
             timestamps_checked: false,
+            cookie: None,
         };
         settings.set_stack(stack::named("linux"));
         settings
@@ -179,6 +194,7 @@ impl Settings {
                     .filter(|mtu| (104..=65_535).contains(mtu))
                     .ok_or_else(|| wrong(name, value, "bytes, from 104 to 65535"))?;
             }
+            "fast_open_cookie" => self.cookie = Some(cookie_of(value).ok_or_else(|| wrong(name, value, COOKIE))?),
             "stack" => {
                 let stack = stack::find(value).ok_or_else(|| wrong(name, value, &format!("one of {}", stack::NAMES.join(", "))))?;
                 self.set_stack(stack);

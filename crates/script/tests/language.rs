@@ -87,7 +87,7 @@ fn what_is_not_there_is_said_so() {
         "+0 < [1:1001(1000)] icmp unreachable host_unreachable",
         "+0 < udp(100)",
         "+0 < . 1:1(0) ack 1 win 100 urg 5",
-        "+0 < . 1:1(0) ack 1 win 100 <FO abcd>",
+        "+0 < S 0:0(0) win 100 <FO abcdabcd>",
         "+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 5",
         "+0 epoll_create(1) = 5",
         "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [100], 4) = 0",

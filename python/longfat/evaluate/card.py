@@ -407,10 +407,22 @@ def queues_of(queue: str, settings: Mapping[str, str], against: Sequence[str]) -
 
 
 def put_queues(values: Mapping[str, Any], experiment: Experiment) -> None:
-    """Puts the queues in place of each `queue = "droptail"` of the file."""
-    path = tomllib.loads(experiment.changed_text)["path"]
+    """Puts the queues in place of each `queue = "droptail"` of the file. Where its flows ask for marks, each queue marks if it can."""
+    file = tomllib.loads(experiment.changed_text)
+    path = file["path"]
+    if any("ecn" in flow for flow in file["flow"]):
+        values = {name: MARKS | queue if queue["kind"] in _marking() else queue for name, queue in values.items()}
     links = [f"path.link[{number}]" for number, link in enumerate(path.get("link", [])) if link.get("queue") == PLACE]
     experiment.vary({f"{link}.queue": values for link in links or ["path.bottleneck"]}, name="queue")
+
+
+MARKS = {"ecn": True}
+"""Parameter by which queues mark in place of dropping."""
+
+
+def _marking() -> set[str]:
+    """Kinds of queues that mark only if they are told to."""
+    return {entry["name"] for entry in registries()["queues"] if MARKS.keys() & {param["name"] for param in entry["params"]}}
 
 
 def _kind(queue: str, settings: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:

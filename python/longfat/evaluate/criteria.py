@@ -23,7 +23,7 @@ class Criterion:
     """Quantity that is measured, in words."""
     experiment: str
     """Name of the file in the suite's folder of `experiments/`, without its ending."""
-    unit: Literal["share", "s", "bit/s", "RTT", "packets", "packets per RTT", "index", "of a fair share", "harm"]
+    unit: Literal["share", "s", "bit/s", "RTT", "packets", "packets per RTT", "index", "ratio", "of a fair share", "harm"]
     rule: Rule
     measure: Measure | None = None
     """Number of one run; None where it is harm."""

@@ -122,6 +122,12 @@ def dropped_of(name: str) -> Measure:
     return measure
 
 
+def loss_ratio(seen: Seen) -> float:
+    """Share of the packets of group `large` that were dropped, over that of group `small`, in the whole run; NaN where nothing was."""
+    small = dropped_of("small")(seen)
+    return dropped_of("large")(seen) / small if small > 0 else math.nan
+
+
 def converges(seen: Seen) -> float:
     """Delta-fair convergence time of the judged flows, in seconds; where they did not converge, the time that they had."""
     found = convergence.of_run(seen.open(), list(dict.fromkeys(subject(seen)["group"])))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from longfat.evaluate import measures
 from longfat.evaluate.criteria import Criterion, Suite
 from longfat.evaluate.measures import dropped_of, mean_of, part_of
-from longfat.evaluate.rules import Rule
+from longfat.evaluate.rules import Rule, at_most
 
 ACTIVE = ("codel", "pie", "fq_codel")
 """RFC 8289, RFC 8033 and RFC 8290."""
@@ -22,7 +22,17 @@ TIME = Rule("less", "RFC 7928 gives no bound: beside drop-tail on the same path"
 OWN = "RFC 7928 gives no bound: beside the queue's own parameters on the same path"
 PING = Rule("less", "RFC 7928 gives no bound: beside CoDel, PIE and FQ-CoDel on the same path", None, 0.01, 1.5, ACTIVE)
 
+# RFC 7928 section 4.4: no undue advantage of small packets (RFC 7567 section 4.4). An equal share is none.
+EQUAL = at_most(1.0, "RFC 7928 section 4.4: small packets have no undue advantage, so at most an equal share")
+"""Bound of the share that flows of small packets get."""
+SIZES = Rule("less", "RFC 7928 gives no bound, RFC 7141 one probability for all sizes: beside drop-tail on the same path", None, 0.5, 1.5, TAIL)
+
 CRITERIA = (
+    Criterion("small-packets", "4.4", "what 500 bytes get beside 1500 bytes", "packet-sizes", "of a fair share", EQUAL, part_of("small")),
+    Criterion("large-loss", "4.4", "loss of 1500 bytes over that of 500 bytes", "packet-sizes", "ratio", SIZES, measures.loss_ratio),
+    Criterion("marks-delay", "4.5", "queue, p95, of flows that ask for marks", "ecn", "s", DELAY, measures.queue_p95),
+    Criterion("marks-use", "4.5", "goodput of flows that ask for marks", "ecn", "bit/s", USE, measures.goodput_of("bulk")),
+    Criterion("marks-loss", "4.5", "packets dropped of flows that ask for marks", "ecn", "share", LOSS, dropped_of("bulk")),
     Criterion("delay", "5", "queue, p95, with five transports", "transports", "s", DELAY, measures.queue_p95),
     Criterion("use", "5", "goodput of five transports", "transports", "bit/s", USE, measures.goodput_of("bulk")),
     Criterion("unresponsive", "5.3", "share of a flow beside a stream", "unresponsive", "of a fair share", SHARE, part_of("bulk")),
@@ -66,8 +76,6 @@ CRITERIA = (
 )
 
 NOT_SHOWN = (
-    ("4.4", "packet sizes: no two sizes share a queue here"),
-    ("4.5", "ECN: `--set ecn=true` marks, and the transports here do not ask for marks"),
     ("11", "cost of implementation: the simulator does not measure it"),
     ("12", "operator control: sensitive-delay and sensitive-use say which parameters need tuning"),
 )

@@ -143,7 +143,7 @@ impl Host {
         if self.sockets[&fd].role != Role::Listener {
             return Fails("EINVAL");
         }
-        let ready = self.endpoint.as_ref().is_some_and(|(owner, c)| *owner == fd && c.is_established() && c.aborted().is_none());
+        let ready = self.endpoint.as_ref().is_some_and(|(owner, c)| *owner == fd && is_open(c) && c.aborted().is_none());
         if !ready {
             return if self.sockets[&fd].nonblocking { Fails("EAGAIN") } else { Blocks(None) };
         }
@@ -161,8 +161,7 @@ impl Host {
             (Role::Listener, _) => return Fails("EISCONN"),
             (Role::Fresh, _) if self.endpoint.is_some() => return Unsupported("a second connection".to_owned()),
             (Role::Fresh, _) => {
-                self.sockets.get_mut(&fd).expect("checked").role = Role::Connection;
-                self.make(fd, false);
+                self.open(fd);
                 progress.begun = Some(now);
                 return if self.sockets[&fd].nonblocking { Fails("EINPROGRESS") } else { Blocks(None) };
             }
@@ -177,6 +176,12 @@ impl Host {
             (_, Some(_)) => Returns(0),
             (_, None) => Fails("EISCONN"),
         }
+    }
+
+    /// The socket's SYN is due.
+    pub(super) fn open(&mut self, fd: i64) {
+        self.sockets.get_mut(&fd).expect("checked").role = Role::Connection;
+        self.make(fd, false);
     }
 
     fn close(&mut self, now: Time, fd: i64, progress: &mut Progress) -> Attempt {
@@ -291,7 +296,7 @@ impl Host {
         let Some(socket) = self.sockets.get(&fd) else { return vec!["POLLNVAL"] };
         let connection = self.connection().filter(|_| self.owns(fd));
         let state = connection.map_or(State::Closed, Connection::state);
-        let open = connection.is_some_and(|c| c.is_established() && state != State::Closed);
+        let open = connection.is_some_and(is_open);
         let ended = socket.read_shut
             || connection.is_some_and(Connection::end_of_stream)
             || (socket.role == Role::Connection && state == State::Closed);
@@ -342,10 +347,16 @@ impl Host {
     }
 
     pub(super) fn is_connected(&self, fd: i64) -> bool {
-        let open = self.connection().is_some_and(|c| c.is_established() && c.state() != State::Closed);
+        let open = self.connection().is_some_and(is_open);
         let unread = self.connection().is_some_and(|c| c.unread() > 0);
         self.owns(fd) && self.sockets[&fd].role == Role::Connection && (open || unread)
     }
+}
+
+/// True if data may go. RFC 7413 §4.2.2: a server that has taken the data of a SYN may answer before the handshake is done.
+fn is_open(connection: &Connection) -> bool {
+    let state = connection.state();
+    (connection.is_established() && state != State::Closed) || (state == State::SynReceived && connection.opened_fast())
 }
 
 /// The words of `A|B`, of a word, of nothing (0).

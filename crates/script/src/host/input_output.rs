@@ -4,7 +4,7 @@ use super::calls::{Attempt, Progress, words};
 use super::{Host, Role};
 use crate::syntax::Expression;
 use Attempt::{Blocks, Fails, Returns, Unsupported, Wrong};
-use longfat_tcp::State;
+use longfat_tcp::{FastOpen, State};
 
 impl Host {
     pub(super) fn read(&mut self, fd: i64, len: &Expression, flags: &Expression, progress: &mut Progress) -> Attempt {
@@ -52,16 +52,31 @@ impl Host {
         let Expression::Integer(len) = len else { return Wrong("the number of bytes is missing".to_owned()) };
         let len = len.unsigned_abs();
         let flags = words(flags).unwrap_or_default();
-        if let Some(flag) = flags.iter().find(|f| !matches!(f.as_str(), "MSG_DONTWAIT" | "MSG_NOSIGNAL" | "MSG_MORE")) {
+        if let Some(flag) = flags.iter().find(|f| !matches!(f.as_str(), "MSG_DONTWAIT" | "MSG_NOSIGNAL" | "MSG_MORE" | "MSG_FASTOPEN")) {
             return Unsupported(format!("writing with {flag}"));
         }
         self.note_error();
         if let Some(error) = self.take_error(fd) {
             return Fails(error);
         }
-        let connected = self.is_connected(fd);
+        let nonblocking = self.sockets[&fd].nonblocking || flags.iter().any(|f| f == "MSG_DONTWAIT");
+        let mut connected = self.is_connected(fd);
+        // RFC 7413 appendix A.1: the call connects, too, and its data goes with the SYN if there is a cookie.
+        if self.sockets[&fd].role == Role::Fresh && flags.iter().any(|f| f == "MSG_FASTOPEN") {
+            let fast_open = self.sockets[&fd].settings.config(false).fast_open;
+            if fast_open == FastOpen::Off {
+                return Fails("EOPNOTSUPP");
+            }
+            if self.endpoint.is_some() {
+                return Unsupported("a second connection".to_owned());
+            }
+            self.open(fd);
+            connected = fast_open != FastOpen::Request && self.sockets[&fd].settings.cookie.is_some();
+            if !connected && nonblocking {
+                return Fails("EINPROGRESS");
+            }
+        }
         let socket = &self.sockets[&fd];
-        let nonblocking = socket.nonblocking || flags.iter().any(|f| f == "MSG_DONTWAIT");
         let cork = socket.cork || flags.iter().any(|f| f == "MSG_MORE");
         let buffer = socket.settings.setup.params().integer("send_buffer");
         if socket.write_shut || socket.error_told || socket.role != Role::Connection {

@@ -22,6 +22,8 @@ const KEPT: &[&str] = &[
     "IP_MTU_DISCOVER",
     "IPV6_V6ONLY",
     "IP_BIND_ADDRESS_NO_PORT",
+    // `--set tcp.fast_open` says whether an endpoint knows it.
+    "TCP_FASTOPEN",
 ];
 /// socket(7): -1, or all ones in 32 bits, is no bound.
 const NO_BOUND: i64 = 0xffff_ffff;

@@ -3,12 +3,13 @@
 use super::Parser;
 use crate::lexer::Token;
 use crate::place::SyntaxError;
+use crate::settings::{COOKIE, cookie_of};
 use crate::syntax::{Action, EcnField, Options, Packet};
-use longfat_core::packet::{AccEcnOption, Ecn, Segment, flags};
+use longfat_core::packet::{AccEcnOption, Cookie, Ecn, Segment, flags};
 
 /// Protocols between the direction and a TCP packet: packets in packets, and other protocols.
 const OTHERS: &[&str] = &["ipv4", "ipv6", "gre", "mpls", "sctp", "udplite"];
-const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "nop", "eol"];
+const OPTIONS: &[&str] = &["mss", "wscale", "sackOK", "sack", "TS", "ECN", "FO", "nop", "eol"];
 
 /// More payload than any script has, and small enough that sums of it fit.
 const LONGEST: u64 = 1 << 31;
@@ -271,11 +272,22 @@ impl Parser {
                 }
                 segment.set_timestamps(val, ecr);
             }
-            "FO" | "FOEXP" => {
-                if matches!(self.peek(), Token::Word(_) | Token::Integer(_)) {
+            "FO" => {
+                let cookie = match self.peek() {
+                    Token::Word(digits) => cookie_of(digits),
+                    Token::Integer(_) => None,
+                    _ => Some(Cookie::REQUEST),
+                };
+                let Some(cookie) = cookie else { return self.unexpected(COOKIE) };
+                if !cookie.is_request() {
                     self.next();
                 }
-                return Ok(Some("TCP Fast Open".to_owned()));
+                if !syn {
+                    return Ok(Some("the FO option without SYN".to_owned()));
+                }
+                if !segment.set_fast_open(cookie) {
+                    return Ok(Some(full));
+                }
             }
             "ECN" => {
                 if !segment.set_accecn(self.counters()?) {

@@ -1,6 +1,6 @@
 //! Packets that a script injects, and those that it expects.
 
-use super::{Runner, SHOWN, Step, fail, line, refused};
+use super::{Runner, SHOWN, Step, fail, line, refused, unsupported};
 use crate::compare::{Sent, differences, show_expected};
 use crate::numbers::Numbers;
 use crate::place::Place;
@@ -11,6 +11,7 @@ use longfat_core::time::Time;
 
 impl Runner<'_> {
     pub(super) fn inject(&mut self, place: Place, packet: &Packet) -> Step {
+        self.knows_cookie(place, packet)?;
         if packet.segment.has(flags::SYN) && !packet.segment.has(flags::ACK) && self.host.connection().is_none() {
             return Err(fail(place, "no socket listens or connects"));
         }
@@ -34,8 +35,17 @@ impl Runner<'_> {
         self.check()
     }
 
+    /// Cookies are compared with the one that the script sets, and no key makes them.
+    fn knows_cookie(&self, place: Place, packet: &Packet) -> Step {
+        if packet.segment.fast_open().is_some() && self.settings.cookie.is_none() {
+            return Err(unsupported(place, "TCP Fast Open without --fast_open_cookie"));
+        }
+        Ok(())
+    }
+
     pub(super) fn expect(&mut self, event: &Event, packet: &Packet, start: Time, end: Time) -> Step {
         let place = event.place;
+        self.knows_cookie(place, packet)?;
         let tolerance = self.settings.tolerance;
         let latest = end.saturating_add(tolerance);
         self.flush();

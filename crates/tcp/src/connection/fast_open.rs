@@ -89,7 +89,7 @@ impl Connection {
     }
 
     /// Returns true if data came with the SYN and was taken: the application may answer before the handshake is done.
-    pub(super) fn opened_fast(&self) -> bool {
+    pub fn opened_fast(&self) -> bool {
         self.passive && self.opener().is_some_and(|opener| opener.taken > 0)
     }
 

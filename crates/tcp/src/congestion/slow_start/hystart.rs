@@ -9,7 +9,7 @@ use longfat_core::time::{Duration, Time};
 /// Least window, in segments, in which HyStart looks for the end (Ha and Rhee, Algorithm 1; Linux's `hystart_low_window`).
 const LOW_WINDOW: u64 = 16;
 /// ACKs no further apart than this belong to one train (Algorithm 1; Linux's `hystart_ack_delta_us`).
-const ACK_DELTA: Duration = Duration::from_millis(2);
+pub(super) const ACK_DELTA: Duration = Duration::from_millis(2);
 /// Round trips measured in a round before their least decides. Algorithm 1 has eight, and decides at the eighth; Linux decides at the
 /// ninth (measured: docs/stacks/linux.md).
 const SAMPLES: u32 = 9;

@@ -6,6 +6,7 @@
 //! train of a part of the window from memory.
 
 use super::Step;
+use super::hystart::ACK_DELTA;
 use crate::TcpConfig;
 use crate::congestion::AckSample;
 use crate::pacing;
@@ -28,6 +29,8 @@ struct Round {
     clocked: u64,
     /// Bytes acknowledged in this round.
     acked: u64,
+    /// The last ACK of the train that began with the round.
+    train: Time,
     samples: u32,
     least: Duration,
 }
@@ -60,7 +63,16 @@ impl Suss {
                 self.rate = None;
                 let window = ack.in_flight.min(cwnd);
                 let clocked = last.map_or(window, |last| last.clocked.saturating_mul(2).min(window));
-                Round { number: ack.round, start: ack.now, window, clocked, acked: 0, samples: 0, least: INFINITE }
+                Round {
+                    number: ack.round,
+                    start: ack.now,
+                    window,
+                    clocked,
+                    acked: 0,
+                    train: ack.now,
+                    samples: 0,
+                    least: INFINITE,
+                }
             }
         };
         if let Some(rtt) = ack.rtt {
@@ -71,6 +83,11 @@ impl Suss {
             round.samples += 1;
         }
         let clocks = round.acked < round.clocked;
+        // Ha and Rhee 2011, Algorithm 1: a longer gap is no train of the bottleneck's. SUSS changes which ACKs make the train, not that.
+        let in_train = ack.now.since(round.train) <= ACK_DELTA;
+        if in_train {
+            round.train = ack.now;
+        }
         round.acked = round.acked.saturating_add(ack.acked);
         self.round = Some(round);
         let go_on = Step { growth, ..Step::default() };
@@ -81,7 +98,7 @@ impl Suss {
         let train = ack.now.since(round.start).as_secs_f64() * round.window as f64 / round.clocked as f64;
         let least = self.least.as_secs_f64();
         // HyStart: a train of half of minRTT, or a round trip of over 1.125 minRTT.
-        let full = clocks && train >= least / 2.0;
+        let full = clocks && in_train && train >= least / 2.0;
         let queue = round.samples >= SAMPLES && round.least.as_secs_f64() > 1.125 * least;
         if cwnd >= self.low_window && (full || queue) {
             self.rate = None;
