@@ -24,7 +24,7 @@ DAYS = 3
 
 Record = dict[str, Any]
 """One measurement: `time` (UTC, ISO 8601), `host`, `seconds`, `path`, and `up`, `down` and `both` as `longfat measure --json` has them,
-each where it was measured. `error` has the reason why one is missing."""
+each where it is known. `error` has the reason why one is missing."""
 WAYS = {"up": ("up",), "down": ("down",), "up, both at once": ("both", "up"), "down, both at once": ("both", "down")}
 """Flows of a measurement, and where they stand in it."""
 

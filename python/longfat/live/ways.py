@@ -15,7 +15,7 @@ from longfat.errors import LostError
 from longfat.experiment import Experiment
 from longfat.live import controls, limit
 from longfat.results.result import Result, changed
-from longfat.sweep.work import execute
+from longfat.sweep.work import Watch, execute
 
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, Direction] = ("up", "down")
@@ -76,16 +76,23 @@ class Way:
 
 
 def run(
-    host: str, phase: str, key: str | None, seconds: float, control: str | None = None, tick: Tick = lambda share: None
+    host: str,
+    phase: str,
+    key: str | None,
+    seconds: float,
+    control: str | None = None,
+    tick: Tick = lambda share: None,
+    watch: Watch | None = None,
 ) -> tuple[dict[str, Result], LostError | None]:
     """Results of one phase by direction, each as of a run with its flow alone. `tick` hears the share that is done.
 
-    Where the far host was lost, they are of the time until then, with the error. LongfatError where the server is not there, or says no.
+    `watch` hears the flows at this host (`Run.execute`). Where the far host was lost, the results are of the time until then, beside the
+    error. LongfatError where the server is not there, or says no.
     """
     directions = DIRECTIONS if phase == BOTH else (phase,)
     lost = None
     try:
-        result = execute(Experiment(_file(host, key, directions, seconds, control)).resolve(0), "", tick)[0]
+        result = execute(Experiment(_file(host, key, directions, seconds, control)).resolve(0), "", tick, watch)[0]
     except LostError as error:
         result, lost = error.result, error
     return {direction: _of_flow(result, number) for number, direction in enumerate(directions)}, lost
