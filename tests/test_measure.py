@@ -141,6 +141,17 @@ def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
     assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
 
 
+def test_a_run_that_was_stopped_in_its_warmup_has_no_rate() -> None:
+    cut = result("up", cut_by=1.0)
+    cut.flows["goodput_bps"] = math.nan
+    cut.flows["rtt_p50_s"] = math.nan
+    made = ways.way("up", cut)
+    assert made.window_bytes == 0
+    assert verb.line(made) == "rate unknown: stopped too early; RTT 20.0 ms idle, unknown under load; 1.000 % retransmitted"
+    record = {"time": "2026-11-28T03:00:00+00:00", "up": verb._told("up", [made])}
+    assert verb.history.line(record) == "2026-11-28 03:00: RTT 20.0 ms idle"
+
+
 @pytest.mark.parametrize(
     ("rtt_s", "asked_s", "words"),
     [

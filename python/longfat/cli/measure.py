@@ -35,6 +35,8 @@ REOPENS_S = 5.0
 """Time for which a server of iperf3 may refuse the next test: iperf3 3.12 closes its port after each, and opens it again."""
 SURVEY_S = 12.0
 """Time of the bursts before `--out`. It only moves the progress bar."""
+UNKNOWN = "unknown"
+"""Word in the place of a number."""
 
 
 class Phase(StrEnum):
@@ -369,12 +371,10 @@ def shares(way: Way) -> str:
 
 def line(way: Way) -> str:
     """The first screen's line about one direction."""
-    parts = [
-        f"{way.goodput_bps / 1e6:,.1f} Mbit/s",
-        f"RTT {1e3 * way.rtt_idle_s:.1f} ms idle, {1e3 * way.rtt_loaded_s:.1f} ms under load",
-        f"{100 * way.retransmission_rate:.3f} % retransmitted",
-    ]
-    return "; ".join(parts)
+    rate = "rate unknown: stopped too early" if math.isnan(way.goodput_bps) else f"{way.goodput_bps / 1e6:,.1f} Mbit/s"
+    idle, loaded = (UNKNOWN if math.isnan(rtt) else f"{1e3 * rtt:.1f} ms" for rtt in (way.rtt_idle_s, way.rtt_loaded_s))
+    again = UNKNOWN if math.isnan(way.retransmission_rate) else f"{100 * way.retransmission_rate:.3f} %"
+    return f"{rate}; RTT {idle} idle, {loaded} under load; {again} retransmitted"
 
 
 def queues(way: Way) -> str:

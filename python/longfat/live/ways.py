@@ -35,7 +35,7 @@ class Way:
     direction: str
     """`up`: from this host to the other; `down`: back."""
     goodput_bps: float
-    """Payload, after the first fifth of the run."""
+    """Payload, after the first fifth of the run; NaN where it was stopped before."""
     rtt_idle_s: float
     """Least round trip of three TCP handshakes before the flow."""
     rtt_loaded_s: float
@@ -158,6 +158,8 @@ def way(direction: str, result: Result) -> Way:
     idle = result.real_time["base_rtt_before_s"] or math.nan
     reasons = tuple(warning.text for warning in result.warnings if warning.name in ("suspect", "invalid"))
     goodput, loaded = float(flow["goodput_bps"]), float(flow["rtt_mean_s"])
+    # A run that was stopped in its warmup has no goodput.
+    window = goodput * idle / 8
 
     def metric(name: str) -> float:
         return result.metrics.get(name, math.nan)
@@ -176,7 +178,7 @@ def way(direction: str, result: Result) -> Way:
         transfer_time_ratio=metric(f"transfer_time_ratio_{direction}"),
         limited_by=str(flow["limited_by"]),
         limited_by_confidence=float(flow["limited_by_confidence"]) + 0.0,
-        window_bytes=0 if math.isnan(idle) else round(goodput * idle / 8),
+        window_bytes=0 if math.isnan(window) else round(window),
         verdict=result.verdict or "",
         reasons=reasons,
     )
