@@ -463,6 +463,43 @@ def test_measure_tells_of_both_directions(home: Path) -> None:
     assert "ends in .flent.gz" in wrong.stderr
 
 
+@pytest.mark.slow
+def test_events_are_told_while_the_run_goes_on_and_ctrl_c_ends_with_one(home: Path) -> None:
+    env = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+    with serving(home, "--key", "test") as (at, _):
+        words = [sys.executable, "-m", "longfat", "measure", at, "--key", "test", "--seconds", "600", "--json-stream"]
+        with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+            assert client.stdout is not None
+            # Ten minutes are not over: these come as the run goes.
+            first = [json.loads(client.stdout.readline()) for _ in range(3)]
+            assert client.poll() is None
+            client.send_signal(signal.SIGINT)
+            out, err = client.communicate(timeout=60)
+    events = [*first, *map(json.loads, out.splitlines())]
+    names = [one["event"] for one in events]
+    assert (names[0], set(names[1:-1]), names[-1]) == ("start", {"interval"}, "end"), err
+    assert events[0]["data"]["test_start"]["duration"] == 600
+    sums = [one["data"]["sum"] for one in events[1:-1]]
+    assert sums[0]["start"] == 0
+    assert [one["end"] for one in sums[:-1]] == [one["start"] for one in sums[1:]]
+    assert all(one["bytes"] > 0 for one in sums[:2])
+    assert 2 <= sums[-1]["end"] <= events[-1]["data"]["sum_sent"]["seconds"] < 600
+    stream = first[1]["data"]["streams"][0]
+    assert {"retransmits", "snd_cwnd", "snd_wnd", "rtt", "min_rtt", "busy_time", "rwnd_limited"} <= set(stream)
+    assert "Stopped in the run 'up'" in err
+
+
+@pytest.mark.slow
+def test_an_open_server_is_measured_for_as_long_as_it_grants(home: Path, tmp_path: Path) -> None:
+    limits = tmp_path / "limits.toml"
+    limits.write_text('[open]\nseconds = "5 s"\nrate = "100 Mbit/s"\n')
+    with serving(home, "--open", "--limits", str(limits)) as (at, _):
+        done = command("measure", at, "--direction", "down", home=home)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"One flow down, 3 s \([\d,]+ round trips of [\d.e-]+ ms\)", done.stdout), done.stdout
+    assert done.stderr.count("grants 3 of 10 s: its limit `seconds` allows no more") == 1
+
+
 @pytest.mark.alone
 def test_probes_are_metrics_unless_the_server_grants_none(home: Path, tmp_path: Path) -> None:
     with serving(home, "--key", "test") as (at, _):

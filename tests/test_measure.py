@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ import pandas as pd
 import pytest
 from longfat.cli import measure as verb
 from longfat.errors import LongfatError, LostError, Stopped
-from longfat.live import ways
+from longfat.live import greeting, ways
 from longfat.report import terminal
 from longfat.results import Result
 
@@ -48,13 +49,23 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     """The phases that were run."""
     done: Runs = []
 
-    def run(host: str, phase: str, key: str | None, seconds: float, control: str | None, tick: Callable[[float], object]) -> Any:
+    def run(
+        host: str, phase: str, key: str | None, seconds: float, control: str | None, tick: Callable[[float], object], watch: Any = None
+    ) -> Any:
         done.append(phase)
         tick(0.5)
+        if watch:
+            watch(seconds, [(0, True, 0, {})])
         return {direction: result(direction) for direction in (ways.DIRECTIONS if phase == "both" else (phase,))}, None
 
     monkeypatch.setattr(verb, "run", run)
+    monkeypatch.setattr(greeting, "greet", lambda host, key, seconds: answer(seconds))
     return done
+
+
+def answer(asked_s: int, rtt_s: float = 0.09, granted_s: int = 3600, bytes: int = 1 << 42, rate_bps: float = math.inf) -> greeting.Greeting:
+    """The word of a server that is 90 ms away."""
+    return greeting.Greeting({"up": "cubic", "down": "cubic"}, rtt_s, min(granted_s, asked_s), bytes, rate_bps)
 
 
 def test_up_down_and_both_at_once_are_measured(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +87,7 @@ def test_the_first_screen_has_both_runs_and_bounds_the_one_way_delay(
     monkeypatch.setattr(verb, "err", terminal.console(stderr=True))
     verb.measure_command("dtn")
     said = capsys.readouterr()
-    assert said.out.index("One flow each way, 10 s, to dtn:") < said.out.index("Both at once, 10 s:")
+    assert said.out.index("One flow each way, 27 s (300 round trips of 90 ms), to dtn:") < said.out.index("Both at once, 27 s:")
     assert said.out.count("up   10.0 Mbit/s; RTT 20.0 ms idle") == said.out.count("down 10.0 Mbit/s; RTT 20.0 ms idle") == 2
     assert said.out.count("2,000 TCP round trips per minute (not RPM)") == 4
     assert said.out.count("One-way delay without queues: 0 to 20.0 ms each way; the clocks are not compared") == 1
@@ -130,6 +141,61 @@ def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
     assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
 
 
+def test_a_run_that_was_stopped_in_its_warmup_has_no_rate() -> None:
+    cut = result("up", cut_by=1.0)
+    cut.flows["goodput_bps"] = math.nan
+    cut.flows["rtt_p50_s"] = math.nan
+    made = ways.way("up", cut)
+    assert made.window_bytes == 0
+    assert verb.line(made) == "rate unknown: stopped too early; RTT 20.0 ms idle, unknown under load; 1.000 % retransmitted"
+    record = {"time": "2026-11-28T03:00:00+00:00", "up": verb._told("up", [made])}
+    assert verb.history.line(record) == "2026-11-28 03:00: RTT 20.0 ms idle"
+
+
+@pytest.mark.parametrize(
+    ("rtt_s", "asked_s", "words"),
+    [
+        (0.09, None, "27 s (300 round trips of 90 ms)"),
+        (0.0901, None, "28 s (311 round trips of 90.1 ms)"),
+        (0.02, None, "10 s (500 round trips of 20 ms)"),
+        (0.4, None, "40 s (100 round trips of 400 ms)"),
+        (math.nan, None, "10 s (the round trip is unknown)"),
+        (0.4, 12, "12 s"),
+    ],
+)
+def test_a_run_is_as_long_as_its_path_needs(rtt_s: float, asked_s: int | None, words: str) -> None:
+    made = greeting._length("dtn", answer(asked_s or 40, rtt_s), asked_s)
+    assert (made.words, made.limit) == (words, "")
+
+
+def test_a_server_that_grants_less_is_obeyed() -> None:
+    made = greeting._length("dtn", answer(40, granted_s=13), None)
+    assert made.words == "13 s (144 round trips of 90 ms)"
+    assert made.limit == "dtn grants 13 of 27 s: its limit `seconds` allows no more"
+    assert greeting._length("dtn", answer(30, granted_s=13), 30).words == "13 s"
+    # 1 GB at 1 Gbit/s last 8 s: no second is left for probes.
+    made = greeting._length("dtn", answer(40, bytes=10**9, rate_bps=1e9), None)
+    assert (made.seconds, made.limit) == (7, "dtn grants 7 of 27 s: its limits `bytes` and `rate` allow no more")
+    assert greeting._length("dtn", answer(40, granted_s=0), None).seconds == greeting.LEAST_S
+
+
+def test_the_limit_of_a_server_is_said_once(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(greeting, "greet", lambda host, key, seconds: answer(seconds, granted_s=13))
+    monkeypatch.setattr(verb, "err", terminal.console(stderr=True))
+    monkeypatch.setattr(verb.history, "path_of", lambda result: {})
+    monkeypatch.setattr(verb.time, "sleep", lambda seconds: raises() if len(runs) > 3 else None)
+
+    def raises() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Stopped, match="2 measurements"):
+        verb.measure_command("dtn", every="1s", kept=tmp_path / "a.jsonl")
+    assert capsys.readouterr().err.count("dtn grants 13 of 27 s") == 1
+    assert [json.loads(line)["seconds"] for line in (tmp_path / "a.jsonl").read_text().splitlines()] == [13, 13]
+
+
 @pytest.mark.parametrize(("is_terminal", "as_json", "is_shown"), [(True, False, True), (True, True, False), (False, False, False)])
 def test_the_time_left_is_shown_on_a_terminal_alone(
     runs: Runs, monkeypatch: pytest.MonkeyPatch, is_terminal: bool, as_json: bool, is_shown: bool
@@ -153,7 +219,7 @@ def test_the_bar_counts_all_runs_and_the_bursts_before_them(monkeypatch: pytest.
         def __exit__(self, *_: object) -> None: ...
 
     monkeypatch.setattr(terminal, "share_bar", Bar)
-    with verb._bar(ways.PHASES, 10, survey_s=12.0) as ticks:
+    with verb._bar(ways.PHASES, greeting.Length(10), survey_s=12.0) as ticks:
         for phase in ways.PHASES:
             ticks[phase](0.0)
             ticks[phase](1.0)

@@ -243,8 +243,16 @@ class Run:
     """About how many packets pass how many links: proportional to the time the run takes."""
     def check(self) -> None:
         """ExperimentError where its backend cannot run it here and now, as far as that can be told without starting it."""
-    def execute(self, progress: Callable[[float], object] | None = None) -> Trace:
-        """Runs it without the GIL. `progress` hears the share done ten times a second; what it raises ends it."""
+    def execute(
+        self,
+        progress: Callable[[float], object] | None = None,
+        watch: Callable[[float, list[tuple[int, bool, int, dict[str, int]]]], object] | None = None,
+    ) -> Trace:
+        """Runs it without the GIL. `progress` hears the share done ten times per second; what it raises ends it.
+
+        `watch` hears the time of the run (s), and the TCP flows at this host while they run between real hosts: number, whether this host
+        sends, bytes of payload (acknowledged where it sends, else read), and the fields of `TCP_INFO` in the kernel's units.
+        """
 
 class FlowEntry(TypedDict):
     """A flow at one instant. Bytes of payload, seconds, bits per second."""
@@ -1057,10 +1065,11 @@ def live_serve(
     where it cannot.
     """
 
-def live_controls(at: str, key: str | None) -> tuple[str | None, str | None]:
-    """Congestion controls in force at this host and at the server at `at`; None where a kernel does not say.
+def live_greet(at: str, key: str | None, seconds: int) -> str:
+    """Asks a server for a run of so many seconds, and lets it be.
 
-    ExperimentError where the server is not there, says no or is lost.
+    The answer is a JSON object, `Greeting` of crates/live/src/options.rs. ExperimentError where the server is not there, says no or is
+    lost. Ctrl-C ends it.
     """
 
 def live_survey(at: str, key: str | None) -> str:

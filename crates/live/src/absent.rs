@@ -6,7 +6,7 @@ use longfat_record::trace::Trace;
 use crate::iperf::Flowed;
 use crate::stamp::Stamped;
 use crate::survey::Survey;
-use crate::{Error, IperfOptions, Progress, Said, ServeOptions};
+use crate::{Error, Greeting, IperfOptions, Progress, Said, ServeOptions};
 
 fn absent() -> Error {
     Error::system("measurements between real hosts need Linux", format!("this is {}", std::env::consts::OS))
@@ -20,7 +20,7 @@ pub fn ready(_experiment: &Experiment) -> Result<(), Error> {
 
 /// # Errors
 /// Always.
-pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<(Trace, Option<Error>), Error> {
+pub fn run_with(_experiment: &Experiment, _go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<(Trace, Option<Error>), Error> {
     Err(absent())
 }
 
@@ -38,7 +38,7 @@ pub fn survey(_at: &str, _key: Option<&str>, _go_on: &mut dyn FnMut() -> bool) -
 
 /// # Errors
 /// Always.
-pub fn controls(_at: &str, _key: Option<&str>) -> Result<[Option<String>; 2], Error> {
+pub fn greet(_at: &str, _key: Option<&str>, _seconds: u64, _go_on: &mut dyn FnMut() -> bool) -> Result<Greeting, Error> {
     Err(absent())
 }
 

@@ -16,8 +16,8 @@ pub mod stamp;
 pub mod survey;
 
 #[cfg(not(target_os = "linux"))]
-pub use absent::{controls, iperf, keys, ready, run_with, serve, stamp, survey};
+pub use absent::{greet, iperf, keys, ready, run_with, serve, stamp, survey};
 pub use error::Error;
 #[cfg(target_os = "linux")]
-pub use linux::{controls, iperf, keys, ready, run_with, serve, stamp, survey};
-pub use options::{IperfOptions, PORT, Progress, Said, ServeOptions, StampOptions};
+pub use linux::{greet, iperf, keys, ready, run_with, serve, stamp, survey};
+pub use options::{Greeting, IperfOptions, PORT, Progress, Said, Seen, ServeOptions, StampOptions};

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use longfat_core::time::Time;
+use serde::Serialize;
 
 use crate::protocol::stamp::Prefix;
 use crate::protocol::{Key, Limits};
@@ -12,10 +13,40 @@ use crate::protocol::{Key, Limits};
 pub const PORT: u16 = 5277;
 
 /// Progress of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
+#[derive(Clone, Copy)]
+pub struct Progress<'a> {
     /// Time of the run.
     pub now: Time,
+    /// Reads the ends of the TCP flows at this host; none before the flows have connections, and after their end.
+    pub seen: &'a dyn Fn() -> Vec<Seen>,
+}
+
+/// End of a TCP flow at this host, at one moment of its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Number of the flow.
+    pub flow: u32,
+    /// True: this host sends.
+    pub sends: bool,
+    /// Bytes of payload that the other end has acknowledged, or that the application here has read.
+    pub bytes: u64,
+    /// Fields of `TCP_INFO` that the kernel fills, by name, in its own units.
+    pub info: Vec<(&'static str, u64)>,
+}
+
+/// Answer of a server to a measurement that is planned.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Greeting {
+    /// Congestion controls in force at this host and at the server; `None` where a kernel does not say.
+    pub controls: [Option<String>; 2],
+    /// Least round trip of three TCP handshakes; `None`: none was answered in time.
+    pub base_rtt_ns: Option<u64>,
+    /// Whole seconds of a run that the server grants, of those asked for.
+    pub seconds: u64,
+    /// Bytes of payload that a run may send.
+    pub bytes: u64,
+    /// Bound of the rate of all flows together, in bit/s of payload; `None`: none.
+    pub rate: Option<u64>,
 }
 
 /// Options of a server.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use longfat_core::time::Time;
 use longfat_disk::TemporaryFile;
 use longfat_experiment::Backend;
+use longfat_live::Seen;
 use longfat_model::Experiment;
 use longfat_record::trace::Trace;
 
@@ -14,6 +15,10 @@ pub(crate) trait Progress {
     fn now(&self) -> Time;
     /// Packets that links have transmitted, each as often as it crossed one.
     fn crossings(&self) -> u64;
+    /// Ends of TCP flows of a real path at this host.
+    fn seen(&self) -> Vec<Seen> {
+        Vec::new()
+    }
 }
 
 impl Progress for longfat_sim::Progress<'_> {
@@ -34,12 +39,15 @@ impl Progress for longfat_testbed::Progress {
     }
 }
 
-impl Progress for longfat_live::Progress {
+impl Progress for longfat_live::Progress<'_> {
     fn now(&self) -> Time {
         self.now
     }
     fn crossings(&self) -> u64 {
         0
+    }
+    fn seen(&self) -> Vec<Seen> {
+        (self.seen)()
     }
 }
 

@@ -16,6 +16,7 @@ use longfat_tcp::congestion::extensions;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -187,10 +188,10 @@ impl Run {
         check_present(&self.0.experiment)?;
         backend::ready(self.0.backend, &self.0.experiment).map_err(ExperimentError::new_err)
     }
-    #[pyo3(signature = (progress=None))]
-    fn execute(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyTrace> {
+    #[pyo3(signature = (progress=None, watch=None))]
+    fn execute(&self, py: Python<'_>, progress: Option<Py<PyAny>>, watch: Option<Py<PyAny>>) -> PyResult<PyTrace> {
         check_present(&self.0.experiment)?;
-        let (trace, lost) = py.detach(|| run(self.0.backend, &self.0.experiment, progress.as_ref()))?;
+        let (trace, lost) = py.detach(|| run(self.0.backend, &self.0.experiment, progress.as_ref(), watch.as_ref()))?;
         Ok(PyTrace { lost, ..PyTrace::new(self.0.experiment.clone(), trace) })
     }
 }
@@ -216,8 +217,13 @@ pub(crate) fn check_present(experiment: &Experiment) -> PyResult<()> {
 /// Time between two calls of `progress` and looks at signals.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs without the GIL. Several times a second it takes it, to look at signals (Ctrl-C) and to tell `progress`.
-fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>) -> PyResult<(Trace, Option<String>)> {
+/// Runs without the GIL. Several times per second it takes it, to look at signals (Ctrl-C) and to tell `progress` and `watch`.
+fn run(
+    backend: &Backend,
+    experiment: &Experiment,
+    progress: Option<&Py<PyAny>>,
+    watch: Option<&Py<PyAny>>,
+) -> PyResult<(Trace, Option<String>)> {
     let mut forecast = Forecast::new(experiment);
     hooks::take_failure();
     let mut next = Instant::now() + TICK;
@@ -238,6 +244,11 @@ fn run(backend: &Backend, experiment: &Experiment, progress: Option<&Py<PyAny>>)
         };
         let told = Python::attach(|py| {
             py.check_signals()?;
+            if let Some(watch) = watch {
+                let ends =
+                    run.seen().into_iter().map(|end| (end.flow, end.sends, end.bytes, end.info.into_iter().collect::<BTreeMap<_, _>>()));
+                watch.call1(py, (run.now().as_secs_f64(), ends.collect::<Vec<_>>()))?;
+            }
             progress.map_or(Ok(()), |callable| callable.call1(py, (share,)).map(drop))
         });
         failure = told.err();

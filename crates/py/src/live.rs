@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::error::ExperimentError;
 use longfat_live::protocol::Limits;
-use longfat_live::{Error, IperfOptions, PORT, Said, ServeOptions, StampOptions, controls, iperf, keys, serve, stamp, survey};
+use longfat_live::{Error, IperfOptions, PORT, Said, ServeOptions, StampOptions, greet, iperf, keys, serve, stamp, survey};
 use pyo3::prelude::*;
 
 fn failed(error: Error) -> PyErr {
@@ -131,11 +131,11 @@ pub(crate) fn live_survey(py: Python<'_>, at: &str, key: Option<&str>) -> PyResu
     until_ctrl_c(py, |go_on| survey(at, key, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
 }
 
-/// Returns the congestion controls in force here and at the server at `at`, with the key of this name; None where a kernel does not say.
+/// Asks the server at `at`, with the key of this name, for a run of so many seconds, and lets it be; its answer as JSON. Ctrl-C ends it.
 #[pyfunction]
-#[pyo3(signature = (at, key))]
-pub(crate) fn live_controls(py: Python<'_>, at: &str, key: Option<&str>) -> PyResult<[Option<String>; 2]> {
-    py.detach(|| controls(at, key)).map_err(failed)
+#[pyo3(signature = (at, key, seconds))]
+pub(crate) fn live_greet(py: Python<'_>, at: &str, key: Option<&str>, seconds: u64) -> PyResult<String> {
+    until_ctrl_c(py, |go_on| greet(at, key, seconds, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
 }
 
 /// Measures the path to the reflector of STAMP at `at`; the results as JSON. Ctrl-C ends it.

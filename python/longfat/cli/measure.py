@@ -20,6 +20,7 @@ from longfat._longfat import quantity
 from longfat.errors import LongfatError, Stopped
 from longfat.experiment import Experiment
 from longfat.live import flent, history, iperf, limit, stamp, stream
+from longfat.live.greeting import Length, length
 from longfat.live.seen import ends, facts, seen
 from longfat.live.survey import survey
 from longfat.live.ways import AROUND_S, BOTH, DIRECTIONS, PHASES, Direction, Way, retransmitted, run, way
@@ -34,6 +35,8 @@ REOPENS_S = 5.0
 """Time for which a server of iperf3 may refuse the next test: iperf3 3.12 closes its port after each, and opens it again."""
 SURVEY_S = 12.0
 """Time of the bursts before `--out`. It only moves the progress bar."""
+UNKNOWN = "unknown"
+"""Word in the place of a number."""
 
 
 class Phase(StrEnum):
@@ -49,7 +52,15 @@ def measure_command(
         str, typer.Argument(metavar="HOST", help="Address of a `longfat serve`, with :PORT unless it is 5277; or iperf3://HOST:PORT.")
     ],
     key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Key of the server; without one it must be open.")] = None,
-    seconds: Annotated[int, typer.Option(min=2, max=3600, help="Duration of each run: one up, one down, one both.")] = 10,
+    seconds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=3600,
+            help="Duration of each run: one up, one down, one both. Default: 300 round trips, from 10 s to 40 s; iperf3: 10 s.",
+            show_default=False,
+        ),
+    ] = None,
     control: Annotated[
         str | None, typer.Option("--control", metavar="NAME", help="Congestion control; else the one in force at the sender.")
     ] = None,
@@ -64,9 +75,7 @@ def measure_command(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    as_stream: Annotated[
-        bool, typer.Option("--json-stream", help="Print the events of `iperf3 --json-stream`, those of a run when it has ended.")
-    ] = False,
+    as_stream: Annotated[bool, typer.Option("--json-stream", help="Print the events of `iperf3 --json-stream` as they happen.")] = False,
     only: Annotated[
         list[Phase] | None,
         typer.Option(
@@ -93,7 +102,7 @@ def measure_command(
                 raise LongfatError(f"{option}: needs `longfat serve` at the other end, and {host} is iperf3")
         if only and BOTH in only:
             raise LongfatError(f"--direction {BOTH}: needs `longfat serve` at the other end, and {host} is iperf3")
-        _measure_iperf(host, seconds, control, [way for way in DIRECTIONS if not only or way in only], as_json)
+        _measure_iperf(host, seconds or iperf.SECONDS, control, [way for way in DIRECTIONS if not only or way in only], as_json)
         return
     if to and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise LongfatError(f"--out {to}: expected a name that ends in .toml, in a folder that is there")
@@ -112,29 +121,35 @@ def measure_command(
     if to and only and not set(DIRECTIONS) <= set(only):
         raise LongfatError(f"--out {to}: needs a flow up and one down: leave out --direction, or give it for both")
     phases = [phase for phase in PHASES if phase in only] if only else PHASES
-    begun = datetime.datetime.now(datetime.UTC)
+    lasts = length(host, key, seconds)
+    _say_limit(lasts)
     made: dict[str, dict[str, Result]] = {}
     failed: LongfatError | None = None
-    with _bar(phases, seconds, survey_s=SURVEY_S if to else 0.0, is_shown=not (as_json or as_stream)) as ticks:
+    with _bar(phases, lasts, survey_s=SURVEY_S if to else 0.0, is_shown=not (as_json or as_stream)) as ticks:
         looked = survey(host, key) if to else None
         for phase in phases:
             begun = datetime.datetime.now(datetime.UTC)
+            told = stream.Events(host, DIRECTIONS if phase == BOTH else (phase,), lasts.seconds, begun, _tell) if as_stream else None
             try:
-                made[phase], lost = run(host, phase, key, seconds, control, ticks[phase])
+                made[phase], lost = run(host, phase, key, lasts.seconds, control, ticks[phase], told.hear if told else None)
                 failed = LongfatError(f"the measurement is not whole: {lost}") if lost else None
             except LongfatError as error:
                 failed = LongfatError(f"the measurement is not whole: {error}")
                 if not made:
                     failed = error
+            except KeyboardInterrupt:
+                # No flow had begun: nothing was measured.
+                if told:
+                    _tell(stream.failed(f"stopped before the run {phase!r} began"))
+                raise
             if failed:
                 if as_stream:
-                    print(stream.failed(str(failed)), flush=True)
+                    _tell(stream.failed(str(failed)))
                 if as_stream or not made:
                     raise failed
                 break
-            if as_stream:
-                for event in stream.lines(made[phase], host, begun):
-                    print(event, flush=True)
+            if told:
+                told.end(made[phase])
             if to_flent:
                 _write_flent(flent.names(to_flent)[phase], made[phase], host, begun)
             if any(result.real_time["cut_by"] for result in made[phase].values()):
@@ -153,16 +168,17 @@ def measure_command(
         except OSError as error:
             raise LongfatError(f"{to} cannot be written: {error.strerror}") from error
     if as_json:
-        print(json.dumps({"host": host, "seconds": seconds} | {phase: _told(phase, some) for phase, some in ways.items()}, indent=2))
+        print(json.dumps({"host": host, "seconds": lasts.seconds} | {phase: _told(phase, some) for phase, some in ways.items()}, indent=2))
     if as_json or as_stream:
         if failed:
             raise failed
         return
     if alone:
         which = "each way" if len(alone) > 1 else alone[0].direction
-        _print_ways(f"One flow {which}, {seconds} s, to {terminal.escape(host)}:", alone)
+        _print_ways(f"One flow {which}, {lasts.words}, to {terminal.escape(host)}:", alone)
     if BOTH in ways:
-        _print_ways(f"Both at once, {seconds} s{'' if alone else f', to {terminal.escape(host)}'}:", ways[BOTH])
+        title = f"Both at once, {lasts.seconds} s:" if alone else f"Both at once, {lasts.words}, to {terminal.escape(host)}:"
+        _print_ways(title, ways[BOTH])
     bound = next((one for some in ways.values() for one in some if not math.isnan(one.one_way_delay_most_s)), None)
     if bound:
         out.print(one_way(bound.one_way_delay_most_s), soft_wrap=True, highlight=False)
@@ -182,13 +198,23 @@ def measure_command(
 
 @contextmanager
 def _bar(
-    phases: Sequence[str], seconds: float, survey_s: float = 0.0, *, is_shown: bool = True
+    phases: Sequence[str], lasts: Length, survey_s: float = 0.0, *, is_shown: bool = True
 ) -> Generator[dict[str, Callable[[float], object]]]:
     """A bar over all phases, on a terminal alone; each phase tells its own share."""
-    part = seconds + AROUND_S
+    part = lasts.seconds + AROUND_S
     whole = survey_s + part * len(phases)
-    with terminal.share_bar(err, "measuring", is_shown=is_shown) as share:
+    with terminal.share_bar(err, f"measuring, {lasts.words} per run", is_shown=is_shown) as share:
         yield {phase: lambda done, number=number: share((survey_s + part * (number + done)) / whole) for number, phase in enumerate(phases)}
+
+
+def _tell(event: str) -> None:
+    print(event, flush=True)
+
+
+def _say_limit(lasts: Length) -> None:
+    """Says that the server grants less than is due."""
+    if lasts.limit:
+        err.print(terminal.escape(lasts.limit), soft_wrap=True, highlight=False)
 
 
 def _print_ways(title: str, ways: Sequence[Way]) -> None:
@@ -213,7 +239,9 @@ def _seconds(every: str) -> float:
     return found[0]
 
 
-def _keep(host: str, key: str | None, seconds: int, control: str | None, phases: Sequence[str], file: Path, every_s: float | None) -> None:
+def _keep(
+    host: str, key: str | None, seconds: int | None, control: str | None, phases: Sequence[str], file: Path, every_s: float | None
+) -> None:
     """Measures once, or every so often until Ctrl-C, and keeps the history."""
     try:
         _kept(host, key, seconds, control, phases, file, every_s)
@@ -222,10 +250,13 @@ def _keep(host: str, key: str | None, seconds: int, control: str | None, phases:
         raise Stopped(f"Stopped: {count(len(history.read(file)), 'measurement')} kept in {file}, and drawn in {page}") from None
 
 
-def _kept(host: str, key: str | None, seconds: int, control: str | None, phases: Sequence[str], file: Path, every_s: float | None) -> None:
+def _kept(
+    host: str, key: str | None, seconds: int | None, control: str | None, phases: Sequence[str], file: Path, every_s: float | None
+) -> None:
     due = time.monotonic()
+    said = Length(0)
     while True:
-        record, failed, is_stopped = _measured(host, key, seconds, control, phases)
+        record, said, failed, is_stopped = _measured(host, key, seconds, control, phases, said)
         if any(phase in record for phase in PHASES) or failed:
             history.append(file, record)
         page = history.write_page(file, host)
@@ -244,26 +275,31 @@ def _kept(host: str, key: str | None, seconds: int, control: str | None, phases:
 
 
 def _measured(
-    host: str, key: str | None, seconds: int, control: str | None, phases: Sequence[str]
-) -> tuple[history.Record, LongfatError | None, bool]:
-    """One measurement of these phases; why it failed, and whether Ctrl-C ended it."""
-    record: history.Record = {"time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "host": host, "seconds": seconds}
+    host: str, key: str | None, seconds: int | None, control: str | None, phases: Sequence[str], before: Length
+) -> tuple[history.Record, Length, LongfatError | None, bool]:
+    """One measurement and its duration; why it failed, and whether Ctrl-C ended it. A limit is said where it was not `before`."""
+    record: history.Record = {"time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), "host": host}
+    lasts = before
     try:
-        with _bar(phases, seconds) as ticks:
+        lasts = length(host, key, seconds)
+        record["seconds"] = lasts.seconds
+        if lasts.limit != before.limit:
+            _say_limit(lasts)
+        with _bar(phases, lasts) as ticks:
             for phase in phases:
-                results, lost = run(host, phase, key, seconds, control, ticks[phase])
+                results, lost = run(host, phase, key, lasts.seconds, control, ticks[phase])
                 record[phase] = _told(phase, [way(direction, result) for direction, result in results.items()])
                 result = next(iter(results.values()))
                 record.setdefault("path", history.path_of(result))
                 if lost:
-                    return record | {"error": str(lost)}, lost, False
+                    return record | {"error": str(lost)}, lasts, lost, False
                 if result.real_time["cut_by"]:
-                    return record, None, True
+                    return record, lasts, None, True
     except KeyboardInterrupt:
-        return record, None, True
+        return record, lasts, None, True
     except LongfatError as error:
-        return record | {"error": str(error)}, error, False
-    return record, None, False
+        return record | {"error": str(error)}, lasts, error, False
+    return record, lasts, None, False
 
 
 def _measure_iperf(host: str, seconds: int, control: str | None, only: Sequence[Direction], as_json: bool) -> None:
@@ -335,12 +371,10 @@ def shares(way: Way) -> str:
 
 def line(way: Way) -> str:
     """The first screen's line about one direction."""
-    parts = [
-        f"{way.goodput_bps / 1e6:,.1f} Mbit/s",
-        f"RTT {1e3 * way.rtt_idle_s:.1f} ms idle, {1e3 * way.rtt_loaded_s:.1f} ms under load",
-        f"{100 * way.retransmission_rate:.3f} % retransmitted",
-    ]
-    return "; ".join(parts)
+    rate = "rate unknown: stopped too early" if math.isnan(way.goodput_bps) else f"{way.goodput_bps / 1e6:,.1f} Mbit/s"
+    idle, loaded = (UNKNOWN if math.isnan(rtt) else f"{1e3 * rtt:.1f} ms" for rtt in (way.rtt_idle_s, way.rtt_loaded_s))
+    again = UNKNOWN if math.isnan(way.retransmission_rate) else f"{100 * way.retransmission_rate:.3f} %"
+    return f"{rate}; RTT {idle} idle, {loaded} under load; {again} retransmitted"
 
 
 def queues(way: Way) -> str:

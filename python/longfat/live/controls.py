@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from longfat._longfat import live_controls, registries
+from longfat._longfat import registries
 from longfat.errors import LongfatError
+from longfat.live.greeting import met
 
 
-@cache
 def own(host: str, key: str | None) -> dict[str, str | None]:
     """Congestion control in force at the sender of each direction, `up` and `down`; None where its kernel does not say.
 
@@ -16,7 +14,7 @@ def own(host: str, key: str | None) -> dict[str, str | None]:
     not there, or says no.
     """
     known = {entry["name"] for entry in registries()["congestion_controls"]}
-    found: dict[str, str | None] = dict(zip(("up", "down"), live_controls(host, key), strict=True))
+    found = met(host, key).controls
     for direction, name in found.items():
         if name and name not in known:
             at = "this host" if direction == "up" else host

@@ -24,7 +24,7 @@ DAYS = 3
 
 Record = dict[str, Any]
 """One measurement: `time` (UTC, ISO 8601), `host`, `seconds`, `path`, and `up`, `down` and `both` as `longfat measure --json` has them,
-each where it was measured. `error` has the reason why one is missing."""
+each where it is known. `error` has the reason why one is missing."""
 WAYS = {"up": ("up",), "down": ("down",), "up, both at once": ("both", "up"), "down, both at once": ("both", "down")}
 """Flows of a measurement, and where they stand in it."""
 
@@ -124,7 +124,8 @@ def html(records: Sequence[Record], host: str, file: str) -> str:
 
 def line(record: Record) -> str:
     """One measurement in a line."""
-    said = [f"{way} {_part(record, way)['goodput_bps'] / 1e6:,.1f} Mbit/s" for way in WAYS if _part(record, way)]
+    rates = {way: _value(record, way, "goodput_bps", 1e6) for way in WAYS}
+    said = [f"{way} {rate:,.1f} Mbit/s" for way, rate in rates.items() if not math.isnan(rate)]
     idle = next((_part(record, way)["rtt_idle_s"] for way in WAYS if _part(record, way)), None)
     said += [f"RTT {1e3 * idle:.1f} ms idle"] if idle else []
     said += [record["error"]] if "error" in record else []

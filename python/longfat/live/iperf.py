@@ -12,6 +12,8 @@ from longfat._longfat import live_iperf
 from longfat.errors import ExperimentError
 
 SCHEME = "iperf3://"
+SECONDS = 10
+"""Duration of a run whose length nobody chose: a handshake that would tell the round trip could end iperf3."""
 AGAIN_S = 0.2
 
 

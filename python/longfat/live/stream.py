@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from longfat._longfat import __version__, live_port
-from longfat.lazy import np
 
 if TYPE_CHECKING:
     from longfat.results import Result
@@ -25,6 +23,20 @@ SOCKET = 1
 """Number of the first stream."""
 HEADERS = 40
 """IPv4 and TCP without options, bytes: the segment where the kernel tells none."""
+STATE = ("snd_wnd", "rtt", "rttvar", "pmtu", "min_rtt")
+"""Fields of `TCP_INFO` at the end of an interval."""
+COUNTED = {
+    "retransmits": "total_retrans",
+    "bytes_retrans": "bytes_retrans",
+    "busy_time": "busy_time",
+    "rwnd_limited": "rwnd_limited",
+    "sndbuf_limited": "sndbuf_limited",
+}
+"""Counters of `TCP_INFO` of which an interval has its own part."""
+End = tuple[int, bool, int, dict[str, int]]
+"""End of a flow at this host: number, whether this host sends, bytes, `TCP_INFO`."""
+Heard = tuple[float, list[End]]
+"""The flows at a time of the run."""
 
 KEYS: dict[str, tuple[str, str]] = {
     "socket": ("", "number of the stream: 1; of the flow down beside a flow up, 2"),
@@ -33,10 +45,10 @@ KEYS: dict[str, tuple[str, str]] = {
     "version": ("", "longfat and its version"),
     "system_info": ("", "`uname` of this host"),
     "timestamp": ("", "begin of the direction: `time` in GMT, `timesecs` in s since 1970"),
-    "tcp_mss_default": ("bytes", "payload of a full segment of the sender"),
+    "tcp_mss_default": ("bytes", "payload of a full segment, at this host"),
     "protocol": ("", "TCP"),
     "num_streams": ("", "1, per direction"),
-    "duration": ("s", "duration of the flow"),
+    "duration": ("s", "planned duration of the flow"),
     "omit": ("s", "0: slow start counts"),
     "reverse": ("", "1: from the other host to this one"),
     "bidir": (
@@ -48,13 +60,17 @@ KEYS: dict[str, tuple[str, str]] = {
     "tos": ("", "0: octet of DSCP and ECN"),
     "start": ("s", "begin of the interval, from the begin of the flow"),
     "end": ("s", "its end"),
-    "seconds": ("s", "its length; the last interval is from 0.5 s to 1.5 s long"),
+    "seconds": ("s", "its length: 1 s, and up to 0.2 s more on an idle host. The last interval may be shorter"),
     "bytes": (
         "bytes",
-        "payload that the receiving application read; in the sender's sums, payload sent once. In `test_start`, 0: no volume",
+        "payload. In intervals: acknowledged to this host, or read by it. At the end: sent once by the sender, and read by the receiver. "
+        "In `test_start`, 0: no volume",
     ),
     "bits_per_second": ("bit/s", "`bytes` over `seconds`"),
-    "retransmits": ("segments", "retransmissions"),
+    "retransmits": (
+        "segments",
+        "retransmissions. Intervals of a flow down lack them, and windows and round trips: its sender tells at the end",
+    ),
     "snd_cwnd": ("bytes", "congestion window at the end of the interval"),
     "snd_wnd": ("bytes", "receiver window at its end"),
     "rtt": ("us", "smoothed round trip at its end"),
@@ -97,15 +113,6 @@ GROUPS = (
 """Groups, and keys that stand in the row of another."""
 
 
-def lines(results: Mapping[str, Result], host: str, begun: datetime.datetime) -> Iterator[str]:
-    """The events of a run to `host` by its directions, one JSON object each: `start`, `interval` per second, `end`.
-
-    Both directions at once are iperf3's `--bidir`: the flow up is stream 1, the flow down stream 2.
-    """
-    for event, data in events(results, host, begun):
-        yield json.dumps({"event": event, "data": data}, allow_nan=False)
-
-
 def table() -> str:
     """The keys as a table of the documentation."""
     rows = [f"| `{name}` | {unit} | {meaning} |" for name, (unit, meaning) in KEYS.items()]
@@ -117,29 +124,111 @@ def failed(why: str) -> str:
     return json.dumps({"event": "error", "data": why})
 
 
-def events(results: Mapping[str, Result], host: str, begun: datetime.datetime) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name and data of each event. A value that is not known has no key."""
-    flows = [_Flow(number, result, direction) for number, (direction, result) in enumerate(results.items(), SOCKET)]
-    first = flows[0]
-    yield "start", _start(flows, host, begun)
-    length = float(first.result.end_s)
-    edges = [*np.arange(0, length - INTERVAL_S / 2 + 1e-9, INTERVAL_S).tolist(), length]
-    for start, end in itertools.pairwise(edges):
+class Events:
+    """Events of one run, each told as a line when it happens: `start`, `interval` per second, `end`.
+
+    Both directions at once are iperf3's `--bidir`: the flow up is stream 1, the flow down stream 2. A value that is not known has no key.
+    """
+
+    def __init__(
+        self, host: str, directions: Sequence[str], seconds: float, begun: datetime.datetime, tell: Callable[[str], object]
+    ) -> None:
+        self.host, self.directions, self.seconds, self.begun, self.tell = host, directions, seconds, begun, tell
+        self.has_started = False
+        self.due = min(INTERVAL_S, seconds)
+        """Time at which the next interval ends, if it is looked at then."""
+        self.edge: Heard | None = None
+        """The flows at the end of the last interval."""
+        self.last: Heard | None = None
+
+    def hear(self, time_s: float, ends: list[End]) -> None:
+        """Takes in the flows at a time of the run (`Run.execute`)."""
+        if not ends:
+            return
+        self.last = (time_s, ends)
+        if not self.has_started:
+            self._start(ends)
+        # A connection stands, and its probes cross the path, before its flow begins.
+        if self.edge is None or time_s <= 0:
+            self.edge = self.last
+        elif self.edge[0] < self.due <= time_s:
+            self.due = min(INTERVAL_S * (math.floor(time_s / INTERVAL_S) + 1), self.seconds)
+            self._interval(self.last)
+
+    def end(self, results: Mapping[str, Result]) -> None:
+        """Ends with the results of both hosts. The rest of a run that was cut is an interval."""
+        if not self.has_started:
+            self._start([])
+        if self.edge and self.last and self.last[0] > self.edge[0]:
+            self._interval(self.last)
+        flows = [_Flow(number, result, direction) for number, (direction, result) in enumerate(results.items(), SOCKET)]
+        length = float(flows[0].result.end_s)
+        ends = [flow.end(length) for flow in flows]
+        both = {
+            f"{name}{_suffix(flow.socket)}": {**end[part], "sender": flow.is_ours}
+            for flow, end in zip(flows, ends, strict=True)
+            for name, part in (("sum_sent", 0), ("sum_received", 1))
+        }
+        streams = [flow.ended(*end) for flow, end in zip(flows, ends, strict=True)]
+        self._tell("end", {"streams": streams, **both, "sender_tcp_congestion": str(flows[0].row["congestion_control"])})
+
+    def _start(self, ends: list[End]) -> None:
+        self.has_started = True
+        name, port = address(self.host)
+        at = self.begun.astimezone(datetime.UTC)
+        start = {
+            "connected": [{"socket": number, "remote_host": name, "remote_port": port} for number, _ in enumerate(self.directions, SOCKET)],
+            "version": f"longfat {__version__}",
+            "system_info": " ".join(platform.uname()).strip(),
+            "timestamp": {"time": f"{at:%a, %d %b %Y %H:%M:%S} GMT", "timesecs": int(at.timestamp())},
+            "connecting_to": {"host": name, "port": port},
+            "tcp_mss_default": next((info["snd_mss"] for *_, info in ends if "snd_mss" in info), 1500 - HEADERS),
+            "target_bitrate": 0,
+            "sock_bufsize": 0,
+            "test_start": {
+                "protocol": "TCP",
+                "num_streams": 1,
+                "omit": 0,
+                "duration": round(self.seconds, 6),
+                "bytes": 0,
+                "reverse": int(self.directions[0] == "down"),
+                "bidir": int(len(self.directions) > 1),
+                "tos": 0,
+                "target_bitrate": 0,
+            },
+        }
+        self._tell("start", start)
+
+    def _interval(self, until: Heard) -> None:
+        (start, before), (end, after) = self.edge or until, until
+        self.edge = until
+        was = {number: (count, info) for number, _, count, info in before}
         streams: list[dict[str, Any]] = []
         sums: dict[str, Any] = {}
-        for flow in flows:
-            stream, sums[f"sum{flow.suffix}"] = flow.interval(start, end)
-            streams.append(stream)
-        yield "interval", {"streams": streams, **sums}
-    ends = [flow.end(length) for flow in flows]
-    both = {
-        f"{name}{flow.suffix}": {**end[part], "sender": flow.is_ours}
-        for flow, end in zip(flows, ends, strict=True)
-        for name, part in (("sum_sent", 0), ("sum_received", 1))
-    }
-    streams = [flow.ended(*end) for flow, end in zip(flows, ends, strict=True)]
-    control = str(first.row["congestion_control"])
-    yield "end", {"streams": streams, **both, "sender_tcp_congestion": control}
+        for number, sends, count, info in after:
+            earlier_count, earlier = was.get(number, (0, {}))
+            span = _span(start, end, max(0, count - earlier_count))
+            told = _told(info, earlier) if sends else {}
+            marks = {"omitted": False, "sender": sends}
+            streams.append({"socket": number + SOCKET, **span, **told, **marks})
+            again = {name: told[name] for name in ("retransmits",) if name in told}
+            sums[f"sum{_suffix(number + SOCKET)}"] = {**span, **again, **marks}
+        self._tell("interval", {"streams": streams, **sums})
+
+    def _tell(self, event: str, data: dict[str, Any]) -> None:
+        self.tell(json.dumps({"event": event, "data": data}, allow_nan=False))
+
+
+def _suffix(socket: int) -> str:
+    return "" if socket == SOCKET else "_bidir_reverse"
+
+
+def _told(info: Mapping[str, int], earlier: Mapping[str, int]) -> dict[str, int]:
+    """The sender at the end of an interval, and its counts since its begin. What the kernel does not tell is left out."""
+    state = {name: info[name] for name in STATE if name in info}
+    counts = {name: info[field] - earlier.get(field, 0) for name, field in COUNTED.items() if field in info}
+    cwnd = {"snd_cwnd": info["snd_cwnd"] * info["snd_mss"]} if {"snd_cwnd", "snd_mss"} <= info.keys() else {}
+    return {**cwnd, **state, **counts}
 
 
 class _Flow:
@@ -147,22 +236,8 @@ class _Flow:
 
     def __init__(self, socket: int, result: Result, direction: str) -> None:
         self.socket, self.result, self.is_ours = socket, result, direction == "up"
-        self.suffix = "" if socket == SOCKET else "_bidir_reverse"
         self.row = result.flows.iloc[0]
         self.rows = result.tcp_info[result.tcp_info["end"] == "sender"].sort_values("time_s")
-        series = result.series.sort_values("time_s")
-        self.at, self.arrived = series["time_s"].to_numpy(dtype=float), series["bytes_arrived"].to_numpy(dtype=float)
-
-    def interval(self, start: float, end: float) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The stream in an interval, and its sum."""
-        # The last sample may lie before the end of the run: nothing arrived after it.
-        count = round(float(np.interp(end, self.at, self.arrived) - np.interp(start, self.at, self.arrived))) if len(self.at) else 0
-        span = _span(start, end, count)
-        rows = self.rows
-        said = _sampled(rows[(rows["time_s"] > start) & (rows["time_s"] <= end)], _before(rows, start))
-        again = {name: said[name] for name in ("retransmits",) if name in said}
-        marks = {"omitted": False, "sender": self.is_ours}
-        return {"socket": self.socket, **span, **said, **marks}, {**span, **again, **marks}
 
     def end(self, length: float) -> tuple[dict[str, Any], dict[str, Any]]:
         """The whole flow as its sender and its receiver count it."""
@@ -179,33 +254,6 @@ class _Flow:
         }
 
 
-def _start(flows: Sequence[_Flow], host: str, begun: datetime.datetime) -> dict[str, Any]:
-    name, port = address(host)
-    first = flows[0]
-    at = begun.astimezone(datetime.UTC)
-    return {
-        "connected": [{"socket": flow.socket, "remote_host": name, "remote_port": port} for flow in flows],
-        "version": f"longfat {__version__}",
-        "system_info": " ".join(platform.uname()).strip(),
-        "timestamp": {"time": f"{at:%a, %d %b %Y %H:%M:%S} GMT", "timesecs": int(at.timestamp())},
-        "connecting_to": {"host": name, "port": port},
-        "tcp_mss_default": round(_last(first.rows, "snd_mss")) if len(first.rows) else 1500 - HEADERS,
-        "target_bitrate": 0,
-        "sock_bufsize": 0,
-        "test_start": {
-            "protocol": "TCP",
-            "num_streams": 1,
-            "omit": 0,
-            "duration": round(float(first.result.end_s), 6),
-            "bytes": 0,
-            "reverse": int(not first.is_ours),
-            "bidir": int(len(flows) > 1),
-            "tos": 0,
-            "target_bitrate": 0,
-        },
-    }
-
-
 def address(host: str) -> tuple[str, int]:
     """Name and port of `HOST`, `HOST:PORT`, `[IPV6]:PORT` or `IPV6`."""
     name, colon, port = host.rpartition(":")
@@ -218,31 +266,6 @@ def _span(start: float, end: float, count: int) -> dict[str, Any]:
     seconds = end - start
     rate = 8 * count / seconds if seconds > 0 else 0.0
     return {"start": round(start, 6), "end": round(end, 6), "seconds": round(seconds, 6), "bytes": count, "bits_per_second": rate}
-
-
-def _before(rows: Any, start: float) -> Any:
-    """The last sample up to `start`; none of an interval that begins with the flow."""
-    return rows[rows["time_s"] <= start].tail(1)
-
-
-def _sampled(rows: Any, before: Any) -> dict[str, Any]:
-    """State at the end of an interval with the samples `rows`, and counts since the sample `before`."""
-    if not len(rows):
-        return {}
-    since = {name: _last(rows, name) - (_last(before, name) if len(before) else 0.0) for name in COUNTED}
-    last = {name: _last(rows, name) for name in ("snd_wnd", "rtt", "rttvar", "pmtu", "min_rtt")}
-    return _some(
-        {
-            "retransmits": since["total_retrans"],
-            "snd_cwnd": _last(rows, "snd_cwnd") * _last(rows, "snd_mss"),
-            **last,
-            **{name: since[name] for name in COUNTED[1:]},
-        }
-    )
-
-
-COUNTED = ("total_retrans", "bytes_retrans", "busy_time", "rwnd_limited", "sndbuf_limited")
-"""Counters of `TCP_INFO` of which an interval has its own part."""
 
 
 def _extremes(rows: Any) -> dict[str, Any]:

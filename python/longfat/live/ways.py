@@ -15,7 +15,7 @@ from longfat.errors import LostError
 from longfat.experiment import Experiment
 from longfat.live import controls, limit
 from longfat.results.result import Result, changed
-from longfat.sweep.work import execute
+from longfat.sweep.work import Watch, execute
 
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, Direction] = ("up", "down")
@@ -35,7 +35,7 @@ class Way:
     direction: str
     """`up`: from this host to the other; `down`: back."""
     goodput_bps: float
-    """Payload, after the first fifth of the run."""
+    """Payload, after the first fifth of the run; NaN where it was stopped before."""
     rtt_idle_s: float
     """Least round trip of three TCP handshakes before the flow."""
     rtt_loaded_s: float
@@ -76,16 +76,23 @@ class Way:
 
 
 def run(
-    host: str, phase: str, key: str | None, seconds: float, control: str | None = None, tick: Tick = lambda share: None
+    host: str,
+    phase: str,
+    key: str | None,
+    seconds: float,
+    control: str | None = None,
+    tick: Tick = lambda share: None,
+    watch: Watch | None = None,
 ) -> tuple[dict[str, Result], LostError | None]:
     """Results of one phase by direction, each as of a run with its flow alone. `tick` hears the share that is done.
 
-    Where the far host was lost, they are of the time until then, with the error. LongfatError where the server is not there, or says no.
+    `watch` hears the flows at this host (`Run.execute`). Where the far host was lost, the results are of the time until then, beside the
+    error. LongfatError where the server is not there, or says no.
     """
     directions = DIRECTIONS if phase == BOTH else (phase,)
     lost = None
     try:
-        result = execute(Experiment(_file(host, key, directions, seconds, control)).resolve(0), "", tick)[0]
+        result = execute(Experiment(_file(host, key, directions, seconds, control)).resolve(0), "", tick, watch)[0]
     except LostError as error:
         result, lost = error.result, error
     return {direction: _of_flow(result, number) for number, direction in enumerate(directions)}, lost
@@ -151,6 +158,8 @@ def way(direction: str, result: Result) -> Way:
     idle = result.real_time["base_rtt_before_s"] or math.nan
     reasons = tuple(warning.text for warning in result.warnings if warning.name in ("suspect", "invalid"))
     goodput, loaded = float(flow["goodput_bps"]), float(flow["rtt_mean_s"])
+    # A run that was stopped in its warmup has no goodput.
+    window = goodput * idle / 8
 
     def metric(name: str) -> float:
         return result.metrics.get(name, math.nan)
@@ -169,7 +178,7 @@ def way(direction: str, result: Result) -> Way:
         transfer_time_ratio=metric(f"transfer_time_ratio_{direction}"),
         limited_by=str(flow["limited_by"]),
         limited_by_confidence=float(flow["limited_by_confidence"]) + 0.0,
-        window_bytes=0 if math.isnan(idle) else round(goodput * idle / 8),
+        window_bytes=0 if math.isnan(window) else round(window),
         verdict=result.verdict or "",
         reasons=reasons,
     )

@@ -16,6 +16,8 @@ from longfat.results.result import Result, from_trace
 from longfat.sweep.plan import Item, Items, nothing
 
 Report = Callable[[float], object]
+Watch = Callable[[float, list[tuple[int, bool, int, dict[str, int]]]], object]
+"""Hears the time of a run between real hosts, and its flows: `Run.execute`."""
 Keep = Callable[[Run, str, Trace, float, float], object]
 """Takes a run that has ended: its title, what it left, and how long it took on the clock and of a core."""
 
@@ -63,12 +65,12 @@ class Work:
             return self.finished_cost + sum(self.shares.copy().values())
 
 
-def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Result, Trace]:
+def execute(run: Run, title: str, progress: Report | None = None, watch: Watch | None = None) -> tuple[Result, Trace]:
     """One run, here and now, and the trace its results are from. Ctrl-C ends it when called in the main thread.
 
     LostError where the far host was lost: its `result` is of the time until then.
     """
-    trace, wall_s, cpu_s = timed(run, progress)
+    trace, wall_s, cpu_s = timed(run, progress, watch)
     result = from_trace(run, title, trace, wall_s, cpu_s)
     if trace.lost:
         lost = LostError(trace.lost)
@@ -77,10 +79,10 @@ def execute(run: Run, title: str, progress: Report | None = None) -> tuple[Resul
     return result, trace
 
 
-def timed(run: Run, progress: Report | None = None) -> tuple[Trace, float, float]:
+def timed(run: Run, progress: Report | None = None, watch: Watch | None = None) -> tuple[Trace, float, float]:
     """Runs it as `execute` does. Returns the trace, and how long it took on the clock and of a core."""
     wall, cpu = time.perf_counter(), time.thread_time()
-    trace = run.execute(progress)
+    trace = run.execute(progress, watch)
     return trace, time.perf_counter() - wall, time.thread_time() - cpu
 
 

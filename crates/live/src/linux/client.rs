@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use longfat_core::time::{Duration as Span, Time};
+use longfat_core::traffic::Traffic;
 use longfat_host::clock::Clock;
 use longfat_host::info;
 use longfat_record::trace::cut;
@@ -25,7 +26,8 @@ use crate::linux::rows::{self, Row};
 use crate::linux::settings;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
-use crate::protocol::message::{FlowOffer, Granted, Offer, Reached, Setting};
+use crate::protocol::application::Application;
+use crate::protocol::message::{Direction, FlowOffer, Granted, Offer, Reached, SendWay};
 use crate::protocol::state::{Action, Client, Event};
 use crate::protocol::{Key, Message, Nanos, Token};
 use crate::survey::Survey;
@@ -57,9 +59,14 @@ pub(crate) struct Asked<'a> {
     pub end: &'a dyn Fn(u32, Socket, Option<Token>) -> End,
     /// Local port of the probes; 0: any that is free.
     pub udp_port: u16,
-    /// Says whether the other host, with these settings, is as it must be.
-    pub check: &'a dyn Fn(&[Setting]) -> Result<(), Error>,
+    /// Says whether the other host, with the settings of its grant, is as it must be; hears the least round trip of handshakes, too.
+    pub check: &'a Check<'a>,
 }
+
+/// Look at a grant, beside the least round trip of handshakes.
+pub(crate) type Check<'a> = dyn Fn(&Granted, Option<Nanos>) -> Result<(), Error> + 'a;
+/// Hears the time of the run, and the flows while they run; `false` ends the run.
+pub(crate) type GoOn<'a> = dyn FnMut(Nanos, Option<&Plane>) -> bool + 'a;
 
 /// Our end of a flow.
 pub(crate) enum End {
@@ -204,6 +211,8 @@ struct Looking {
 struct Session<'a> {
     asked: &'a Asked<'a>,
     to: SocketAddr,
+    /// Least round trip of the handshakes before.
+    before: Option<Nanos>,
     zero: Instant,
     control: Control,
     machine: Client,
@@ -233,11 +242,11 @@ struct Session<'a> {
     ended: Option<Result<(), Error>>,
 }
 
-/// Runs a session to its end; calls `go_on` with the time of the run several times a second, and ends the run early when that says `false`.
+/// Runs a session to its end; calls `go_on` many times per second, and ends the run early when that says `false`.
 ///
 /// # Errors
 /// A server that is not there, says no or is lost, and hosts that are not as the flows ask.
-pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -> Result<Outcome, Error> {
+pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome, Error> {
     let deadline = Instant::now() + PATIENCE;
     let stream = connect(asked.at, deadline)?;
     let to = stream.peer_addr().map_err(|e| Error::session(asked.at, e))?;
@@ -257,6 +266,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
     let mut session = Session {
         asked,
         to,
+        before,
         zero,
         control,
         machine,
@@ -313,7 +323,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
 
 impl Session<'_> {
     /// Runs until it is over; true if the caller stopped it.
-    fn run(&mut self, go_on: &mut dyn FnMut(Nanos) -> bool) -> bool {
+    fn run(&mut self, go_on: &mut GoOn<'_>) -> bool {
         let mut is_cut = false;
         while self.ended.is_none() {
             match self.inputs.recv_timeout(TICK) {
@@ -346,7 +356,7 @@ impl Session<'_> {
             if is_over.or(self.survey.as_ref().map(|survey| survey.thread.is_finished())).is_some_and(|is_over| is_over || is_late) {
                 self.give(Event::Stop);
             }
-            if !is_cut && self.ours.is_none() && !go_on(since) {
+            if !is_cut && self.ours.is_none() && !go_on(since, self.plane.as_ref()) {
                 is_cut = true;
                 self.give(Event::Stop);
             }
@@ -419,15 +429,15 @@ impl Session<'_> {
         if granted.tokens.len() != offer.flows.len() {
             return self.fail("it granted other flows than were asked for");
         }
+        if let Err(error) = (self.asked.check)(&granted, self.before) {
+            return self.end_with(error);
+        }
         if granted.ms < offer.ms {
             let (most, asked) = (granted.ms as f64 / 1e3, offer.ms as f64 / 1e3);
             let why = format!(
                 "it lets a session last {most} s, and this run asks for {asked} s: shorten `measure.duration`, or ask for other limits there"
             );
             return self.fail(why);
-        }
-        if let Err(error) = (self.asked.check)(&granted.settings) {
-            return self.end_with(error);
         }
         self.rate_limit = granted.rate;
         self.waited = nanos(self.zero);
@@ -536,34 +546,47 @@ pub(crate) fn survey(
     let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(bytes) };
     let end = |_, _, _| unreachable!("a survey has no flows");
     let there = RefCell::new(Vec::new());
-    let check = |settings: &[Setting]| {
-        there.replace(settings.to_vec());
+    let check = |granted: &Granted, _| {
+        there.replace(granted.settings.clone());
         Ok(())
     };
     let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &check };
-    let outcome = session(&asked, go_on)?;
+    let outcome = session(&asked, &mut |now, _| go_on(now))?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
     let settings = [settings::here(), there.take()];
     Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, settings, ..found })
 }
 
-/// Returns the congestion controls in force here and at the server at `at`, which grants a session for that; it ends at once.
+/// Asks the server at `at` for a run of one flow of `ms`, and ends the session at its grant, before any data flows. A server that grants no survey
+/// answers as well.
 ///
 /// # Errors
-/// A server that is not there, says no or is lost.
-pub(crate) fn controls(at: &str, key: Option<&Key>) -> Result<[Option<String>; 2], Error> {
-    let there = RefCell::new(None);
-    let check = |settings: &[Setting]| {
-        *there.borrow_mut() = Some(settings::control(settings));
+/// A server that is not there, says no or is lost, and a caller that says `false`.
+pub(crate) fn greet(at: &str, key: Option<&Key>, ms: u64, go_on: &mut dyn FnMut() -> bool) -> Result<(Granted, Option<Nanos>), Error> {
+    let met = RefCell::new(None);
+    let check = |granted: &Granted, base_rtt: Option<Nanos>| {
+        met.replace(Some((granted.clone(), base_rtt)));
         Err(Error::session(at, "nothing more was asked for"))
     };
-    let extent = Extent::Brief;
-    let offer = Offer { ms: extent.milliseconds(), interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(extent.bytes()) };
-    let end = |_, _, _| unreachable!("a survey has no flows");
-    let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, check: &check }, &mut |_| true);
-    match (there.take(), ended) {
-        (Some(there), _) => Ok([settings::control(&settings::here()), there]),
+    let flow = FlowOffer {
+        direction: Direction::Up,
+        start_us: 0,
+        stop_us: None,
+        application: Application::of(&Traffic::ttcp(1), 0, "greeting"),
+        read_rate: None,
+        control: None,
+        window: None,
+        nagle: false,
+        dscp: 0,
+        send: SendWay::Copy,
+    };
+    // A thousand samples, however long.
+    let offer = Offer { ms, interval_us: ms.max(10_000), flows: vec![flow], probe: None, survey: None };
+    let end = |_, _, _| unreachable!("no data flows");
+    let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, check: &check }, &mut |_, _| go_on());
+    match (met.take(), ended) {
+        (Some(met), _) => Ok(met),
         (None, Err(error)) => Err(error),
-        (None, Ok(_)) => Err(Error::session(at, "it did not say what its settings are")),
+        (None, Ok(_)) => Err(Error::session(at, "it did not say what it grants")),
     }
 }

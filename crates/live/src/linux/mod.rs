@@ -21,6 +21,6 @@ mod tests;
 mod wire;
 
 pub use iperf::iperf;
-pub use run::{controls, ready, run_with, survey};
+pub use run::{greet, ready, run_with, survey};
 pub use serve::serve;
 pub use stamp::stamp;

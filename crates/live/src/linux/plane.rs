@@ -12,7 +12,7 @@ use longfat_core::traffic::{Program, Reader, Socket as _};
 use longfat_host::clock::Clock;
 use longfat_host::counters::{Looker, Values};
 use longfat_host::facts;
-use longfat_host::info;
+use longfat_host::info::{self, field};
 use longfat_host::sending::Sending;
 use longfat_host::stream::{End, Stream};
 use longfat_host::sys;
@@ -22,6 +22,7 @@ use socket2::Socket;
 
 use crate::Error;
 use crate::linux::rows::Row;
+use crate::options::Seen;
 use crate::protocol::Nanos;
 
 /// Longest sleep of a thread: it then looks whether it is to end.
@@ -80,6 +81,8 @@ pub(crate) type Look = (Nanos, Values);
 /// The ends of all flows at this host, while they run.
 pub(crate) struct Plane {
     counts: Vec<Arc<Counts>>,
+    /// Ends that can be read while they run: number, whether this host sends, and the socket.
+    ends: Vec<(u32, bool, Socket)>,
     has_volume: Vec<bool>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Time>>,
@@ -105,7 +108,7 @@ impl Plane {
         let failed = |e| Error::system("the data connections cannot be watched", e);
         let stop = Arc::new(AtomicBool::new(false));
         let has_volume = flows.iter().map(|flow| flow.has_volume).collect();
-        let (mut counts, mut watched, mut threads) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut counts, mut watched, mut shown, mut threads) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for flow in flows {
             let number = flow.number;
             let shared = Arc::new(Counts {
@@ -120,6 +123,7 @@ impl Plane {
                 copied: AtomicU64::new(0),
             });
             watched.push((number, flow.socket.try_clone().map_err(failed)?, Arc::clone(&shared)));
+            shown.push((number, flow.sends.is_some(), flow.socket.try_clone().map_err(failed)?));
             counts.push(Arc::clone(&shared));
             let (stop, sending) = (Arc::clone(&stop), Sending::new(flow.send).map_err(failed)?);
             let named = thread::Builder::new().name(format!("flow {number}"));
@@ -130,12 +134,23 @@ impl Plane {
             .name("sampler".to_owned())
             .spawn(move || sample(&watched, local, clock, interval, &ends))
             .map_err(failed)?;
-        Ok(Plane { counts, has_volume, stop, threads, sampler })
+        Ok(Plane { counts, ends: shown, has_volume, stop, threads, sampler })
     }
 
     /// Returns the payload that has been read at this host, or sent by it and acknowledged.
     pub(crate) fn bytes(&self) -> u64 {
         self.counts.iter().map(|counts| counts.read.load(Relaxed) + counts.acknowledged.load(Relaxed)).sum()
+    }
+
+    /// Reads the ends of all flows.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        let end = |((flow, sends, socket), counts): (&(u32, bool, Socket), &Arc<Counts>)| {
+            let info = info::of(socket).ok()?;
+            let bytes = if *sends { &counts.acknowledged } else { &counts.read };
+            let fields = field::ALL.iter().filter_map(|field| Some((field.name, info.get(field)?)));
+            Some(Seen { flow: *flow, sends: *sends, bytes: bytes.load(Relaxed), info: fields.collect() })
+        };
+        self.ends.iter().zip(&self.counts).filter_map(end).collect()
     }
 
     /// Returns true if all flows with a volume are over, and there is one.

@@ -20,13 +20,13 @@ use crate::linux::client::{self, Asked, End, Outcome};
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Counted};
 use crate::linux::look::Extent;
-use crate::linux::plane::Look;
+use crate::linux::plane::{Look, Plane};
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
 use crate::linux::{keys, plane, settings};
-use crate::options::Progress;
+use crate::options::{Greeting, Progress};
 use crate::protocol::application::Application;
-use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
+use crate::protocol::message::{Direction, FLOWS, FlowOffer, Granted, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
 use crate::protocol::{Key, Token};
 use crate::survey::Survey;
 
@@ -151,7 +151,7 @@ fn wish(live: &Live, flow: &Flow) -> Wish {
 ///
 /// # Errors
 /// A server that is not there, says no, or is lost before the flows begin, and hosts that are not as the experiment asks.
-pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<(Trace, Option<Error>), Error> {
+pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Result<(Trace, Option<Error>), Error> {
     let live = live(experiment)?;
     ready(experiment)?;
     let remote = live.remote();
@@ -184,19 +184,20 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
             send: flow.sender.sending.send,
         })
     };
-    let check = |settings: &[Setting]| check(experiment, live, false, &remote.at, settings);
+    let check = |granted: &Granted, _| check(experiment, live, false, &remote.at, &granted.settings);
     let wishes = experiment.flows.iter().map(|flow| wish(live, flow)).collect();
     let asked = Asked { at: &remote.at, key: key.as_ref(), offer, wishes, end: &make, udp_port: 0, check: &check };
     let before = Before::now(Losses::default());
     let mut memory = TcpMemory::new();
     let mut calls = 0_u32;
-    let outcome = client::session(&asked, &mut |now| {
+    let outcome = client::session(&asked, &mut |now, plane| {
         calls += 1;
         if calls.is_multiple_of(16) {
             memory.look();
         }
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
-        go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
+        let seen = || plane.map(Plane::seen).unwrap_or_default();
+        go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration), seen: &seen })
     })?;
     let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, .. } = outcome;
     // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
@@ -263,10 +264,10 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
 
 /// Looks at the path from the UDP port `from` (0: any), at the time `now` of the run. A server that grants no survey and a path without UDP leave
 /// it unknown. `None`: the caller stopped it.
-fn look(live: &Live, key: Option<&Key>, from: u16, now: Time, go_on: &mut dyn FnMut(&Progress) -> bool) -> Option<Survey> {
+fn look(live: &Live, key: Option<&Key>, from: u16, now: Time, go_on: &mut dyn FnMut(&Progress<'_>) -> bool) -> Option<Survey> {
     let (deadline, mut is_wanted) = (Instant::now() + LOOKING, true);
     let mut wants = |_| {
-        is_wanted = is_wanted && go_on(&Progress { now });
+        is_wanted = is_wanted && go_on(&Progress { now, seen: &Vec::new });
         is_wanted && Instant::now() < deadline
     };
     let found = live.survey.then(|| client::survey(&live.remote().at, key, Extent::Brief, from, &mut wants).ok()).flatten();
@@ -307,13 +308,17 @@ pub fn survey(at: &str, key: Option<&str>, go_on: &mut dyn FnMut() -> bool) -> R
     client::survey(at, key.as_ref(), Extent::Whole, 0, &mut |_| go_on())
 }
 
-/// Returns the congestion controls in force here and at the server at `at`, with the key of this name.
+/// Asks the server at `at`, with the key of this name, for a run of so many seconds, and lets it be. Calls `go_on` several times per second while
+/// others are before this client; when that says `false`, it is over.
 ///
 /// # Errors
 /// A key that is missing, a server that is not there, says no or is lost.
-pub fn controls(at: &str, key: Option<&str>) -> Result<[Option<String>; 2], Error> {
+pub fn greet(at: &str, key: Option<&str>, seconds: u64, go_on: &mut dyn FnMut() -> bool) -> Result<Greeting, Error> {
     let key = key.map(keys::load).transpose()?;
-    client::controls(at, key.as_ref())
+    let around = 2 * AROUND.as_ps() / 1_000_000_000;
+    let (granted, base_rtt_ns) = client::greet(at, key.as_ref(), 1000 * seconds + around, go_on)?;
+    let controls = [settings::control(&settings::here()), settings::control(&granted.settings)];
+    Ok(Greeting { controls, base_rtt_ns, seconds: granted.ms.saturating_sub(around) / 1000, bytes: granted.bytes, rate: granted.rate })
 }
 
 /// Returns the counters of both hosts in order of time, of which the flows begin at `lead`; the other host began earlier than this one by `ahead`.

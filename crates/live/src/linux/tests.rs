@@ -15,7 +15,7 @@ use longfat_core::units::Rate;
 use longfat_host::info::field;
 use longfat_record::trace::cut;
 
-use crate::linux::client::{Asked, End, Outcome, addresses, session};
+use crate::linux::client::{Asked, End, Outcome, addresses, greet, session};
 use crate::linux::data::{Wish, send_by};
 use crate::linux::datagrams::{self, Counted};
 use crate::linux::plane::{BLOCK, Flow};
@@ -137,7 +137,7 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume, send })
     };
     let at = format!("127.0.0.1:{port}");
-    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_| Ok(()) }, go_on)
+    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_, _| Ok(()) }, &mut |now, _| go_on(now))
 }
 
 fn why(result: Result<Outcome, Error>) -> String {
@@ -383,6 +383,21 @@ fn only_who_has_the_key_comes_in() {
     assert_eq!(stream.read(&mut [0; 16]).unwrap_or(0), 0);
     assert!(started.elapsed() < Duration::from_secs(5), "nobody waits to be refused");
     assert!(server.lines.try_recv().is_err(), "strangers fill no log");
+}
+
+#[test]
+fn a_server_tells_what_it_would_grant_also_without_surveys_and_udp() {
+    let limits = Limits { seconds: 15, bytes: 1 << 30, rate: 1_000_000_000, udp_rate: 0, survey_bytes: 0, ..Limits::default() };
+    let server = served(|options| options.limits = limits);
+    let at = format!("127.0.0.1:{}", server.port);
+    for (asked, granted) in [(42_000, 15_000), (3000, 3000)] {
+        let (told, base_rtt) = greet(&at, Some(&key()), asked, &mut || true).unwrap();
+        assert_eq!((told.ms, told.bytes, told.rate), (granted, 1 << 30, Some(1_000_000_000)));
+        assert!(!told.settings.is_empty() && base_rtt.is_some_and(|rtt| rtt < 1_000_000_000), "{base_rtt:?}");
+    }
+    assert!(greet(&at, Some(&Key::new([8; 32])), 3000, &mut || true).is_err(), "a stranger");
+    // The session is over at the server as well: it lets one run at a time.
+    assert!(run(server.port, Some(&key()), 100, vec![flow(Direction::Down, None)], &mut |_| true).is_ok());
 }
 
 #[test]
