@@ -488,13 +488,14 @@ impl Session<'_> {
         self.begun = Some(nanos(self.zero));
         let (clock, offer) = (Clock::starting_in(Duration::ZERO), &self.asked.offer);
         let (interval, end) = (Span::from_micros(offer.interval_us), Time::ZERO + Span::from_millis(offer.ms));
+        let busy = offer.flows.len();
         let probes = offer
             .probe
             .zip(probe)
-            .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, clock));
+            .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), offer.flows.len(), clock)?);
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
         });

@@ -361,13 +361,14 @@ impl<'a> Session<'a> {
         }
         let clock = Clock::starting_in(Duration::ZERO);
         let (interval, local) = (Span::from_micros(offer.interval_us), self.control.local().map(|local| local.ip()));
+        let busy = offer.flows.len();
         let probes = offer
             .probe
             .zip(self.reached.take())
-            .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, clock));
+            .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), offer.flows.len(), clock)?);
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
         });
