@@ -25,6 +25,7 @@ use crate::linux::rows::{self, Row};
 use crate::linux::settings;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
+use crate::protocol::beside::Spell;
 use crate::protocol::message::{FlowOffer, Granted, Offer, Reached, Setting};
 use crate::protocol::state::{Action, Client, Event};
 use crate::protocol::{Key, Message, Nanos, Token};
@@ -91,6 +92,8 @@ pub(crate) struct Outcome {
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
     pub rate_limit: Option<u64>,
+    /// Times in which other sessions ran at the server, by its own clock since its beginning.
+    pub beside: Vec<Spell>,
     /// Time from the offer to its grant.
     pub waited: Nanos,
     /// Results of a survey.
@@ -227,6 +230,7 @@ struct Session<'a> {
     theirs: Vec<Row>,
     their_looks: Vec<Look>,
     rate_limit: Option<u64>,
+    beside: Vec<Spell>,
     waited: Nanos,
     /// The server has said that its results are whole.
     is_done: bool,
@@ -280,6 +284,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         theirs: Vec::new(),
         their_looks: Vec::new(),
         rate_limit: None,
+        beside: Vec::new(),
         waited: 0,
         is_done: false,
         ended: None,
@@ -306,9 +311,9 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, waited, found, .. } = session;
+    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, beside, waited, found, .. } = session;
     let base_rtt = [before, after];
-    Ok(Outcome { ours, theirs, their_looks, datagrams, probes: stamps, end, cut_by, lost, base_rtt, rate_limit, waited, found })
+    Ok(Outcome { ours, theirs, their_looks, datagrams, probes: stamps, end, cut_by, lost, base_rtt, rate_limit, beside, waited, found })
 }
 
 impl Session<'_> {
@@ -386,6 +391,11 @@ impl Session<'_> {
             }
             Action::Keep(piece) if rows::is_of_host(&piece) => {
                 if let Err(fault) = rows::add_looks(&piece, &mut self.their_looks) {
+                    self.fail(fault);
+                }
+            }
+            Action::Keep(piece) if rows::is_of_beside(&piece) => {
+                if let Err(fault) = rows::add_beside(&piece, &mut self.beside) {
                     self.fail(fault);
                 }
             }

@@ -26,6 +26,7 @@ use crate::linux::replay::{self, Both};
 use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::application::Application;
+use crate::protocol::beside::Spell;
 use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
 use crate::protocol::{Key, Token};
 use crate::survey::Survey;
@@ -198,7 +199,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
     })?;
-    let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, .. } = outcome;
+    let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, beside, .. } = outcome;
     // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
     let ahead = base_rtt[0].unwrap_or(0) / 2;
     let lead = AROUND.as_ps() / 1000;
@@ -228,6 +229,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         base_rtt: base_rtt.map(|rtt| Time::from_ps(1000 * rtt.unwrap_or(0))),
         rate_limit: rate_limit.unwrap_or(0),
         cut_by,
+        beside: together(&beside, [lead + ahead, end + ahead]),
         surveys,
         begun_unix_s,
         ..RealTime::default()
@@ -327,6 +329,11 @@ fn host_series(ours: &[Look], theirs: &[Look], lead: u64, ahead: u64, end: u64) 
     let mut all: Vec<HostSample> = [of(ours, lead, false), of(theirs, lead + ahead, true)].concat();
     all.sort_by_key(|look| look.time);
     all
+}
+
+/// Returns how much of the time from `begin` to `end` others had: `spells`, in order, which do not overlap.
+fn together(spells: &[Spell], [begin, end]: Spell) -> Time {
+    Time::from_ps(spells.iter().map(|[from, to]| 1000 * (*to).min(end).saturating_sub((*from).max(begin))).sum())
 }
 
 /// Returns the last counts of each flow over UDP at one host.
@@ -528,6 +535,13 @@ mod tests {
         let told = |row: &ProbeSample| (row.is_down, row.number, row.time_s, row.arrived, row.unstamped);
         assert_eq!(rows.iter().map(told).collect::<Vec<_>>(), [(false, 0, -1.0, NONE, 0), (true, 5, 1.0, 1, 1)]);
         assert!(rows[0].timer_error_s == 7e-6 && rows[1].timer_error_s.is_nan() && rows.iter().all(|row| row.queue_delay_s.is_nan()));
+    }
+
+    #[test]
+    fn of_sessions_beside_it_the_time_of_the_flows_counts() {
+        let spells = [[0, 15], [20, 25], [90, 120], [130, 140]];
+        assert_eq!(together(&spells, [10, 100]), Time::from_ps(1000 * (5 + 5 + 10)));
+        assert_eq!((together(&spells, [30, 80]), together(&[], [0, 9])), (Time::ZERO, Time::ZERO));
     }
 
     #[test]

@@ -711,6 +711,31 @@ fn one_session_runs_at_a_time_and_the_next_waits() {
 }
 
 #[test]
+fn sessions_at_the_same_time_are_told_of_each_other() {
+    let server = served(|options| options.concurrent = 2);
+    let port = server.port;
+    let (is_over, has_begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (over, begun) = (Arc::clone(&is_over), Arc::clone(&has_begun));
+    let first = thread::spawn(move || {
+        run(port, Some(&key()), 30_000, vec![flow(Direction::Up, None)], &mut |now| {
+            begun.fetch_or(now > 0, Relaxed);
+            !over.load(Relaxed)
+        })
+    });
+    while !has_begun.load(Relaxed) && !first.is_finished() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let second = run(port, Some(&key()), 200, vec![flow(Direction::Up, None)], &mut |_| true).unwrap();
+    is_over.store(true, Relaxed);
+    let first = first.join().unwrap().unwrap();
+    let alone = run(port, Some(&key()), 50, vec![flow(Direction::Up, None)], &mut |_| true).unwrap();
+    let lasted = |spells: &[[u64; 2]]| spells.iter().map(|[from, to]| to - from).sum::<u64>();
+    assert!(second.beside.len() == 1 && second.beside[0][0] == 0, "the first ran before it: {:?}", second.beside);
+    assert!(first.beside.len() == 1 && first.beside[0][0] > 0, "{:?}", first.beside);
+    assert_eq!((lasted(&first.beside), alone.beside.len()), (lasted(&second.beside), 0), "one time, by one clock");
+}
+
+#[test]
 fn a_server_that_ends_says_goodbye_in_time() {
     let server = served(|_| {});
     let stop = Arc::clone(&server.stop);

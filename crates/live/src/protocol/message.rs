@@ -10,7 +10,7 @@ use super::token::Token;
 use super::{Fault, Nanos, fault};
 
 /// Version of the protocol.
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = 6;
 /// Most bytes of a message.
 pub const LONGEST: usize = MOST - TAG;
 /// Most columns of results.

@@ -119,6 +119,8 @@ pub struct RealTime {
     pub base_rtt: [Time; 2],
     /// Between real hosts: bound that the server sets to the rate of all flows together, in bit/s of payload; zero: none.
     pub rate_limit: u64,
+    /// Between real hosts: time of the run in which another session ran at the far host.
+    pub beside: Time,
     /// Reason why the run ended before its end: one of [`cut`]; zero: it did not.
     pub cut_by: u64,
     /// Between real hosts: probes from the near host to the far one, and back.

@@ -249,7 +249,8 @@ impl<'a> Session<'a> {
                 let left = self.plane.take().map(Plane::halt);
                 let (pieces, looks) =
                     left.map_or_else(Default::default, |left| (rows::to_pieces(&left.rows), rows::looks_to_pieces(&left.looks)));
-                self.give(Event::Halted([pieces, datagrams, probes, looks].concat()));
+                let beside = rows::beside_to_pieces(&self.shared.books().beside.end(self.shared.now(), self.number));
+                self.give(Event::Halted([pieces, datagrams, probes, looks, beside].concat()));
             }
             Action::Close(why) => self.ended = Some(why),
             // Actions of a client.
@@ -328,7 +329,10 @@ impl<'a> Session<'a> {
     /// Lets the data flow.
     fn begin(&mut self, grant: Grant) {
         let Some(offer) = &self.offer else { return };
-        self.shared.books().has_connected(self.number, &self.shared.listener);
+        let mut books = self.shared.books();
+        books.has_connected(self.number, &self.shared.listener);
+        books.beside.begin(self.shared.now(), self.number);
+        drop(books);
         if offer.survey.is_some() {
             let clock = Clock::starting_in(Duration::ZERO);
             // A client that no datagram reaches ends it.
@@ -392,6 +396,7 @@ impl<'a> Session<'a> {
         books.has_connected(self.number, &self.shared.listener);
         books.tokens.revoke(self.number);
         books.reach.revoke(self.number);
+        books.beside.end(self.shared.now(), self.number);
         books.ledger.leave(self.number);
         books.ledger.spend(self.shared.now(), self.who, self.bytes);
         drop(books);

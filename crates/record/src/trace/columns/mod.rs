@@ -308,6 +308,7 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         counted("rate_limit_bps", "bit/s", "bound that the server sets to the rate of all flows together (payload)", |real| {
             &mut real.rate_limit
         }),
+        time("beside_s", "between real hosts: time of the run in which another session ran at the far host", |real| &mut real.beside),
         counted("cut_by", "1", "who ended the run before its end: 1 the user, 2 a lost host or path, 3 the server", |real| {
             &mut real.cut_by
         }),
@@ -343,7 +344,7 @@ fn real_time_columns() -> Vec<Column<Trace>> {
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 27] = [
+const OF_LIVE: [&str; 28] = [
     "lost_at_socket",
     "endpoints_waited_s",
     "stolen_s",
@@ -353,6 +354,7 @@ const OF_LIVE: [&str; 27] = [
     "base_rtt_before_s",
     "base_rtt_after_s",
     "rate_limit_bps",
+    "beside_s",
     "cut_by",
     "clock_fast_ppb",
     "clock_slow_ppb",
