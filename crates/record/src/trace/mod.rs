@@ -133,6 +133,9 @@ pub struct RealTime {
     pub probes_unstamped: u64,
     /// Between real hosts: the path before the run and after it.
     pub surveys: [SurveyRecord; 2],
+    /// Between real hosts: ports of the near host's control connection and of its probes as the far host sees them, where NAT changed them or the
+    /// address; zero: it did not.
+    pub nat: [u64; 2],
     /// Between real hosts: seconds from the begin of 1970 (UTC) to that of the run, by the near host's clock.
     pub begun_unix_s: u64,
 }

@@ -24,7 +24,7 @@ use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, read_frames};
 use crate::linux::{keys, rows, settings};
 use crate::protocol::limits::Grant;
-use crate::protocol::message::{Direction, FlowOffer, LONGEST_RUN_MS, Offer, Queued, Reached};
+use crate::protocol::message::{Direction, FlowOffer, LONGEST_RUN_MS, Offer, Queued, Reached, Seen};
 use crate::protocol::state::{Action, Event, RESULTS, Server, Turn};
 use crate::protocol::{Nanos, Token, Who};
 
@@ -75,7 +75,8 @@ impl<'a> Session<'a> {
             let _ = of_reader.send(Input::Lost);
         })?;
         shared.books().sessions.insert(number, to);
-        let machine = Server::new(shared.now(), rtt);
+        let mut machine = Server::new(shared.now(), rtt);
+        machine.see(Seen { control: control.peer().map(probe::canonical), udp: None });
         Ok(Session {
             shared,
             number,
@@ -158,6 +159,8 @@ impl<'a> Session<'a> {
         }
         if let Some(nonce) = reached.nonce {
             self.reached = self.socket_to(nonce).map(|socket| (socket, nonce));
+            let peer = self.reached.as_ref().and_then(|(socket, _)| socket.peer_addr().ok()?.as_socket());
+            self.machine.see(Seen { control: self.control.peer().map(probe::canonical), udp: peer.map(probe::canonical) });
         }
         if self.is_connected() {
             self.give(Event::Connected);

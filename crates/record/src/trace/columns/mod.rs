@@ -325,6 +325,13 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         count("probes_unstamped", "between real hosts: probes that arrived, and that the kernel of an end did not stamp", |real| {
             &mut real.probes_unstamped
         }),
+        counted(
+            "nat_port",
+            "1",
+            "between real hosts: port of the control connection as the far host sees it behind NAT; 0: no NAT",
+            |real| &mut real.nat[0],
+        ),
+        counted("nat_udp_port", "1", "that of the probes", |real| &mut real.nat[1]),
         counted("begun_unix_s", "s", "between real hosts: seconds from the begin of 1970 (UTC) to that of the run", |real| {
             &mut real.begun_unix_s
         }),
@@ -344,7 +351,7 @@ fn real_time_columns() -> Vec<Column<Trace>> {
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 28] = [
+const OF_LIVE: [&str; 30] = [
     "lost_at_socket",
     "endpoints_waited_s",
     "stolen_s",
@@ -360,6 +367,8 @@ const OF_LIVE: [&str; 28] = [
     "clock_slow_ppb",
     "clock_steps",
     "probes_unstamped",
+    "nat_port",
+    "nat_udp_port",
     "begun_unix_s",
     "idle_rtt_min_before_s",
     "idle_rtt_max_before_s",
