@@ -301,6 +301,17 @@ def test_a_nat_that_rebinds_loses_probes_and_not_the_run(home: Path) -> None:
     assert re.search(r"'queue_delay_down_p50_s': [0-9]", out), out
 
 
+def test_nat_is_noticed_by_tcp_and_by_udp(home: Path) -> None:
+    with relayed(home) as (relay, _):
+        behind = longfat.Experiment(text(relay.at, UP, "1 s")).run().real_time
+        udp = relay.far.getsockname()[1]
+    with serving(home, "--key", "test") as (at, _):
+        direct = longfat.Experiment(text(at, UP, "1 s")).run().real_time
+    assert behind["nat_port"] > 0
+    assert behind["nat_udp_port"] == udp
+    assert (direct["nat_port"], direct["nat_udp_port"]) == (0, 0)
+
+
 def test_hosts_with_ipv6_alone_measure(home: Path) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()

@@ -19,7 +19,7 @@ from longfat.report import terminal
 from longfat.results import Result
 
 
-def result(direction: str, cut_by: float = 0.0) -> Result:
+def result(direction: str, cut_by: float = 0.0, **real_time: float) -> Result:
     """10 Mbit/s with an idle round trip of 20 ms, and 30 ms under load."""
     flow = {
         "goodput_bps": 10e6,
@@ -34,7 +34,7 @@ def result(direction: str, cut_by: float = 0.0) -> Result:
     made = SimpleNamespace(
         flows=pd.DataFrame([flow]),
         metrics=metrics,
-        real_time={"base_rtt_before_s": 0.02, "cut_by": cut_by},
+        real_time={"base_rtt_before_s": 0.02, "cut_by": cut_by, **real_time},
         warnings=[SimpleNamespace(name="suspect", text="the path changed")],
         verdict="suspect",
     )
@@ -72,7 +72,8 @@ def test_up_down_and_both_at_once_are_measured(runs: Runs, capsys: pytest.Captur
     verb.measure_command("dtn", as_json=True)
     made = json.loads(capsys.readouterr().out)
     assert runs == ["up", "down", "both"]
-    assert set(made) == {"host", "seconds", "up", "down", "both"}
+    assert set(made) == {"host", "seconds", "nat", "up", "down", "both"}
+    assert made["nat"] == {"tcp_port": None, "udp_port": None}
     assert set(made["both"]) == {"up", "down"}
     assert made["both"]["down"] == made["down"]
     assert made["up"]["one_way_delay_most_s"] == made["up"]["rtt_idle_s"] == 0.02
@@ -96,10 +97,19 @@ def test_the_first_screen_has_both_runs_and_bounds_the_one_way_delay(
     assert runs == list(ways.PHASES)
 
 
+def test_nat_is_named_by_the_ports_that_the_far_host_sees() -> None:
+    for ports, line in (((40012.0, 0.0), "TCP at port 40012 ("), ((40012.0, 40013.0), "TCP at port 40012 and UDP at port 40013 (")):
+        made = {"up": {"up": result("up", nat_port=ports[0], nat_udp_port=ports[1])}}
+        seen = verb.translated(made)
+        assert seen == (ports[0], ports[1] or None)
+        assert f"the far host sees this one's {line}" in verb.nat_line(seen)
+    assert verb.translated({}) == verb.translated({"up": {"up": result("up")}}) == (None, None)
+
+
 def test_directions_are_chosen_and_kept_in_their_order(runs: Runs, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     verb.measure_command("dtn", only=[verb.Phase("both"), verb.Phase("down")], as_json=True)
     assert runs == ["down", "both"]
-    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "down", "both"}
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "nat", "down", "both"}
     with pytest.raises(LongfatError, match="needs a flow up and one down"):
         verb.measure_command("dtn", only=[verb.Phase("both")], to=tmp_path / "seen.toml")
     with pytest.raises(LongfatError, match="is iperf3"):
@@ -119,7 +129,7 @@ def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
     monkeypatch.setattr(verb, "run", fails)
     with pytest.raises(LongfatError, match="not whole: dtn: gone"):
         verb.measure_command("dtn", as_json=True)
-    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "nat", "up", "down"}
 
     def cut(host: str, phase: str, *more: Any) -> Any:
         return {direction: result(direction, cut_by=float(phase == "down")) for direction in whole(host, phase, *more)[0]}, None
@@ -130,7 +140,7 @@ def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
     monkeypatch.setattr(verb, "run", lost)
     with pytest.raises(LongfatError, match="not whole: dtn: silent"):
         verb.measure_command("dtn", as_json=True)
-    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "nat", "up", "down"}
     runs.clear()
 
     monkeypatch.setattr(verb, "run", cut)
@@ -138,7 +148,7 @@ def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
     with pytest.raises(Stopped, match="in the run 'down'"):
         verb.measure_command("dtn", as_json=True)
     assert runs == ["up", "down"]
-    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "up", "down"}
+    assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "nat", "up", "down"}
 
 
 def test_a_run_that_was_stopped_in_its_warmup_has_no_rate() -> None:

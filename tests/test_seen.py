@@ -85,7 +85,7 @@ def burst(**more: object) -> Direction:
 
 def surveyed(up: Direction | None, down: Direction | None, far: str = "6.1.0-18-amd64") -> Survey:
     numbers = dict.fromkeys(("base_rtt_before_s", "base_rtt_after_s", "rate_limit_bps", "waited_s"), float("nan"))
-    nothing = dict.fromkeys(("routers_up", "routers_down", "mtu_up_bytes", "mtu_down_bytes", "lost"))
+    nothing = dict.fromkeys(("routers_up", "routers_down", "mtu_up_bytes", "mtu_down_bytes", "nat_control", "nat_udp", "lost"))
     empty = dict.fromkeys(("hops", "too_big", "codepoints", "cut"), ())
     settings = ({"kernel": "6.18.44", "ipv4/tcp_rmem": "4096 131072 6291456", "core/default_qdisc": "fq_codel"}, {"kernel": far})
     return Survey(

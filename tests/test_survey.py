@@ -404,6 +404,7 @@ def test_each_sentence_says_what_changed() -> None:
             "bytes": 1,
             "cut": ["burst up"],
             "waited_ns": 0,
+            "nat": ["203.0.113.7:40012", None],
             "settings": [[{"name": "kernel", "value": "6.18.1"}], []],
             "lost": None,
         }
@@ -417,6 +418,7 @@ def test_each_sentence_says_what_changed() -> None:
         "MTU 1400 bytes up, 1400 bytes down; no router says so",
         "EF becomes default up; ECT(0) becomes default down; CE is lost up",
         "rate unknown",
+        "NAT on the way: the far host sees this one as 203.0.113.7:40012 (TCP)",
         "No time was left for: burst up.",
     ):
         assert part in said, said

@@ -64,6 +64,8 @@ pub struct Survey {
     pub waited_ns: Nanos,
     /// Least round trip of three TCP handshakes, before and after.
     pub base_rtt_ns: [Option<Nanos>; 2],
+    /// Addresses of this host as the server sees them, where NAT has made them others: of the control connection, and of UDP.
+    pub nat: [Option<String>; 2],
     /// Settings of this host and of the server.
     pub settings: [Vec<Setting>; 2],
     /// Questions on an idle path.

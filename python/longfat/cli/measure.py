@@ -168,7 +168,9 @@ def measure_command(
         except OSError as error:
             raise LongfatError(f"{to} cannot be written: {error.strerror}") from error
     if as_json:
-        print(json.dumps({"host": host, "seconds": lasts.seconds} | {phase: _told(phase, some) for phase, some in ways.items()}, indent=2))
+        nat = dict(zip(("tcp_port", "udp_port"), translated(made), strict=True))
+        told = {phase: _told(phase, some) for phase, some in ways.items()}
+        print(json.dumps({"host": host, "seconds": lasts.seconds, "nat": nat} | told, indent=2))
     if as_json or as_stream:
         if failed:
             raise failed
@@ -179,6 +181,8 @@ def measure_command(
     if BOTH in ways:
         title = f"Both at once, {lasts.seconds} s:" if alone else f"Both at once, {lasts.words}, to {terminal.escape(host)}:"
         _print_ways(title, ways[BOTH])
+    if any(nat := translated(made)):
+        out.print(nat_line(nat), soft_wrap=True, highlight=False)
     bound = next((one for some in ways.values() for one in some if not math.isnan(one.one_way_delay_most_s)), None)
     if bound:
         out.print(one_way(bound.one_way_delay_most_s), soft_wrap=True, highlight=False)
@@ -394,6 +398,19 @@ def queues(way: Way) -> str:
     )
     trips = "" if math.isnan(way.loaded_rtt_per_minute) else f"; {way.loaded_rtt_per_minute:,.0f} TCP round trips per minute (not RPM)"
     return f"queueing delay (95 of 100 probes) {up}; {down}{trips}"
+
+
+def translated(made: dict[str, dict[str, Result]]) -> tuple[int | None, int | None]:
+    """Ports of this host's control connection and of its probes, as the far host sees them behind NAT; None: there is none."""
+    real = next((result.real_time for results in made.values() for result in results.values()), {})
+    tcp, udp = (round(real.get(name, 0)) or None for name in ("nat_port", "nat_udp_port"))
+    return tcp, udp
+
+
+def nat_line(nat: tuple[int | None, int | None]) -> str:
+    """The first screen's line about NAT."""
+    ports = [f"{what} at port {port}" for what, port in zip(("TCP", "UDP"), nat, strict=True) if port]
+    return f"NAT on the way: the far host sees this one's {' and '.join(ports)} (`longfat probe` names the address)"
 
 
 def one_way(idle_s: float) -> str:

@@ -178,6 +178,9 @@ def lines(host: str, seen: Survey, moved: dict[str, Transfer]) -> list[str]:
             f"      TCP {one.goodput_bps / 1e6:,.1f} Mbit/s; RFC 6349: efficiency {100 * one.tcp_efficiency:.2f} %, "
             f"buffer delay {100 * one.buffer_delay:.0f} %, transfer time ratio {ratio}"
         )
+    nat = [f"{at} ({what})" for what, at in (("TCP", seen.nat_control), ("UDP", seen.nat_udp)) if at]
+    if nat:
+        said.append(f"NAT on the way: the far host sees this one as {' and '.join(nat)}")
     if not math.isnan(seen.rate_limit_bps):
         said.append(f"The server bounds bursts and flows to {seen.rate_limit_bps / 1e6:,.0f} Mbit/s.")
     if seen.cut:

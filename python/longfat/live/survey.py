@@ -131,6 +131,10 @@ class Survey:
     """Parts for which the time did not suffice."""
     waited_s: float
     """Time until the server granted the survey, because others came first."""
+    nat_control: str | None
+    """Address and port of the control connection as the far host sees them, where NAT changed them; None: it did not."""
+    nat_udp: str | None
+    """The same of UDP."""
     settings: tuple[dict[str, str], dict[str, str]]
     """Settings of this host and of the far one: `kernel`, and names below `/proc/sys/net`."""
     lost: str | None
@@ -175,6 +179,8 @@ def read(found: dict[str, Any]) -> Survey:
         bytes=found["bytes"],
         cut=tuple(found["cut"]),
         waited_s=found["waited_ns"] / 1e9,
+        nat_control=found["nat"][0],
+        nat_udp=found["nat"][1],
         settings=(named(found["settings"][0]), named(found["settings"][1])),
         lost=found["lost"],
     )

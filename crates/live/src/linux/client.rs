@@ -27,7 +27,8 @@ use crate::linux::settings;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
 use crate::protocol::application::Application;
-use crate::protocol::message::{Direction, FlowOffer, Granted, Offer, Reached, SendWay};
+use crate::protocol::beside::Spell;
+use crate::protocol::message::{Direction, FlowOffer, Granted, Offer, Reached, Seen, SendWay};
 use crate::protocol::state::{Action, Client, Event};
 use crate::protocol::{Key, Message, Nanos, Token};
 use crate::survey::Survey;
@@ -98,6 +99,10 @@ pub(crate) struct Outcome {
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
     pub rate_limit: Option<u64>,
+    /// Addresses of the control connection and of the probes or the survey as the server sees them, where they are not this host's own.
+    pub nat: [Option<SocketAddr>; 2],
+    /// Times in which other sessions ran at the server, by its own clock since its beginning.
+    pub beside: Vec<Spell>,
     /// Time from the offer to its grant.
     pub waited: Nanos,
     /// Results of a survey.
@@ -196,6 +201,13 @@ fn reach(to: SocketAddr, wish: &Wish, token: Token, rtt: Duration) -> Result<(So
     Ok((socket, nonce))
 }
 
+/// Returns the address at which the server sees `own`, an address of this host, if NAT changed it or its port.
+fn translated(own: Option<SocketAddr>, seen: Option<SocketAddr>) -> Option<SocketAddr> {
+    // Scopes of link-local addresses are each host's own (RFC 4007, section 6).
+    let bare = |address: SocketAddr| (address.ip().to_canonical(), address.port());
+    seen.filter(|seen| own.is_some_and(|own| bare(own) != bare(*seen)))
+}
+
 fn no_datagram(to: SocketAddr) -> Error {
     let why = format!("no datagram comes through: open the UDP port {} there, and look for a firewall between", to.port());
     Error::session(to, why)
@@ -221,7 +233,8 @@ struct Session<'a> {
     /// Sockets of the flows; `None`: they are not all made. The server may see the last one before this end does.
     sockets: Option<Connections>,
     /// The server's word that it has them all, until this end has them, too.
-    is_ready: bool,
+    is_ready: Option<Seen>,
+    nat: [Option<SocketAddr>; 2],
     plane: Option<Plane>,
     ports: Option<Ports>,
     probes: Option<Probes>,
@@ -236,6 +249,7 @@ struct Session<'a> {
     theirs: Vec<Row>,
     their_looks: Vec<Look>,
     rate_limit: Option<u64>,
+    beside: Vec<Spell>,
     waited: Nanos,
     /// The server has said that its results are whole.
     is_done: bool,
@@ -273,7 +287,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         inputs,
         own,
         sockets: None,
-        is_ready: false,
+        is_ready: None,
+        nat: [None, None],
         plane: None,
         ports: None,
         probes: None,
@@ -290,6 +305,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         theirs: Vec::new(),
         their_looks: Vec::new(),
         rate_limit: None,
+        beside: Vec::new(),
         waited: 0,
         is_done: false,
         ended: None,
@@ -316,9 +332,10 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, waited, found, .. } = session;
+    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, nat, beside, waited, found, .. } = session;
     let base_rtt = [before, after];
-    Ok(Outcome { ours, theirs, their_looks, datagrams, probes: stamps, end, cut_by, lost, base_rtt, rate_limit, waited, found })
+    let probes = stamps;
+    Ok(Outcome { ours, theirs, their_looks, datagrams, probes, end, cut_by, lost, base_rtt, rate_limit, nat, beside, waited, found })
 }
 
 impl Session<'_> {
@@ -328,7 +345,9 @@ impl Session<'_> {
         while self.ended.is_none() {
             match self.inputs.recv_timeout(TICK) {
                 Ok(Input::Frame(frame)) => match self.control.open(&frame) {
-                    Ok(Message::Ready) if self.sockets.is_none() && self.begun.is_none() && !self.is_ready => self.is_ready = true,
+                    Ok(Message::Ready(seen)) if self.sockets.is_none() && self.begun.is_none() && self.is_ready.is_none() => {
+                        self.is_ready = Some(seen);
+                    }
                     Ok(message) => {
                         self.is_done |= matches!(message, Message::Done(_));
                         self.give(Event::Message(message));
@@ -341,8 +360,8 @@ impl Session<'_> {
                     self.sockets = Some(connections);
                     self.give(Event::Reached(Reached { nonce, flows }));
                     self.give(Event::Connected);
-                    if std::mem::take(&mut self.is_ready) {
-                        self.give(Event::Message(Message::Ready));
+                    if let Some(seen) = self.is_ready.take() {
+                        self.give(Event::Message(Message::Ready(seen)));
                     }
                 }
                 Ok(Input::Connected(Err(error))) => self.end_with(error),
@@ -396,6 +415,11 @@ impl Session<'_> {
             }
             Action::Keep(piece) if rows::is_of_host(&piece) => {
                 if let Err(fault) = rows::add_looks(&piece, &mut self.their_looks) {
+                    self.fail(fault);
+                }
+            }
+            Action::Keep(piece) if rows::is_of_beside(&piece) => {
+                if let Err(fault) = rows::add_beside(&piece, &mut self.beside) {
                     self.fail(fault);
                 }
             }
@@ -484,6 +508,9 @@ impl Session<'_> {
 
     fn begin(&mut self) {
         let Some((sockets, probe)) = self.sockets.take() else { return self.fail("it began before the data connections were made") };
+        let udp = probe.as_ref().and_then(|(socket, _)| socket.local_addr().ok()?.as_socket());
+        let seen = self.machine.seen();
+        self.nat = [translated(self.control.local(), seen.control), translated(udp, seen.udp)];
         if self.asked.offer.survey.is_some() {
             return self.survey(probe);
         }
@@ -498,13 +525,14 @@ impl Session<'_> {
         self.begun = Some(nanos(self.zero));
         let (clock, offer) = (Clock::starting_in(Duration::ZERO), &self.asked.offer);
         let (interval, end) = (Span::from_micros(offer.interval_us), Time::ZERO + Span::from_millis(offer.ms));
+        let busy = offer.flows.len();
         let probes = offer
             .probe
             .zip(probe)
-            .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, clock));
+            .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), offer.flows.len(), clock)?);
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
         });
@@ -554,7 +582,8 @@ pub(crate) fn survey(
     let outcome = session(&asked, &mut |now, _| go_on(now))?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
     let settings = [settings::here(), there.take()];
-    Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, settings, ..found })
+    let nat = outcome.nat.map(|seen| seen.map(|address| address.to_string()));
+    Ok(Survey { base_rtt_ns: outcome.base_rtt, waited_ns: outcome.waited, nat, settings, ..found })
 }
 
 /// Asks the server at `at` for a run of one flow of `ms`, and ends the session at its grant, before any data flows. A server that grants no survey
@@ -588,5 +617,27 @@ pub(crate) fn greet(at: &str, key: Option<&Key>, ms: u64, go_on: &mut dyn FnMut(
         (Some(met), _) => Ok(met),
         (None, Err(error)) => Err(error),
         (None, Ok(_)) => Err(Error::session(at, "it did not say what it grants")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nat_is_an_address_or_a_port_that_is_not_our_own() {
+        let at = |text: &str| -> Option<SocketAddr> { Some(text.parse().unwrap()) };
+        let own = at("192.0.2.1:4000");
+        for (seen, told) in [
+            (own, None),
+            (at("[::ffff:192.0.2.1]:4000"), None),
+            (at("192.0.2.1:4001"), at("192.0.2.1:4001")),
+            (at("203.0.113.7:4000"), at("203.0.113.7:4000")),
+            (None, None),
+        ] {
+            assert_eq!(translated(own, seen), told, "{seen:?}");
+        }
+        assert_eq!(translated(None, own), None, "there are no probes");
+        assert_eq!(translated(at("[fe80::1%3]:9"), at("[fe80::1%7]:9")), None, "one link, two names of it");
     }
 }

@@ -5,29 +5,24 @@
 //! number that is missing at the receiver was lost on the way.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::{Datagram, Datagrams, HEADERS, LEAST_SIZE, Traffic};
 use longfat_host::clock::{Clock, nanoseconds};
 use longfat_host::stamps::{self, Wall};
 use longfat_host::{facts, sys};
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
 use nix::time::ClockId;
 use socket2::{Domain, Socket};
 
 use crate::Error;
-use crate::linux::echo::{AWAKE, LARGEST, send, wait_until};
+use crate::linux::due::Due;
+use crate::linux::echo::{LARGEST, send};
 use crate::linux::probe::{Got, Sent, Stamps};
 use crate::protocol::{Nanos, Token};
 
-/// Longest sleep of a thread: it then looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of the nonce in a datagram: with the number they fit into the smallest ([`LEAST_SIZE`] less [`HEADERS`]).
 const TAG: usize = 8;
 /// Bytes of the tag and the number.
@@ -125,11 +120,11 @@ impl Ports {
     /// A system without threads left.
     pub(crate) fn begin(flows: Vec<Flow>, interval: Span, timed: u32, busy: usize, clock: Clock) -> Result<Self, Error> {
         let (bytes, stop) = (Arc::new(Bytes::default()), Arc::new(AtomicBool::new(false)));
-        let awake = thread::available_parallelism().is_ok_and(|cores| cores.get() > busy);
+        let due = Due::beside(busy, clock);
         let mut threads = Vec::new();
         for flow in flows {
             let (counts, ends) = (Arc::clone(&bytes), Arc::clone(&stop));
-            let line = Line::new(flow, interval, timed, awake, clock)?;
+            let line = Line::new(flow, interval, timed, due, clock)?;
             let named = thread::Builder::new().name(format!("flow {}", line.flow.number));
             threads.push(named.spawn(move || line.run(&ends, &counts)).map_err(|e| Error::system("a flow over UDP has no thread", e))?);
         }
@@ -182,7 +177,7 @@ struct Line {
     flow: Flow,
     interval: Span,
     timed: u32,
-    awake: bool,
+    due: Due,
     clock: Clock,
     wall: Wall,
     /// Bytes by which payload is shorter than over IPv4.
@@ -193,7 +188,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(flow: Flow, interval: Span, timed: u32, awake: bool, clock: Clock) -> Result<Self, Error> {
+    fn new(flow: Flow, interval: Span, timed: u32, due: Due, clock: Clock) -> Result<Self, Error> {
         let is_v6 = flow.socket.domain().map_err(|e| Error::system("a UDP socket", e))? == Domain::IPV6;
         if !flow.sends {
             // A smaller one than asked for drops datagrams of fast bursts, which are counted.
@@ -201,13 +196,12 @@ impl Line {
         }
         let now = Counted { flow: flow.number, ..Counted::default() };
         let shorter = if is_v6 { LONGER } else { 0 };
-        Ok(Line { flow, interval, timed, awake, clock, wall: Wall::now(), shorter, counted: Vec::new(), now, stamps: Stamps::default() })
+        Ok(Line { flow, interval, timed, due, clock, wall: Wall::now(), shorter, counted: Vec::new(), now, stamps: Stamps::default() })
     }
 
     fn run(mut self, stop: &AtomicBool, bytes: &Bytes) -> Ended {
         let before = facts::waited();
-        // A sleep ends when it is over, and not up to 50 us later (prctl(2), PR_SET_TIMERSLACK).
-        let _ = nix::sys::prctl::set_timerslack(1);
+        Due::prepare();
         let mut buffer = vec![0; LARGEST];
         let mut next = Time::ZERO;
         while !stop.load(Relaxed) {
@@ -220,7 +214,10 @@ impl Line {
             if self.flow.sends {
                 self.send_due(now, &mut buffer, stop, bytes);
             }
-            self.rest(next);
+            let is_due = self.flow.datagrams.poll_timeout().filter(|_| self.flow.sends);
+            // Stamps of what a sender has sent would end each of its rests.
+            let news = Some(&self.flow.socket).filter(|_| !self.flow.sends);
+            self.due.rest(is_due.unwrap_or(Time::MAX), next, news);
             if !self.flow.sends {
                 self.receive(&mut buffer, bytes);
             }
@@ -244,29 +241,6 @@ impl Line {
         }
         self.now.at = now.as_ps() / 1000;
         self.counted.push(self.now);
-    }
-
-    /// Sleeps until there is something to do: at `next` at the latest. The end of the wait for a datagram that is due is spent awake, if a core is free.
-    fn rest(&self, next: Time) {
-        let due = self.flow.datagrams.poll_timeout().filter(|_| self.flow.sends).unwrap_or(Time::MAX);
-        let now = self.clock.now();
-        let until = |time: Time| Duration::from_nanos(self.clock.nanoseconds_at(time).saturating_sub(self.clock.nanoseconds_at(now)));
-        let left = until(due);
-        if left <= Duration::from_nanos(2 * AWAKE) && due <= next {
-            let due = self.clock.nanoseconds_at(due);
-            if self.awake {
-                wait_until(self.clock, due);
-            } else {
-                self.clock.sleep_until(self.clock.at(due));
-            }
-            return;
-        }
-        let most = left.saturating_sub(Duration::from_nanos(AWAKE)).min(until(next)).min(LOOK);
-        if self.flow.sends {
-            return self.clock.sleep_until(now + Span::from_micros(most.as_micros() as u64));
-        }
-        // Whatever poll says, the next look is soon.
-        let _ = ppoll(&mut [PollFd::new(self.flow.socket.as_fd(), PollFlags::POLLIN)], Some(TimeSpec::from_duration(most)), None);
     }
 
     /// Sends the datagrams that are due.

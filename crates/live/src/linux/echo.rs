@@ -4,7 +4,6 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use longfat_host::clock::{Clock, nanoseconds};
 use longfat_host::path;
@@ -15,11 +14,10 @@ use nix::time::ClockId;
 use socket2::{Domain, Socket};
 
 use crate::Error;
+use crate::linux::due::{Due, LOOK, wait_until};
 use crate::protocol::survey::{ANSWER, Answer, Kind, QUESTION, Question, TOLD};
 use crate::protocol::{Nanos, Token};
 
-/// Longest sleep of the thread: it then looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
 /// Times that a socket is tried whose link takes nothing, each so long.
 const WAITS: usize = 25;
 /// Bytes of a datagram at most (RFC 768).
@@ -30,8 +28,6 @@ pub(crate) const TTL: u8 = 64;
 const TRAINS: usize = 16;
 /// Time that a train may take.
 const LONGEST: Nanos = 5_000_000_000;
-/// Time before a packet is due from which a thread waits for it awake: a sleep may be as late as this.
-pub(crate) const AWAKE: Nanos = 60_000;
 /// Receive buffer that is asked for; the kernel gives what `net.core.rmem_max` lets it.
 const BUFFER: usize = 8 << 20;
 
@@ -98,17 +94,6 @@ pub(crate) fn send(socket: &Socket, bytes: &[u8]) -> std::io::Result<usize> {
     sent
 }
 
-/// Waits until the monotonic clock is at `due`: asleep, and at the end awake.
-pub(crate) fn wait_until(clock: Clock, due: Nanos) {
-    let now = nanoseconds(ClockId::CLOCK_MONOTONIC);
-    if due > now + AWAKE {
-        clock.sleep_until(clock.at(due - AWAKE));
-    }
-    while nanoseconds(ClockId::CLOCK_MONOTONIC) < due {
-        std::hint::spin_loop();
-    }
-}
-
 /// The thread's part.
 struct Line {
     socket: Socket,
@@ -128,7 +113,7 @@ struct Line {
 
 impl Line {
     fn run(mut self, stop: &AtomicBool, bytes: &AtomicU64) {
-        let _ = nix::sys::prctl::set_timerslack(1);
+        Due::prepare();
         let mut buffer = vec![0; LARGEST];
         while !stop.load(Relaxed) {
             let _ = ppoll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], Some(TimeSpec::from_duration(LOOK)), None);

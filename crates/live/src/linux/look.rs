@@ -14,6 +14,7 @@ use nix::time::ClockId;
 use socket2::Socket;
 
 use crate::Error;
+use crate::linux::due::{self, Due};
 use crate::linux::echo::{self, LARGEST, TTL};
 use crate::protocol::survey::{ANSWER, Answer, Kind, NUMBER, QUESTION, Question, REPORT};
 use crate::protocol::{Nanos, Token};
@@ -146,7 +147,7 @@ pub(crate) fn look<'a>(
     stop: &'a AtomicBool,
 ) -> Result<Survey, Error> {
     let is_v6 = echo::prepared(&socket)?;
-    let _ = nix::sys::prctl::set_timerslack(1);
+    Due::prepare();
     let address = socket.peer_addr().ok().and_then(|peer| peer.as_socket()).map(|peer| peer.ip().to_string()).unwrap_or_default();
     let port = socket.local_addr().ok().and_then(|local| local.as_socket()).map_or(0, |local| local.port());
     let found = Survey { address, port, rate_limit: rate, ..Survey::default() };
@@ -461,7 +462,7 @@ impl Look<'_> {
             if due >= until {
                 break;
             }
-            echo::wait_until(self.clock, due);
+            due::wait_until(self.clock, due);
             self.ask(Kind::Burst, 0, payload as usize, REPORT, [id, 0]);
             sent += 1;
             // Answers that wait do not keep the next packet.

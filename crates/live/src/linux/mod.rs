@@ -4,6 +4,7 @@ mod client;
 mod confine;
 mod data;
 mod datagrams;
+mod due;
 mod echo;
 mod iperf;
 pub mod keys;

@@ -20,12 +20,11 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::Error;
 use crate::envelope::Crossing;
+use crate::linux::due::{Due, LOOK};
 use crate::protocol::message::{ProbeOffer, SAMPLES};
 use crate::protocol::reach::{self, QUESTION};
 use crate::protocol::{Nanos, Token};
 
-/// Longest sleep of the thread: it then looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
 /// Time between two questions of a client that is not reached yet.
 const AGAIN: Duration = Duration::from_millis(50);
 /// Time beside its round trips after which a client takes it that no datagram comes through.
@@ -90,14 +89,16 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Sends a probe with `tag` each `interval` until `end`, and takes those that come, on a socket connected to the other host.
+    /// Sends a probe with `tag` each `interval` until `end`, and takes those that come, on a socket connected to the other host. `busy` threads of
+    /// this session want a core.
     ///
     /// # Errors
     /// A system without threads left.
-    pub(crate) fn begin(socket: Socket, tag: Token, interval: Span, end: Time, clock: Clock) -> Result<Self, Error> {
+    pub(crate) fn begin(socket: Socket, tag: Token, interval: Span, end: Time, busy: usize, clock: Clock) -> Result<Self, Error> {
         let (stop, bytes) = (Arc::new(AtomicBool::new(false)), Arc::new([0, 0].map(AtomicU64::new)));
         let (ends, counts) = (Arc::clone(&stop), Arc::clone(&bytes));
-        let run = move || Line { socket, tag, interval, end, clock, wall: Wall::now(), stamps: Stamps::default() }.run(&ends, &counts);
+        let due = Due::beside(busy, clock);
+        let run = move || Line { socket, tag, interval, end, due, clock, wall: Wall::now(), stamps: Stamps::default() }.run(&ends, &counts);
         let thread = thread::Builder::new().name("probes".to_owned()).spawn(run);
         Ok(Probes { stop, bytes, thread: thread.map_err(|e| Error::system("the probes have no thread", e))? })
     }
@@ -120,6 +121,7 @@ struct Line {
     tag: Token,
     interval: Span,
     end: Time,
+    due: Due,
     clock: Clock,
     wall: Wall,
     stamps: Stamps,
@@ -128,8 +130,7 @@ struct Line {
 impl Line {
     fn run(mut self, stop: &AtomicBool, bytes: &[AtomicU64; 2]) -> (Stamps, Time) {
         let before = facts::waited();
-        // A sleep ends when it is over, and not up to 50 us later (prctl(2), PR_SET_TIMERSLACK).
-        let _ = nix::sys::prctl::set_timerslack(1);
+        Due::prepare();
         let mut number = 0;
         while !stop.load(Relaxed) {
             let now = self.clock.now();
@@ -143,10 +144,8 @@ impl Line {
                 number = (now.as_ps() / self.interval.as_ps()) as u32 + 1;
                 continue;
             }
-            let left = if number == u32::MAX { LOOK } else { Duration::from_nanos(due.since(now).as_ps().div_ceil(1000)).min(LOOK) };
-            let timeout = TimeSpec::from_duration(left);
-            // Whatever poll says, the next look is soon.
-            let _ = ppoll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], Some(timeout), None);
+            let next = if number == u32::MAX { Time::MAX } else { due };
+            self.due.rest(next, Time::MAX, Some(&self.socket));
             while let Some(len) = self.receive() {
                 bytes[1].fetch_add(len as u64, Relaxed);
             }

@@ -7,6 +7,7 @@ use longfat_record::trace::host::COUNTERS;
 use crate::linux::datagrams::Counted;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps};
+use crate::protocol::beside::Spell;
 use crate::protocol::message::{Rows, SAMPLES};
 use crate::protocol::{Fault, Nanos};
 
@@ -204,6 +205,35 @@ pub(crate) fn add_counts(piece: &Rows, counted: &mut Vec<Counted>, flows: &[u32]
     if counted.len() as u64 > 2 * SAMPLES { Err(strange()) } else { Ok(()) }
 }
 
+/// Columns of the times in which other sessions of the server ran.
+const OF_BESIDE: [&str; 2] = ["beside_from_ns", "beside_to_ns"];
+
+/// Returns the times in which other sessions ran, in pieces of which each fits into a message.
+pub(crate) fn beside_to_pieces(spells: &[Spell]) -> Vec<Rows> {
+    Rows::pieces(&OF_BESIDE.map(str::to_owned), spells.iter().map(|spell| spell.map(Some).to_vec()).collect())
+}
+
+/// True if a piece is of times in which other sessions ran.
+pub(crate) fn is_of_beside(piece: &Rows) -> bool {
+    piece.columns == OF_BESIDE
+}
+
+/// Adds the times of a piece to `spells`.
+///
+/// # Errors
+/// Times that are not in order, and more than a session may have.
+pub(crate) fn add_beside(piece: &Rows, spells: &mut Vec<Spell>) -> Result<(), Fault> {
+    let strange = || Fault("the results of the other side have a session beside this one that cannot be".to_owned());
+    for row in &piece.rows {
+        let [Some(from), Some(to)] = row[..] else { return Err(strange()) };
+        if from > to || spells.last().is_some_and(|last| last[1] > from) {
+            return Err(strange());
+        }
+        spells.push([from, to]);
+    }
+    if spells.len() as u64 > SAMPLES { Err(strange()) } else { Ok(()) }
+}
+
 /// First column of counters of the host; the others are [`COUNTERS`].
 const OF_HOST: &str = "host_at_ns";
 
@@ -294,6 +324,21 @@ mod tests {
         assert!(add_counts(&null, &mut Vec::new(), &[0]).is_err());
         let short = Rows { columns: OF_COUNTS.map(str::to_owned).to_vec(), rows: vec![vec![Some(0); 7]] };
         assert!(add_counts(&short, &mut Vec::new(), &[0]).is_err());
+    }
+
+    #[test]
+    fn times_of_other_sessions_come_in_order() {
+        let spells = vec![[1, 5], [5, 5], [7, 9]];
+        let mut back = Vec::new();
+        for piece in beside_to_pieces(&spells) {
+            assert!(is_of_beside(&piece) && !is_of_host(&piece));
+            add_beside(&piece, &mut back).unwrap();
+        }
+        assert_eq!(back, spells);
+        for wrong in [[Some(10), Some(9)], [Some(8), Some(9)], [None, Some(12)]] {
+            let piece = Rows { columns: OF_BESIDE.map(str::to_owned).to_vec(), rows: vec![wrong.to_vec()] };
+            assert!(add_beside(&piece, &mut spells.clone()).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::linux::replay::{self, Both};
 use crate::linux::{keys, plane, settings};
 use crate::options::{Greeting, Progress};
 use crate::protocol::application::Application;
+use crate::protocol::beside::Spell;
 use crate::protocol::message::{Direction, FLOWS, FlowOffer, Granted, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
 use crate::protocol::{Key, Token};
 use crate::survey::Survey;
@@ -199,7 +200,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         let seen = || plane.map(Plane::seen).unwrap_or_default();
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration), seen: &seen })
     })?;
-    let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, .. } = outcome;
+    let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, nat, beside, .. } = outcome;
     // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
     let ahead = base_rtt[0].unwrap_or(0) / 2;
     let lead = AROUND.as_ps() / 1000;
@@ -229,7 +230,9 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         base_rtt: base_rtt.map(|rtt| Time::from_ps(1000 * rtt.unwrap_or(0))),
         rate_limit: rate_limit.unwrap_or(0),
         cut_by,
+        beside: together(&beside, [lead + ahead, end + ahead]),
         surveys,
+        nat: nat.map(|seen| seen.map_or(0, |address| address.port().into())),
         begun_unix_s,
         ..RealTime::default()
     };
@@ -332,6 +335,11 @@ fn host_series(ours: &[Look], theirs: &[Look], lead: u64, ahead: u64, end: u64) 
     let mut all: Vec<HostSample> = [of(ours, lead, false), of(theirs, lead + ahead, true)].concat();
     all.sort_by_key(|look| look.time);
     all
+}
+
+/// Returns how much of the time from `begin` to `end` others had: `spells`, in order, which do not overlap.
+fn together(spells: &[Spell], [begin, end]: Spell) -> Time {
+    Time::from_ps(spells.iter().map(|[from, to]| 1000 * (*to).min(end).saturating_sub((*from).max(begin))).sum())
 }
 
 /// Returns the last counts of each flow over UDP at one host.
@@ -533,6 +541,13 @@ mod tests {
         let told = |row: &ProbeSample| (row.is_down, row.number, row.time_s, row.arrived, row.unstamped);
         assert_eq!(rows.iter().map(told).collect::<Vec<_>>(), [(false, 0, -1.0, NONE, 0), (true, 5, 1.0, 1, 1)]);
         assert!(rows[0].timer_error_s == 7e-6 && rows[1].timer_error_s.is_nan() && rows.iter().all(|row| row.queue_delay_s.is_nan()));
+    }
+
+    #[test]
+    fn of_sessions_beside_it_the_time_of_the_flows_counts() {
+        let spells = [[0, 15], [20, 25], [90, 120], [130, 140]];
+        assert_eq!(together(&spells, [10, 100]), Time::from_ps(1000 * (5 + 5 + 10)));
+        assert_eq!((together(&spells, [30, 80]), together(&[], [0, 9])), (Time::ZERO, Time::ZERO));
     }
 
     #[test]

@@ -18,15 +18,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::Error;
 use crate::envelope::{self, Crossing};
-use crate::linux::echo::{LARGEST, TTL, wait_until};
+use crate::linux::due::{Due, LOOK, wait_until};
+use crate::linux::echo::{LARGEST, TTL};
 use crate::linux::{keys, probe};
 use crate::options::StampOptions;
 use crate::protocol::stamp::{self, Answer, PACKET, PORT, Reflector};
 use crate::protocol::{Nanos, SECOND};
 use crate::stamp::Stamped;
 
-/// Longest sleep of a thread: it then looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(20);
 /// Packets of a session, and the time between two.
 const COUNT: u32 = 1000;
 const INTERVAL: Nanos = SECOND / 100;
@@ -160,7 +159,7 @@ struct Line {
 impl Line {
     /// Sends all packets and takes the answers; true if the caller stopped it.
     fn run(&mut self, go_on: &mut dyn FnMut() -> bool) -> bool {
-        let _ = nix::sys::prctl::set_timerslack(1);
+        Due::prepare();
         let (clock, begun) = (Clock::starting_in(Duration::ZERO), now());
         for number in 0..COUNT {
             let due = begun + INTERVAL * Nanos::from(number);

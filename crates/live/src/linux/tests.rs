@@ -487,7 +487,7 @@ fn a_token_opens_one_connection_once() {
         assert_eq!(join(token).read(&mut [0; 1]).unwrap_or(0), 0, "replayed, or made up");
     }
     let second = join(granted.tokens[1].0);
-    assert_eq!(next(), Message::Ready);
+    assert!(matches!(next(), Message::Ready(_)));
     drop((first, second));
 }
 
@@ -504,7 +504,7 @@ fn streams_of_a_session_come_all_at_once() {
     for (mut stream, token) in streams.iter().zip(&granted.tokens) {
         stream.write_all(&[&DATA_MAGIC[..], &token.0].concat()).unwrap();
     }
-    assert_eq!(next(&mut control), Some(Message::Ready));
+    assert!(matches!(next(&mut control), Some(Message::Ready(_))));
 }
 
 fn probing(ms: u64, interval_us: u64) -> Offer {
@@ -604,7 +604,7 @@ fn datagrams_go_only_to_who_has_shown_that_it_wants_them() {
     let (third, taken) = asks(&server, &datagram(token));
     assert_eq!((nonce.is_some(), taken), (true, None), "the first address has it");
     control.send(&Message::Reached(Reached { nonce, flows: Vec::new() })).unwrap();
-    assert_eq!(next(&mut control), Some(Message::Ready));
+    assert!(matches!(next(&mut control), Some(Message::Ready(_))));
     assert!(socket.recv(&mut [0; 64]).is_err(), "not before the start");
     control.send(&Message::Start).unwrap();
     assert_eq!(next(&mut control), Some(Message::Running));
@@ -638,7 +638,7 @@ fn a_flow_over_udp_goes_only_to_who_has_shown_that_it_wants_it() {
     let (third, taken) = asks(&server, &datagram(token));
     assert_eq!((nothing, nonce.is_some(), taken), (None, true, None), "the first address has it");
     control.send(&Message::Reached(Reached { nonce: None, flows: vec![nonce.unwrap()] })).unwrap();
-    assert_eq!(next(&mut control), Some(Message::Ready));
+    assert!(matches!(next(&mut control), Some(Message::Ready(_))));
     assert!(socket.recv(&mut [0; 256]).is_err(), "not before the start");
     control.send(&Message::Start).unwrap();
     assert_eq!(next(&mut control), Some(Message::Running));
@@ -664,7 +664,7 @@ fn a_flow_over_udp_that_lies_ends_the_run() {
     let (mut control, next, granted) = offered(&server, Offer { flows: vec![up], probe: None, ..probing(2000, 10_000) });
     let (socket, nonce) = asks(&server, &datagram(granted.tokens[0]));
     control.send(&Message::Reached(Reached { nonce: None, flows: vec![nonce.unwrap()] })).unwrap();
-    assert_eq!(next(&mut control), Some(Message::Ready));
+    assert!(matches!(next(&mut control), Some(Message::Ready(_))));
     control.send(&Message::Start).unwrap();
     assert_eq!(next(&mut control), Some(Message::Running));
     for number in 0..20_u8 {
@@ -699,7 +699,7 @@ fn probes_faster_than_granted_end_the_run() {
     let (mut control, next, token) = granted(&server);
     let (socket, nonce) = asks(&server, &datagram(token));
     control.send(&Message::Reached(Reached { nonce, flows: Vec::new() })).unwrap();
-    assert_eq!(next(&mut control), Some(Message::Ready));
+    assert!(matches!(next(&mut control), Some(Message::Ready(_))));
     control.send(&Message::Start).unwrap();
     assert_eq!(next(&mut control), Some(Message::Running));
     // 20 kbit/s are 2500 bytes per second.
@@ -739,6 +739,31 @@ fn one_session_runs_at_a_time_and_the_next_waits() {
     run(port, Some(&key()), 100, vec![flow(Direction::Up, None)], &mut |_| true).unwrap();
     assert!(started.elapsed() > Duration::from_millis(700), "{:?}", started.elapsed());
     first.join().unwrap().unwrap();
+}
+
+#[test]
+fn sessions_at_the_same_time_are_told_of_each_other() {
+    let server = served(|options| options.concurrent = 2);
+    let port = server.port;
+    let (is_over, has_begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (over, begun) = (Arc::clone(&is_over), Arc::clone(&has_begun));
+    let first = thread::spawn(move || {
+        run(port, Some(&key()), 30_000, vec![flow(Direction::Up, None)], &mut |now| {
+            begun.fetch_or(now > 0, Relaxed);
+            !over.load(Relaxed)
+        })
+    });
+    while !has_begun.load(Relaxed) && !first.is_finished() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let second = run(port, Some(&key()), 200, vec![flow(Direction::Up, None)], &mut |_| true).unwrap();
+    is_over.store(true, Relaxed);
+    let first = first.join().unwrap().unwrap();
+    let alone = run(port, Some(&key()), 50, vec![flow(Direction::Up, None)], &mut |_| true).unwrap();
+    let lasted = |spells: &[[u64; 2]]| spells.iter().map(|[from, to]| to - from).sum::<u64>();
+    assert!(second.beside.len() == 1 && second.beside[0][0] == 0, "the first ran before it: {:?}", second.beside);
+    assert!(first.beside.len() == 1 && first.beside[0][0] > 0, "{:?}", first.beside);
+    assert_eq!((lasted(&first.beside), alone.beside.len()), (lasted(&second.beside), 0), "one time, by one clock");
 }
 
 #[test]

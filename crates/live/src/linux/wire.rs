@@ -99,6 +99,11 @@ impl Control {
         self.stream.local_addr().ok()
     }
 
+    /// Returns the address of the other side.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.stream.peer_addr().ok()
+    }
+
     /// Sends a message.
     pub(crate) fn send(&mut self, message: &Message) -> io::Result<()> {
         let sealed = message.to_bytes().and_then(|bytes| self.channel.seal(&bytes)).map_err(|e| fault(&e))?;

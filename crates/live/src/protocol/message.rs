@@ -1,5 +1,7 @@
 //! Messages of a control channel, as JSON: one per frame, every name known, every length bounded.
 
+use std::net::SocketAddr;
+
 use longfat_core::units::Rate;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use super::token::Token;
 use super::{Fault, Nanos, fault};
 
 /// Version of the protocol.
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = 6;
 /// Most bytes of a message.
 pub const LONGEST: usize = MOST - TAG;
 /// Most columns of results.
@@ -44,8 +46,8 @@ pub enum Message {
     Refused(Reason),
     /// Client, if probes were granted or flows go over UDP: the nonces that came by datagrams.
     Reached(Reached),
-    /// Server: the data connections have come, and the client's answer about probes.
-    Ready,
+    /// Server: the data connections have come, and the client's answer about probes; and where it sees the client.
+    Ready(Seen),
     /// Client: begin.
     Start,
     /// Server: it has begun.
@@ -58,6 +60,16 @@ pub enum Message {
     Results(Rows),
     /// Server: that was all; client: it has all.
     Done(Reason),
+}
+
+/// Addresses of a client as its server sees them. NAT on the way makes them others than the client's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// Address of the control connection.
+    pub control: Option<SocketAddr>,
+    /// Address of the probes or the survey; `None`: there are none.
+    pub udp: Option<SocketAddr>,
 }
 
 /// Direction of a flow, as the client sees it.
@@ -267,7 +279,7 @@ impl Message {
             }
             Message::Results(rows) => rows.check(),
             Message::Reached(reached) => bounded("nonces", reached.flows.len() as u64, 0..=FLOWS as u64),
-            Message::Ready | Message::Start | Message::Running | Message::Stop | Message::Heartbeat(_) => Ok(()),
+            Message::Ready(_) | Message::Start | Message::Running | Message::Stop | Message::Heartbeat(_) => Ok(()),
         }
     }
 
@@ -279,7 +291,7 @@ impl Message {
             Message::Granted(_) => "granted",
             Message::Refused(_) => "refused",
             Message::Reached(_) => "reached",
-            Message::Ready => "ready",
+            Message::Ready(_) => "ready",
             Message::Start => "start",
             Message::Running => "running",
             Message::Heartbeat(_) => "heartbeat",

@@ -6,12 +6,15 @@
 //!
 //! Probes are datagrams: a server sends any only to an address that has shown that it wants them ([`reach`]).
 //!
+//! A session is told when others of the server ran beside it ([`beside`]).
+//!
 //! A survey of the path is datagrams alone, too: questions and bursts ([`survey`]).
 //! STAMP ([`stamp`]) is the protocol of others: a server that is told to answers it at a port of its own.
 //!
 //! Data connections are told apart by their own magic ([`DATA_MAGIC`]) and carry a [`Token`] that the control channel has given out.
 
 pub mod application;
+pub mod beside;
 pub mod frame;
 pub mod iperf;
 pub mod limits;
@@ -26,6 +29,7 @@ pub mod token;
 #[cfg(test)]
 mod tests;
 
+pub use beside::Beside;
 pub use frame::{DATA_MAGIC, Frames, Hello};
 pub use limits::{Ledger, Limits, Who};
 pub use message::{Message, VERSION};

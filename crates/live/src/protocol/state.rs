@@ -7,7 +7,7 @@
 //!              <─────────────  granted (tokens, time, bytes, rate) or refused
 //! data connections, tokens ──>
 //! reached      ─────────────>         if probes were granted or flows go over UDP: the nonces that came
-//!              <─────────────  ready
+//!              <─────────────  ready (the client as the server sees it)
 //! start        ─────────────>
 //!              <─────────────  running, when its clock is at zero
 //! heartbeat    <────────────>  each second, from the offer on
@@ -19,7 +19,7 @@
 //! Silence of 5 s and four round trips ends a session at both sides, whatever its state.
 
 use super::limits::Grant;
-use super::message::{Granted, Heartbeat, Message, Offer, Queued, Reached, Reason, Rows, Setting};
+use super::message::{Granted, Heartbeat, Message, Offer, Queued, Reached, Reason, Rows, Seen, Setting};
 use super::token::{LIFETIME, Token};
 use super::{Nanos, SECOND};
 
@@ -172,6 +172,8 @@ struct Side {
     over_udp: usize,
     /// True while the client's answer about datagrams is to come.
     awaits: bool,
+    /// Addresses of the client as the server sees them.
+    seen: Seen,
     /// Reason why the server ends the run; empty: the client does.
     why: String,
     actions: Vec<Action>,
@@ -187,6 +189,7 @@ impl Side {
             flows: 0,
             over_udp: 0,
             awaits: false,
+            seen: Seen::default(),
             why: String::new(),
             actions: Vec::new(),
         }
@@ -317,6 +320,11 @@ impl Server {
         self.0.pulse.rtt
     }
 
+    /// Notes the addresses of the client, of which [`Message::Ready`] tells it.
+    pub fn see(&mut self, seen: Seen) {
+        self.0.seen = seen;
+    }
+
     /// Takes in an event; what to do, in order.
     pub fn on(&mut self, now: Nanos, event: Event) -> Vec<Action> {
         let side = &mut self.0;
@@ -349,7 +357,7 @@ impl Server {
             },
             Event::Connected if side.state == State::Granted && !side.awaits => {
                 side.to(now, State::Ready);
-                side.send(Message::Ready);
+                side.send(Message::Ready(side.seen));
             }
             Event::Halted(pieces) if matches!(side.state, State::Running | State::Halting) => {
                 side.to(now, State::Results);
@@ -409,6 +417,11 @@ impl Client {
         self.0.pulse.rtt
     }
 
+    /// Returns the addresses of this host as the server sees them, once it is ready.
+    pub fn seen(&self) -> Seen {
+        self.0.seen
+    }
+
     /// Takes in an event; what to do, in order.
     pub fn on(&mut self, now: Nanos, event: Event) -> Vec<Action> {
         let side = &mut self.0;
@@ -460,7 +473,8 @@ impl Client {
                 side.to(now, State::Granted);
                 side.actions.push(Action::Connect(granted));
             }
-            (State::Granted, Message::Ready) => {
+            (State::Granted, Message::Ready(seen)) => {
+                side.seen = seen;
                 side.to(now, State::Ready);
                 side.send(Message::Start);
             }

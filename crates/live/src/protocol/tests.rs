@@ -10,7 +10,7 @@ use super::application::Application;
 use super::frame::{self, Frames, Hello};
 use super::limits::{Grant, HANDSHAKE, Ledger, Limits, Who, network};
 use super::message::{
-    Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, Rows, SendWay, Setting,
+    Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, Rows, Seen, SendWay, Setting,
 };
 use super::noise::{Channel, Handshake, Key};
 use super::state::{Action, BEAT, Client, Event, SILENCE, Server, Turn};
@@ -84,7 +84,8 @@ fn every_message() -> Vec<Message> {
         Message::Refused(why.clone()),
         Message::Reached(Reached { nonce: Some(NONCE), flows: tokens() }),
         Message::Reached(Reached { nonce: None, flows: Vec::new() }),
-        Message::Ready,
+        Message::Ready(Seen::default()),
+        Message::Ready(Seen { control: Some(([192, 0, 2, 1], 1).into()), udp: Some((std::net::Ipv6Addr::LOCALHOST, 2).into()) }),
         Message::Start,
         Message::Running,
         Message::Heartbeat(Heartbeat { sent: 1, echo: Some(2), held: 3 }),

@@ -119,6 +119,8 @@ pub struct RealTime {
     pub base_rtt: [Time; 2],
     /// Between real hosts: bound that the server sets to the rate of all flows together, in bit/s of payload; zero: none.
     pub rate_limit: u64,
+    /// Between real hosts: time of the run in which another session ran at the far host.
+    pub beside: Time,
     /// Reason why the run ended before its end: one of [`cut`]; zero: it did not.
     pub cut_by: u64,
     /// Between real hosts: probes from the near host to the far one, and back.
@@ -131,6 +133,9 @@ pub struct RealTime {
     pub probes_unstamped: u64,
     /// Between real hosts: the path before the run and after it.
     pub surveys: [SurveyRecord; 2],
+    /// Between real hosts: ports of the near host's control connection and of its probes as the far host sees them, where NAT changed them or the
+    /// address; zero: it did not.
+    pub nat: [u64; 2],
     /// Between real hosts: seconds from the begin of 1970 (UTC) to that of the run, by the near host's clock.
     pub begun_unix_s: u64,
 }

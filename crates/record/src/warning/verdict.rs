@@ -164,6 +164,10 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
         let asked = experiment.measure.duration.as_secs_f64();
         found.push((Verdict::Invalid, format!("{ended} after {:.1} of {asked:.1} s", trace.end.as_secs_f64())));
     }
+    if real.beside > Time::ZERO {
+        let [beside, lasted] = [real.beside, trace.end].map(Time::as_secs_f64);
+        found.push((Verdict::Suspect, format!("another session ran beside it for {beside:.1} of {lasted:.1} s at the far host")));
+    }
     if real.rate_limit > 0 {
         let text = format!(
             "the server lets a session send {:.1} Mbit/s at most: a limit of its own, not of the path",

@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::session::Input;
 use crate::linux::data;
 use crate::linux::wire::nanos;
-use crate::protocol::{Key, KeyId, Ledger, Nanos, Reach, Tokens};
+use crate::protocol::{Beside, Key, KeyId, Ledger, Nanos, Reach, Tokens};
 
 /// Everything that the threads share.
 pub(super) struct Shared {
@@ -30,6 +30,7 @@ pub(super) struct Books {
     pub ledger: Ledger,
     pub tokens: Tokens,
     pub reach: Reach,
+    pub beside: Beside,
     pub sessions: BTreeMap<u64, SyncSender<Input>>,
     /// Sessions whose data connections are to come, each with the largest window that one of them asks of this end.
     pub connecting: BTreeMap<u64, Option<u64>>,

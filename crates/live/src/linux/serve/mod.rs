@@ -19,7 +19,7 @@ use crate::Error;
 use crate::linux::confine::confine;
 use crate::linux::{keys, probe, stamp};
 use crate::options::{Said, ServeOptions};
-use crate::protocol::{Ledger, Limits, Reach, Tokens};
+use crate::protocol::{Beside, Ledger, Limits, Reach, Tokens};
 
 /// Time between two looks at the clock and the queue; the caller has four of them.
 const TICK: Duration = Duration::from_millis(50);
@@ -56,6 +56,7 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
             ledger: Ledger::new(options.limits, options.open_limits),
             tokens: Tokens::default(),
             reach: Reach::default(),
+            beside: Beside::default(),
             sessions: BTreeMap::new(),
             connecting: BTreeMap::new(),
         }),

@@ -24,7 +24,7 @@ use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, read_frames};
 use crate::linux::{keys, rows, settings};
 use crate::protocol::limits::Grant;
-use crate::protocol::message::{Direction, FlowOffer, LONGEST_RUN_MS, Offer, Queued, Reached};
+use crate::protocol::message::{Direction, FlowOffer, LONGEST_RUN_MS, Offer, Queued, Reached, Seen};
 use crate::protocol::state::{Action, Event, RESULTS, Server, Turn};
 use crate::protocol::{Nanos, Token, Who};
 
@@ -75,7 +75,8 @@ impl<'a> Session<'a> {
             let _ = of_reader.send(Input::Lost);
         })?;
         shared.books().sessions.insert(number, to);
-        let machine = Server::new(shared.now(), rtt);
+        let mut machine = Server::new(shared.now(), rtt);
+        machine.see(Seen { control: control.peer().map(probe::canonical), udp: None });
         Ok(Session {
             shared,
             number,
@@ -158,6 +159,8 @@ impl<'a> Session<'a> {
         }
         if let Some(nonce) = reached.nonce {
             self.reached = self.socket_to(nonce).map(|socket| (socket, nonce));
+            let peer = self.reached.as_ref().and_then(|(socket, _)| socket.peer_addr().ok()?.as_socket());
+            self.machine.see(Seen { control: self.control.peer().map(probe::canonical), udp: peer.map(probe::canonical) });
         }
         if self.is_connected() {
             self.give(Event::Connected);
@@ -249,7 +252,8 @@ impl<'a> Session<'a> {
                 let left = self.plane.take().map(Plane::halt);
                 let (pieces, looks) =
                     left.map_or_else(Default::default, |left| (rows::to_pieces(&left.rows), rows::looks_to_pieces(&left.looks)));
-                self.give(Event::Halted([pieces, datagrams, probes, looks].concat()));
+                let beside = rows::beside_to_pieces(&self.shared.books().beside.end(self.shared.now(), self.number));
+                self.give(Event::Halted([pieces, datagrams, probes, looks, beside].concat()));
             }
             Action::Close(why) => self.ended = Some(why),
             // Actions of a client.
@@ -328,7 +332,10 @@ impl<'a> Session<'a> {
     /// Lets the data flow.
     fn begin(&mut self, grant: Grant) {
         let Some(offer) = &self.offer else { return };
-        self.shared.books().has_connected(self.number, &self.shared.listener);
+        let mut books = self.shared.books();
+        books.has_connected(self.number, &self.shared.listener);
+        books.beside.begin(self.shared.now(), self.number);
+        drop(books);
         if offer.survey.is_some() {
             let clock = Clock::starting_in(Duration::ZERO);
             // A client that no datagram reaches ends it.
@@ -361,13 +368,14 @@ impl<'a> Session<'a> {
         }
         let clock = Clock::starting_in(Duration::ZERO);
         let (interval, local) = (Span::from_micros(offer.interval_us), self.control.local().map(|local| local.ip()));
+        let busy = offer.flows.len();
         let probes = offer
             .probe
             .zip(self.reached.take())
-            .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, clock));
+            .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), offer.flows.len(), clock)?);
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
         });
@@ -391,6 +399,7 @@ impl<'a> Session<'a> {
         books.has_connected(self.number, &self.shared.listener);
         books.tokens.revoke(self.number);
         books.reach.revoke(self.number);
+        books.beside.end(self.shared.now(), self.number);
         books.ledger.leave(self.number);
         books.ledger.spend(self.shared.now(), self.who, self.bytes);
         drop(books);

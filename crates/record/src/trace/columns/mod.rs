@@ -308,6 +308,7 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         counted("rate_limit_bps", "bit/s", "bound that the server sets to the rate of all flows together (payload)", |real| {
             &mut real.rate_limit
         }),
+        time("beside_s", "between real hosts: time of the run in which another session ran at the far host", |real| &mut real.beside),
         counted("cut_by", "1", "who ended the run before its end: 1 the user, 2 a lost host or path, 3 the server", |real| {
             &mut real.cut_by
         }),
@@ -324,6 +325,13 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         count("probes_unstamped", "between real hosts: probes that arrived, and that the kernel of an end did not stamp", |real| {
             &mut real.probes_unstamped
         }),
+        counted(
+            "nat_port",
+            "1",
+            "between real hosts: port of the control connection as the far host sees it behind NAT; 0: no NAT",
+            |real| &mut real.nat[0],
+        ),
+        counted("nat_udp_port", "1", "that of the probes", |real| &mut real.nat[1]),
         counted("begun_unix_s", "s", "between real hosts: seconds from the begin of 1970 (UTC) to that of the run", |real| {
             &mut real.begun_unix_s
         }),
@@ -343,7 +351,7 @@ fn real_time_columns() -> Vec<Column<Trace>> {
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 27] = [
+const OF_LIVE: [&str; 30] = [
     "lost_at_socket",
     "endpoints_waited_s",
     "stolen_s",
@@ -353,11 +361,14 @@ const OF_LIVE: [&str; 27] = [
     "base_rtt_before_s",
     "base_rtt_after_s",
     "rate_limit_bps",
+    "beside_s",
     "cut_by",
     "clock_fast_ppb",
     "clock_slow_ppb",
     "clock_steps",
     "probes_unstamped",
+    "nat_port",
+    "nat_udp_port",
     "begun_unix_s",
     "idle_rtt_min_before_s",
     "idle_rtt_max_before_s",

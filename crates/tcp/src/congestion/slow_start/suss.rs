@@ -63,16 +63,7 @@ impl Suss {
                 self.rate = None;
                 let window = ack.in_flight.min(cwnd);
                 let clocked = last.map_or(window, |last| last.clocked.saturating_mul(2).min(window));
-                Round {
-                    number: ack.round,
-                    start: ack.now,
-                    window,
-                    clocked,
-                    acked: 0,
-                    train: ack.now,
-                    samples: 0,
-                    least: INFINITE,
-                }
+                Round { number: ack.round, start: ack.now, window, clocked, acked: 0, train: ack.now, samples: 0, least: INFINITE }
             }
         };
         if let Some(rtt) = ack.rtt {
