@@ -497,7 +497,7 @@ fn streams_of_a_session_come_all_at_once() {
     let server = served(|_| {});
     let offer = Offer { flows: vec![flow(Direction::Up, None); 32], probe: None, ..probing(1000, 10_000) };
     assert!(offer.flows.len() > Limits::default().network_handshakes as usize);
-    let (mut control, mut next, granted) = offered(&server, offer);
+    let (mut control, next, granted) = offered(&server, offer);
     let streams: Vec<_> = granted.tokens.iter().map(|_| server.connect()).collect();
     // The door has seen all of them before it hears from any.
     thread::sleep(Duration::from_millis(300));
