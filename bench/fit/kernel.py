@@ -136,12 +136,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--table", action="store_true", help="print the table of what is there, and fit nothing")
+    parser.add_argument("--half", action="store_true", help="one direction of each path: up and down in turns")
     asked = parser.parse_args()
     rows = [json.loads(line) for line in asked.out.read_text(encoding="utf-8").splitlines()] if asked.out.exists() else []
     done = {row["id"] for row in rows}
     paths: list[dict[str, Any]] = [] if asked.table else json.loads(asked.data.read_text(encoding="utf-8"))
     # One direction of each path, and then the other.
-    for turn, (number, row) in ((turn, one) for turn in range(2) for one in enumerate(paths)):
+    for turn, (number, row) in ((turn, one) for turn in range(1 if asked.half else 2) for one in enumerate(paths)):
         direction = ("up", "down")[(number + turn) % 2]
         held = CONTROLS[(number + turn) % len(CONTROLS)]
         is_whole = all(direction in row["made"].get(control, {}) for control in CONTROLS)
