@@ -63,16 +63,7 @@ impl Suss {
                 self.rate = None;
                 let window = ack.in_flight.min(cwnd);
                 let clocked = last.map_or(window, |last| last.clocked.saturating_mul(2).min(window));
-                Round {
-                    number: ack.round,
-                    start: ack.now,
-                    window,
-                    clocked,
-                    acked: 0,
-                    train: ack.now,
-                    samples: 0,
-                    least: INFINITE,
-                }
+                Round { number: ack.round, start: ack.now, window, clocked, acked: 0, train: ack.now, samples: 0, least: INFINITE }
             }
         };
         if let Some(rtt) = ack.rtt {
@@ -218,6 +209,23 @@ mod tests {
         assert_eq!(steps.iter().position(|step| step.leave), Some(7));
         // Under 16 segments it goes on.
         assert!(round(&mut suss(), 1, 15, 20_000, RTT_US).iter().all(|step| !step.leave));
+    }
+
+    #[test]
+    fn a_gap_of_more_than_two_ms_ends_the_train() {
+        // The ACK after a gap comes at half of a round trip: it is no train of a full path, and those close behind it are none.
+        for (gap, ends) in [(2_000, true), (2_001, false)] {
+            let mut s = suss();
+            let steps = round(&mut s, 1, 60, gap, RTT_US);
+            assert_eq!(steps.iter().any(|step| step.leave), ends, "{gap}");
+        }
+        let mut s = suss();
+        let leaves = (0..40_u64).any(|n| {
+            let now = Time::ZERO + Duration::from_micros(n * 100 + if n < 20 { 0 } else { 60_000 });
+            let rtt = Some(Duration::from_micros(RTT_US));
+            s.step(&AckSample { now, rtt, acked: MSS, in_flight: 40 * MSS, round: 1, ..AckSample::default() }, 40 * MSS, MSS).leave
+        });
+        assert!(!leaves);
     }
 
     #[test]
