@@ -1,8 +1,9 @@
-"""Wrong congestion controls, each with the criterion that is about its fault.
+"""Wrong congestion controls and queues, each with the criterion that is about its fault.
 
-    python tests/evaluate_mutants.py NAME,NAME
+    python tests/evaluate_mutants.py controls [--criteria NAME,NAME] [--names NAME,NAME]
+    python tests/evaluate_mutants.py queues
 
-makes a table of which of these criteria fail each, by default all those of the wrong controls. Runs are kept in results/quick/mutants.
+makes a table of which criteria fail each, by default all those that are about a fault. Runs are kept in results/quick/mutants.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import longfat
+from longfat.evaluate.card import Card
 from longfat.evaluate.rules import FAILS, JUDGE
 
 
@@ -194,17 +196,54 @@ for _mutant in (Right, *MUTANTS):
     longfat.congestion_control(_mutant)
 
 
-def table(criteria: list[str]) -> None:
-    """Prints a row per wrong control, as soon as it is judged: the criteria that fail it, and that ask to judge."""
-    folder = Path(__file__).parents[1] / "results" / "quick" / "mutants"
-    print("| control | its criterion | fails too | judge yourself |\n|---|---|---|---|")
-    for mutant, its in MUTANTS.items():
-        asked = [*criteria, *({its} - set(criteria))]
-        card = longfat.evaluate_control(mutant, against=["reno", "cubic"], criteria=asked, quick=True, folder=folder, jobs=1)
-        cells = [[one.criterion.name for one in card.answers if one.verdict == word] for word in (FAILS, JUDGE)]
-        fault = its if its in cells[0] else f"{its} (passed)"
-        print(f"| {mutant.__name__} | {fault} | {', '.join(one for one in cells[0] if one != its)} | {', '.join(cells[1])} |", flush=True)
+WRONG_QUEUES = {
+    "holds 16 BDP": ("droptail", {"limit": "16 bdp"}, "delay"),
+    "drops from the front of 16 BDP": ("pfifo_head_drop", {"limit": "16 bdp"}, "mix-ping"),
+    "holds two packets": ("droptail", {"limit": "2 packets"}, "use"),
+    "never signals": ("pie", {"alpha": "0.0", "beta": "0.0", "limit": "8 bdp"}, "mix-ping"),
+    "signals at once": ("red", {"min_threshold": "1 packets", "max_threshold": "2 packets", "max_p": "1.0", "wq": "1.0"}, "use"),
+    "waits half a second": ("codel", {"target": "500 ms", "interval": "5 s"}, "mix-ping"),
+    "sends half of the rate": ("tbf", {"rate": "10 Mbit/s"}, "use"),
+    "drops large packets sooner": ("red", {"byte_mode": "true"}, "large-loss"),
+    "drops what comes at once": ("policer", {"burst": "3 packets", "limit": "3 packets"}, "burst-loss"),
+}
+"""Wrong queues: kind, settings, and the criterion that must fail them."""
+
+
+FOLDER = Path(__file__).parents[1] / "results" / "quick" / "mutants"
+
+
+def control_row(mutant: type, asked: list[str]) -> str:
+    """Row of a wrong control."""
+    card = longfat.evaluate_control(mutant, against=["reno", "cubic"], criteria=asked, quick=True, folder=FOLDER, jobs=1)
+    return row(mutant.__name__, MUTANTS[mutant], card)
+
+
+def queue_row(wrong: str, asked: list[str]) -> str:
+    """Row of a wrong queue."""
+    queue, settings, its = WRONG_QUEUES[wrong]
+    card = longfat.evaluate_queue(queue, settings, against=["droptail", "pie"], criteria=asked, quick=True, folder=FOLDER, jobs=1)
+    return row(wrong, its, card)
+
+
+def row(name: str, its: str, card: Card) -> str:
+    """Row of a card: whether its own criterion fails it, the others that do, and those that ask to judge."""
+    fails, judge = ([one.criterion.name for one in card.answers if one.verdict == word] for word in (FAILS, JUDGE))
+    own = its if its in fails else f"{its} (not failed)"
+    return f"| {name} | {own} | {', '.join(one for one in fails if one != its)} | {', '.join(judge)} |"
+
+
+def table(kind: str, criteria: list[str], names: list[str]) -> None:
+    """Prints a row per wrong control or queue, as soon as it is judged."""
+    print("| wrong | its criterion | fails too | judge yourself |\n|---|---|---|---|")
+    every = {mutant.__name__: its for mutant, its in MUTANTS.items()} if kind == "controls" else {k: v[2] for k, v in WRONG_QUEUES.items()}
+    by_name = {mutant.__name__: mutant for mutant in MUTANTS}
+    for name in names or every:
+        asked = list(dict.fromkeys([*(criteria or every.values()), every[name]]))
+        print(control_row(by_name[name], asked) if kind == "controls" else queue_row(name, asked), flush=True)
 
 
 if __name__ == "__main__":
-    table(sys.argv[1].split(",") if sys.argv[1:] else list(dict.fromkeys(MUTANTS.values())))
+    given = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
+    chosen = [given.get(key, "").split(",") if key in given else [] for key in ("--criteria", "--names")]
+    table(sys.argv[1], *chosen)

@@ -16,7 +16,7 @@ import longfat
 import pytest
 from conftest import ROOT, command
 from evaluate_findings import FINDINGS, PATH_RTTS, Finding, here, on
-from evaluate_mutants import MUTANTS, Right, SendsOnInOutage
+from evaluate_mutants import MUTANTS, WRONG_QUEUES, Right, SendsOnInOutage
 from longfat._longfat import quantity, registries
 from longfat.evaluate import card as card_module
 from longfat.evaluate import measures, page, show
@@ -635,20 +635,6 @@ def test_the_command_prints_a_card_and_writes_what_is_behind_it(tmp_path: Path) 
         (("control", "reno", "--page", "card.doc"), "expected a name that ends in .html, .pdf or .md"),
     ):
         assert expected in command("evaluate", *words, cwd=tmp_path).stderr
-
-
-WRONG_QUEUES = {
-    "holds 16 BDP": ("droptail", {"limit": "16 bdp"}, "delay"),
-    "drops from the front of 16 BDP": ("pfifo_head_drop", {"limit": "16 bdp"}, "mix-ping"),
-    "holds two packets": ("droptail", {"limit": "2 packets"}, "use"),
-    "never signals": ("pie", {"alpha": "0.0", "beta": "0.0", "limit": "8 bdp"}, "mix-ping"),
-    "signals at once": ("red", {"min_threshold": "1 packets", "max_threshold": "2 packets", "max_p": "1.0", "wq": "1.0"}, "use"),
-    "waits half a second": ("codel", {"target": "500 ms", "interval": "5 s"}, "mix-ping"),
-    "sends half of the rate": ("tbf", {"rate": "10 Mbit/s"}, "use"),
-    "drops large packets sooner": ("red", {"byte_mode": "true"}, "large-loss"),
-    "drops what comes at once": ("policer", {"burst": "3 packets", "limit": "3 packets"}, "burst-loss"),
-}
-"""Wrong queues: kind, settings, and the criterion that must fail them."""
 
 
 @pytest.mark.slow

@@ -25,9 +25,7 @@ PING = Rule("less", "RFC 7928 gives no bound: beside CoDel, PIE and FQ-CoDel on 
 # RFC 7928 section 4.4: no undue advantage of small packets (RFC 7567 section 4.4). An equal share is none.
 EQUAL = at_most(1.0, "RFC 7928 section 4.4: small packets have no undue advantage, so at most an equal share")
 """Bound of the share that flows of small packets get."""
-SIZES = Rule(
-    "less", "RFC 7928 gives no bound, RFC 7141 one probability for all sizes: beside drop-tail on the same path", None, 0.5, 1.5, TAIL
-)
+SIZES = Rule("less", "RFC 7141: no probability by size; RFC 7928 gives no bound: beside drop-tail on the same path", None, 0.5, 1.5, TAIL)
 
 CRITERIA = (
     Criterion("small-packets", "4.4", "what 500 bytes get beside 1500 bytes", "packet-sizes", "of a fair share", EQUAL, part_of("small")),

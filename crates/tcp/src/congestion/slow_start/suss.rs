@@ -212,6 +212,23 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_of_more_than_two_ms_ends_the_train() {
+        // The ACK after a gap comes at half of a round trip: it is no train of a full path, and those close behind it are none.
+        for (gap, ends) in [(2_000, true), (2_001, false)] {
+            let mut s = suss();
+            let steps = round(&mut s, 1, 60, gap, RTT_US);
+            assert_eq!(steps.iter().any(|step| step.leave), ends, "{gap}");
+        }
+        let mut s = suss();
+        let leaves = (0..40_u64).any(|n| {
+            let now = Time::ZERO + Duration::from_micros(n * 100 + if n < 20 { 0 } else { 60_000 });
+            let rtt = Some(Duration::from_micros(RTT_US));
+            s.step(&AckSample { now, rtt, acked: MSS, in_flight: 40 * MSS, round: 1, ..AckSample::default() }, 40 * MSS, MSS).leave
+        });
+        assert!(!leaves);
+    }
+
+    #[test]
     fn the_paced_data_is_no_train() {
         let mut s = suss();
         round(&mut s, 1, 10, 100, RTT_US);
