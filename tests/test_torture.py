@@ -23,9 +23,10 @@ CASES = {
     "machine": range(3),
     "large": range(2),
     "captures": range(1, 2),
+    "protocol": range(1),
 }
 """Cases of each attack that take little time."""
-SLOW = ("stop", "damage", "shards", "workers", "machine", "large", "captures")
+SLOW = ("stop", "damage", "shards", "workers", "machine", "large", "captures", "protocol")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CASES])

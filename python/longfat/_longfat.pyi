@@ -1072,6 +1072,12 @@ def live_greet(at: str, key: str | None, seconds: int) -> str:
     lost. Ctrl-C ends it.
     """
 
+def live_attack(name: str | None = None, seed: int = 0, inputs: int = 0) -> list[str]:
+    """Attacks what reads bytes of others with so many random inputs: tests/torture. AssertionError names a promise that was broken.
+
+    Returns the names of all attacks.
+    """
+
 def live_survey(at: str, key: str | None) -> str:
     """Surveys the path to a server: round trips, routers, MTU, codepoints, a burst each way.
 

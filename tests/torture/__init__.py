@@ -28,15 +28,16 @@ BATCH = {
     "machine": 4,
     "large": 1,
     "captures": 1,
+    "protocol": 10,
 }
 """Number of cases of each attack that share a process."""
 
 
 def attacks() -> dict[str, Attack]:
     """Attacks, by their names."""
-    from torture import captures, damage, files, large, machine, networks, scripts, shards, stop, workers
+    from torture import captures, damage, files, large, machine, networks, protocol, scripts, shards, stop, workers
 
-    modules = (damage, stop, files, scripts, networks, shards, workers, machine, large, captures)
+    modules = (damage, stop, files, scripts, networks, shards, workers, machine, large, captures, protocol)
     return {module.__name__.rpartition(".")[2]: module.attack for module in modules}
 
 

@@ -76,6 +76,7 @@ fn _longfat(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(live::live_key_add, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_serve, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_greet, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live_attack, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_survey, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_stamp, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_iperf, module)?)?;

@@ -4,7 +4,9 @@ use std::net::IpAddr;
 
 use crate::error::ExperimentError;
 use longfat_live::protocol::Limits;
+use longfat_live::protocol::attack::{ATTACKS, attack};
 use longfat_live::{Error, IperfOptions, PORT, Said, ServeOptions, StampOptions, greet, iperf, keys, serve, stamp, survey};
+use pyo3::exceptions::PyAssertionError;
 use pyo3::prelude::*;
 
 fn failed(error: Error) -> PyErr {
@@ -136,6 +138,16 @@ pub(crate) fn live_survey(py: Python<'_>, at: &str, key: Option<&str>) -> PyResu
 #[pyo3(signature = (at, key, seconds))]
 pub(crate) fn live_greet(py: Python<'_>, at: &str, key: Option<&str>, seconds: u64) -> PyResult<String> {
     until_ctrl_c(py, |go_on| greet(at, key, seconds, go_on)).map(|found| serde_json::to_string(&found).expect("it is numbers and names"))
+}
+
+/// Attacks what reads bytes of others with `inputs` inputs of this seed, by the attack of this name; an error is a promise that was broken. All names
+/// where there is none.
+#[pyfunction]
+#[pyo3(signature = (name=None, seed=0, inputs=0))]
+pub(crate) fn live_attack(py: Python<'_>, name: Option<&str>, seed: u64, inputs: u64) -> PyResult<Vec<&'static str>> {
+    let broken = |why| PyAssertionError::new_err(format!("{}: {why}", name.unwrap_or_default()));
+    name.map_or(Ok(()), |name| py.detach(|| attack(name, seed, inputs))).map_err(broken)?;
+    Ok(ATTACKS.to_vec())
 }
 
 /// Measures the path to the reflector of STAMP at `at`; the results as JSON. Ctrl-C ends it.

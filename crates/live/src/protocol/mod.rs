@@ -14,6 +14,7 @@
 //! Data connections are told apart by their own magic ([`DATA_MAGIC`]) and carry a [`Token`] that the control channel has given out.
 
 pub mod application;
+pub mod attack;
 pub mod beside;
 pub mod frame;
 pub mod iperf;

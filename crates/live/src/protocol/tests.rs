@@ -7,6 +7,7 @@ use longfat_core::units::Rate;
 use proptest::prelude::*;
 
 use super::application::Application;
+use super::attack::{ATTACKS, attack};
 use super::frame::{self, Frames, Hello};
 use super::limits::{Grant, HANDSHAKE, Ledger, Limits, Who, network};
 use super::message::{
@@ -558,32 +559,6 @@ proptest! {
         prop_assert_eq!([sides.0.is_closed(), sides.1.is_closed()], closed);
     }
 
-    /// Damaged messages: 400 a case, 10^5 a test. None panics, and one that is read has a form that is read alike.
-    #[test]
-    fn damaged_messages_are_refused_or_mean_what_they_say(seed: u64) {
-        let mut random = seed | 1;
-        let mut next = move || {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random as usize
-        };
-        let messages = every_message();
-        for _ in 0..400 {
-            let mut bytes = messages[next() % messages.len()].to_bytes().unwrap();
-            for _ in 0..1 + next() % 3 {
-                damage(&mut bytes, &mut next);
-            }
-            if let Ok(message) = Message::parse(&bytes) {
-                prop_assert_eq!(Message::parse(&message.to_bytes().unwrap()).unwrap(), message.clone());
-                // Whatever it says, a session takes it in.
-                let mut server = Server::new(0, 0);
-                server.on(0, Event::Message(message.clone()));
-                server.on(1, Event::Message(message));
-            }
-        }
-    }
-
     /// Damaged frames on an encrypted channel never come through.
     #[test]
     fn a_damaged_frame_is_never_opened(at: prop::sample::Index, bit in 0..8_u32, cut: prop::sample::Index, cuts: bool) {
@@ -634,23 +609,11 @@ fn event(choice: usize) -> Event {
     all.swap_remove(choice % all.len())
 }
 
-fn damage(bytes: &mut Vec<u8>, next: &mut impl FnMut() -> usize) {
-    const WORDS: &[&str] =
-        &["null", "-1", "1e400", "18446744073709551616", "\"\"", "[", "]", "{", "}", "{\"offer\":", ",", "\\u0000", "\u{7f}"];
-    let at = next() % (bytes.len() + 1);
-    match next() % 5 {
-        0 if at < bytes.len() => bytes[at] ^= 1 << (next() % 8),
-        1 => bytes.truncate(at),
-        2 => drop(bytes.splice(at..at, WORDS[next() % WORDS.len()].bytes())),
-        3 => {
-            let to = at + next() % (bytes.len() - at + 1);
-            bytes.drain(at..to);
-        }
-        _ => {
-            let to = at + next() % (bytes.len() - at + 1);
-            let copy = bytes[at..to].to_vec();
-            bytes.splice(at..at, copy);
-        }
+/// `make torture` runs them with more inputs, and other seeds.
+#[test]
+fn every_attack_is_borne() {
+    for name in ATTACKS {
+        attack(name, 1994, 100_000).unwrap_or_else(|broken| panic!("{name}: {broken}"));
     }
 }
 
