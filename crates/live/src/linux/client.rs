@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use longfat_core::time::{Duration as Span, Time};
 use longfat_host::clock::Clock;
 use longfat_host::info;
+use longfat_host::near::Near;
 use longfat_record::trace::cut;
 use socket2::{Domain, Socket};
 
@@ -522,7 +523,7 @@ impl Session<'_> {
             .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, clock)?);
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, &Near::of(local), clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
         });

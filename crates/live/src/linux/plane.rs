@@ -13,10 +13,11 @@ use longfat_host::clock::Clock;
 use longfat_host::counters::{Looker, Values};
 use longfat_host::facts;
 use longfat_host::info;
+use longfat_host::near::Near;
 use longfat_host::sending::Sending;
 use longfat_host::stream::{End, Stream};
 use longfat_host::sys;
-use longfat_tcp::SendBy;
+use longfat_tcp::{ReceiveBy, SendBy};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::Socket;
 
@@ -53,6 +54,8 @@ pub(crate) struct Flow {
     pub has_volume: bool,
     /// Way in which it sends.
     pub send: SendBy,
+    /// Way in which it receives.
+    pub receive: ReceiveBy,
 }
 
 /// Counts of one end, for other threads.
@@ -103,7 +106,7 @@ impl Plane {
     /// A system without threads or file descriptors left.
     pub(crate) fn begin(flows: Vec<Flow>, local: Option<IpAddr>, interval: Span, clock: Clock) -> Result<Self, Error> {
         let failed = |e| Error::system("the data connections cannot be watched", e);
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, near) = (Arc::new(AtomicBool::new(false)), Near::of(local));
         let has_volume = flows.iter().map(|flow| flow.has_volume).collect();
         let (mut counts, mut watched, mut threads) = (Vec::new(), Vec::new(), Vec::new());
         for flow in flows {
@@ -123,7 +126,12 @@ impl Plane {
             counts.push(Arc::clone(&shared));
             let (stop, sending) = (Arc::clone(&stop), Sending::new(flow.send).map_err(failed)?);
             let named = thread::Builder::new().name(format!("flow {number}"));
-            threads.push(named.spawn(move || attend(flow, sending, clock, &stop, &shared)).map_err(failed)?);
+            let near = near.clone();
+            let run = move || {
+                near.keep();
+                attend(flow, sending, clock, &stop, &shared)
+            };
+            threads.push(named.spawn(run).map_err(failed)?);
         }
         let ends = Arc::clone(&stop);
         let sampler = thread::Builder::new()
@@ -166,6 +174,7 @@ fn attend(flow: Flow, sending: Sending, clock: Clock, stop: &AtomicBool, counts:
     let window = flow.window.map(|window| i32::try_from(window).unwrap_or(i32::MAX));
     let mut stream = Stream::new(flow.socket, window);
     (stream.burst, stream.sending) = (BURST, sending);
+    stream.receive_by(flow.receive);
     let reader = flow.reads.map(|reader| Program::reader(Box::new(reader)));
     let mut end = End { program: flow.sends.or(reader).unwrap_or(Program::none()), stream: Some(stream) };
     while !stop.load(Relaxed) {

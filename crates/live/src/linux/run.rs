@@ -11,7 +11,7 @@ use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
 use longfat_record::trace::columns::NONE;
 use longfat_record::trace::{DatagramSample, HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace, cut};
-use longfat_tcp::SendBy;
+use longfat_tcp::{ReceiveBy, SendBy};
 use socket2::Socket;
 
 use crate::Error;
@@ -27,7 +27,7 @@ use crate::linux::{keys, plane, settings};
 use crate::options::Progress;
 use crate::protocol::application::Application;
 use crate::protocol::beside::Spell;
-use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
+use crate::protocol::message::{Direction, FLOWS, FlowOffer, Offer, ProbeOffer, ReceiveWay, SAMPLES, SendWay, Setting};
 use crate::protocol::{Key, Token};
 use crate::survey::Survey;
 
@@ -109,6 +109,10 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
                 SendBy::Sendfile => SendWay::Sendfile,
                 SendBy::Zerocopy => SendWay::Zerocopy,
             },
+            receive: match flow.receiver.sending.receive {
+                ReceiveBy::Truncate => ReceiveWay::Truncate,
+                ReceiveBy::Copy => ReceiveWay::Copy,
+            },
         }
     };
     let probe = ProbeOffer { interval_us: micros(PROBES) };
@@ -183,6 +187,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
             sends,
             has_volume: flow.traffic.volume().is_some(),
             send: flow.sender.sending.send,
+            receive: flow.receiver.sending.receive,
         })
     };
     let check = |settings: &[Setting]| check(experiment, live, false, &remote.at, settings);
