@@ -24,6 +24,7 @@ use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
 use crate::linux::settings;
+use crate::linux::wall::WallClock;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
 use crate::protocol::beside::Spell;
@@ -93,6 +94,8 @@ pub(crate) struct Outcome {
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
     pub rate_limit: Option<u64>,
+    /// Wall clock of the other host; `None`: nothing synchronises it.
+    pub their_wall: Option<WallClock>,
     /// Addresses of the control connection and of the probes or the survey as the server sees them, where they are not this host's own.
     pub nat: [Option<SocketAddr>; 2],
     /// Times in which other sessions ran at the server, by its own clock since its beginning.
@@ -241,6 +244,7 @@ struct Session<'a> {
     theirs: Vec<Row>,
     their_looks: Vec<Look>,
     rate_limit: Option<u64>,
+    their_wall: Option<WallClock>,
     beside: Vec<Spell>,
     waited: Nanos,
     /// The server has said that its results are whole.
@@ -296,6 +300,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         theirs: Vec::new(),
         their_looks: Vec::new(),
         rate_limit: None,
+        their_wall: None,
         beside: Vec::new(),
         waited: 0,
         is_done: false,
@@ -323,10 +328,26 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, nat, beside, waited, found, .. } = session;
+    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, their_wall, nat, beside, waited, found, .. } = session;
     let base_rtt = [before, after];
     let probes = stamps;
-    Ok(Outcome { ours, theirs, their_looks, datagrams, probes, end, cut_by, lost, base_rtt, rate_limit, nat, beside, waited, found })
+    Ok(Outcome {
+        ours,
+        theirs,
+        their_looks,
+        datagrams,
+        probes,
+        end,
+        cut_by,
+        lost,
+        base_rtt,
+        rate_limit,
+        their_wall,
+        nat,
+        beside,
+        waited,
+        found,
+    })
 }
 
 impl Session<'_> {
@@ -409,6 +430,10 @@ impl Session<'_> {
                     self.fail(fault);
                 }
             }
+            Action::Keep(piece) if rows::is_of_wall(&piece) => match rows::wall_of(&piece) {
+                Ok(wall) => self.their_wall = Some(wall),
+                Err(fault) => self.fail(fault),
+            },
             Action::Keep(piece) if rows::is_of_beside(&piece) => {
                 if let Err(fault) = rows::add_beside(&piece, &mut self.beside) {
                     self.fail(fault);
@@ -489,7 +514,7 @@ impl Session<'_> {
         }
         if let Some(survey) = self.survey.take() {
             survey.stop.store(true, Relaxed);
-            self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO });
+            self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO, wall: None });
             match survey.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(found) => self.found = Some(found),
                 Err(error) => self.end_with(error),

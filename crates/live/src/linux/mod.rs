@@ -19,6 +19,7 @@ mod settings;
 mod stamp;
 #[cfg(test)]
 mod tests;
+mod wall;
 mod wire;
 
 pub use iperf::iperf;

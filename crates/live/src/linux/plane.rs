@@ -23,6 +23,7 @@ use socket2::Socket;
 
 use crate::Error;
 use crate::linux::rows::Row;
+use crate::linux::wall::{Reading, WallClock};
 use crate::protocol::Nanos;
 
 /// Longest sleep of a thread: it then looks whether it is to end.
@@ -86,6 +87,8 @@ pub(crate) struct Plane {
     has_volume: Vec<bool>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Time>>,
+    wall: Option<Reading>,
+    clock: Clock,
     sampler: JoinHandle<(Vec<Row>, Vec<Look>)>,
 }
 
@@ -97,6 +100,8 @@ pub(crate) struct Left {
     pub looks: Vec<Look>,
     /// Time for which the threads waited for a core.
     pub waited: Time,
+    /// Wall clock of the host; `None`: nothing synchronises it.
+    pub wall: Option<WallClock>,
 }
 
 impl Plane {
@@ -138,7 +143,7 @@ impl Plane {
             .name("sampler".to_owned())
             .spawn(move || sample(&watched, local, clock, interval, &ends))
             .map_err(failed)?;
-        Ok(Plane { counts, has_volume, stop, threads, sampler })
+        Ok(Plane { counts, has_volume, stop, threads, wall: Reading::begin(), clock, sampler })
     }
 
     /// Returns the payload that has been read at this host, or sent by it and acknowledged.
@@ -163,7 +168,7 @@ impl Plane {
         let (rows, looks) = self.sampler.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let waits = self.threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let waited = waits.max().unwrap_or(Time::ZERO);
-        Left { rows, looks, waited }
+        Left { rows, looks, waited, wall: self.wall.and_then(|reading| reading.end(self.clock)) }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::linux::look::Extent;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
-use crate::linux::{keys, plane, settings};
+use crate::linux::{keys, plane, settings, wall};
 use crate::options::Progress;
 use crate::protocol::application::Application;
 use crate::protocol::beside::Spell;
@@ -204,7 +204,9 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         let now = Time::from_ps(now.saturating_mul(1000).saturating_sub(AROUND.as_ps()));
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration) })
     })?;
-    let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, nat, beside, .. } = outcome;
+    let Outcome {
+        ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, their_wall, nat, beside, ..
+    } = outcome;
     // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
     let ahead = base_rtt[0].unwrap_or(0) / 2;
     let lead = AROUND.as_ps() / 1000;
@@ -225,6 +227,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
     let seen_after = is_seen.then(|| look(live, key.as_ref(), seen_before.port, now, go_on)).flatten().unwrap_or_default();
     let surveys = [record(&seen_before), record(&seen_after)];
     let hops = [(&seen_before, false), (&seen_after, true)].into_iter().flat_map(|(seen, is_after)| hops(seen, is_after)).collect();
+    let one_way = wall::one_way(&probes, [ours.wall, their_wall]);
     let real_time = RealTime {
         endpoints_waited: ours.waited,
         stolen: spoilt.stolen,
@@ -236,6 +239,8 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress) -> boo
         cut_by,
         beside: together(&beside, [lead + ahead, end + ahead]),
         surveys,
+        one_way: one_way.delay,
+        one_way_error: one_way.error,
         nat: nat.map(|seen| seen.map_or(0, |address| address.port().into())),
         begun_unix_s,
         ..RealTime::default()

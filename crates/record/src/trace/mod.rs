@@ -133,6 +133,10 @@ pub struct RealTime {
     pub probes_unstamped: u64,
     /// Between real hosts: the path before the run and after it.
     pub surveys: [SurveyRecord; 2],
+    /// Between real hosts: least delay of probes to the far host and from it, by wall clocks that are synchronised; known where the error is.
+    pub one_way: [Time; 2],
+    /// Between real hosts: error of these delays as the hosts estimate it, and its bound; zero: the clocks are not synchronised.
+    pub one_way_error: [Time; 2],
     /// Between real hosts: ports of the near host's control connection and of its probes as the far host sees them, where NAT changed them or the
     /// address; zero: it did not.
     pub nat: [u64; 2],

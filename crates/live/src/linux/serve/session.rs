@@ -20,7 +20,7 @@ use crate::Error;
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
 use crate::linux::echo::Echo;
-use crate::linux::plane::{BLOCK, Flow, Plane};
+use crate::linux::plane::{BLOCK, Flow, Left, Plane};
 use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, read_frames};
 use crate::linux::{keys, rows, settings};
@@ -251,8 +251,10 @@ impl<'a> Session<'a> {
                 let ports = self.ports.take().map(Ports::halt).unwrap_or_default();
                 let datagrams = [rows::counts_to_pieces(&ports.counted), rows::times_to_pieces(&ports.stamps)].concat();
                 let left = self.plane.take().map(Plane::halt);
-                let (pieces, looks) =
-                    left.map_or_else(Default::default, |left| (rows::to_pieces(&left.rows), rows::looks_to_pieces(&left.looks)));
+                let of_host = |left: Left| {
+                    (rows::to_pieces(&left.rows), [rows::looks_to_pieces(&left.looks), rows::wall_to_pieces(left.wall)].concat())
+                };
+                let (pieces, looks) = left.map_or_else(Default::default, of_host);
                 let beside = rows::beside_to_pieces(&self.shared.books().beside.end(self.shared.now(), self.number));
                 self.give(Event::Halted([pieces, datagrams, probes, looks, beside].concat()));
             }
