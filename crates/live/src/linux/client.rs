@@ -19,6 +19,7 @@ use socket2::{Domain, Socket};
 use crate::Error;
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
+use crate::linux::hops::{self, FlowHop};
 use crate::linux::look::{Extent, look};
 use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
@@ -60,6 +61,8 @@ pub(crate) struct Asked<'a> {
     pub end: &'a dyn Fn(u32, Socket, Option<Token>) -> End,
     /// Local port of the probes; 0: any that is free.
     pub udp_port: u16,
+    /// Routers on the way to the server, which are asked for with the ports of the flows; 0: nobody is.
+    pub routers: u8,
     /// Says whether the other host, with these settings, is as it must be.
     pub check: &'a dyn Fn(&[Setting]) -> Result<(), Error>,
 }
@@ -94,6 +97,8 @@ pub(crate) struct Outcome {
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
     pub rate_limit: Option<u64>,
+    /// Routers on the way of the flows.
+    pub hops: Vec<FlowHop>,
     /// Wall clock of the other host; `None`: nothing synchronises it.
     pub their_wall: Option<WallClock>,
     /// Addresses of the control connection and of the probes or the survey as the server sees them, where they are not this host's own.
@@ -108,10 +113,12 @@ pub(crate) struct Outcome {
 
 /// Sockets of a session: of its flows, those over UDP with their nonces, and of its probes with theirs.
 type Connections = (Vec<(Socket, Option<Token>)>, Option<(Socket, Token)>);
+/// The same, and the routers on the way of its flows.
+type Made = (Connections, Vec<FlowHop>);
 
 enum Input {
     Frame(Vec<u8>),
-    Connected(Result<Connections, Error>),
+    Connected(Result<Made, Error>),
     Lost,
 }
 
@@ -244,6 +251,7 @@ struct Session<'a> {
     theirs: Vec<Row>,
     their_looks: Vec<Look>,
     rate_limit: Option<u64>,
+    hops: Vec<FlowHop>,
     their_wall: Option<WallClock>,
     beside: Vec<Spell>,
     waited: Nanos,
@@ -300,6 +308,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         theirs: Vec::new(),
         their_looks: Vec::new(),
         rate_limit: None,
+        hops: Vec::new(),
         their_wall: None,
         beside: Vec::new(),
         waited: 0,
@@ -328,7 +337,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, their_wall, nat, beside, waited, found, .. } = session;
+    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, hops, their_wall, nat, beside, waited, found, .. } = session;
     let base_rtt = [before, after];
     let probes = stamps;
     Ok(Outcome {
@@ -342,6 +351,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         lost,
         base_rtt,
         rate_limit,
+        hops,
         their_wall,
         nat,
         beside,
@@ -366,7 +376,8 @@ impl Session<'_> {
                     }
                     Err(fault) => self.fail(fault),
                 },
-                Ok(Input::Connected(Ok(connections))) => {
+                Ok(Input::Connected(Ok((connections, hops)))) => {
+                    self.hops = hops;
                     let nonce = connections.1.as_ref().map(|(_, nonce)| *nonce);
                     let flows = connections.0.iter().filter_map(|(_, nonce)| *nonce).collect();
                     self.sockets = Some(connections);
@@ -491,10 +502,13 @@ impl Session<'_> {
             }
         }
         let (to, own, rtt, from) = (self.to, self.own.clone(), Duration::from_nanos(self.machine.rtt()), self.asked.udp_port);
+        let routers = self.asked.routers;
         thread::spawn(move || {
             let made = data_connections(to, &granted, &wishes, &over_udp, rtt).and_then(|sockets| {
                 let probe = granted.probe.map_or(Ok(None), |token| probe::reach(to, token, rtt, from))?;
-                Ok((sockets, probe))
+                let over_tcp = (0..).zip(&sockets).filter(|(_, (_, nonce))| nonce.is_none()).map(|(flow, (socket, _))| (flow, socket));
+                let hops = hops::of_flows(over_tcp, routers, rtt);
+                Ok(((sockets, probe), hops))
             });
             let _ = own.send(Input::Connected(made));
         });
@@ -594,7 +608,7 @@ pub(crate) fn survey(
         there.replace(settings.to_vec());
         Ok(())
     };
-    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &check };
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, routers: 0, check: &check };
     let outcome = session(&asked, go_on)?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
     let settings = [settings::here(), there.take()];
@@ -615,7 +629,7 @@ pub(crate) fn controls(at: &str, key: Option<&Key>) -> Result<[Option<String>; 2
     let extent = Extent::Brief;
     let offer = Offer { ms: extent.milliseconds(), interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(extent.bytes()) };
     let end = |_, _, _| unreachable!("a survey has no flows");
-    let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, check: &check }, &mut |_| true);
+    let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, routers: 0, check: &check }, &mut |_| true);
     match (there.take(), ended) {
         (Some(there), _) => Ok([settings::control(&settings::here()), there]),
         (None, Err(error)) => Err(error),

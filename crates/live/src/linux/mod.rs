@@ -6,6 +6,7 @@ mod data;
 mod datagrams;
 mod due;
 mod echo;
+mod hops;
 mod iperf;
 pub mod keys;
 mod look;

@@ -138,7 +138,7 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume, send, receive })
     };
     let at = format!("127.0.0.1:{port}");
-    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_| Ok(()) }, go_on)
+    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, routers: 0, check: &|_| Ok(()) }, go_on)
 }
 
 fn why(result: Result<Outcome, Error>) -> String {

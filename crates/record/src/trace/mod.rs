@@ -61,7 +61,7 @@ pub struct Trace {
     pub probes: Vec<ProbeSample>,
     /// Datagrams of flows over UDP between real hosts, the first ones of each.
     pub datagrams: Vec<DatagramSample>,
-    /// Routers on the way to the far host: those before the run, then those after it, each in order of their TTL.
+    /// Routers on the way to the far host: those before the run, then those of each flow, then those after the run, each in order of their TTL.
     pub hops: Vec<HopSample>,
     /// Counters of the real hosts between which a run took place, in order of time.
     pub host_series: Vec<HostSample>,
@@ -170,6 +170,8 @@ pub struct SurveyRecord {
 pub struct HopSample {
     /// False: asked before the run; true: after it.
     pub is_after: bool,
+    /// TCP flow whose addresses and ports the question had; [`columns::NONE`]: those of the survey.
+    pub flow: u64,
     /// TTL that ends there, from 1.
     pub ttl: u32,
     /// Address as IPv6, high bits and low ones; one of IPv4 as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2). Zero: it stayed silent.
