@@ -1,8 +1,9 @@
 """TCP over loopback, longfat beside iperf3: Gbit per CPU second of both ends, in alternation.
 
-    .venv/bin/python bench/live_loopback.py [--pairs 5] [--seconds 5] [--streams 1] [--send]
+    .venv/bin/python bench/live_loopback.py [--pairs 5] [--seconds 5] [--streams 1] [--copy] [--send]
 
 The CPU time of longfat has that of its samples, probes and results. Prints one JSON object: each pair, and the median of the ratios.
+`--copy` lets longfat's receiver copy, as iperf3's does (3.12 has no other way); else it throws the data away in the kernel.
 `--send` compares longfat's own ways to send (`copy`, `sendfile`, `zerocopy`) in place of iperf3: CPU ns per byte of each.
 """
 
@@ -37,6 +38,7 @@ key = "bench"
 [[flow]]
 stack = "linux"
 send = "{send}"
+receive = "{receive}"
 streams = {streams}
 [measure]
 duration = "{seconds} s"
@@ -54,10 +56,10 @@ def used(who: int) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def ours(port: int, server: int, seconds: int, streams: int, send: str = "copy") -> tuple[float, float, float]:
+def ours(port: int, server: int, seconds: int, streams: int, send: str = "copy", receive: str = "truncate") -> tuple[float, float, float]:
     """Gbit/s, Gbit per CPU second, and the share of sends without a copy that the kernel copied."""
     before = used(resource.RUSAGE_SELF) + cpu(server)
-    result = longfat.Experiment(FILE.format(port=port, seconds=seconds, streams=streams, send=send)).run()
+    result = longfat.Experiment(FILE.format(port=port, seconds=seconds, streams=streams, send=send, receive=receive)).run()
     gbit = 8e-9 * float(result.flows["bytes_delivered"].sum())
     copied = float(result.flows["send_copied_share"].mean()) if "send_copied_share" in result.flows else math.nan
     return gbit / seconds, gbit / (used(resource.RUSAGE_SELF) + cpu(server) - before), copied
@@ -96,6 +98,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--streams", type=int, default=1)
+    parser.add_argument("--copy", action="store_true")
     parser.add_argument("--send", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -117,18 +120,20 @@ def main() -> None:
         ):
             try:
                 time.sleep(1)
+                receive = "copy" if options.copy else "truncate"
                 shared = (options.seconds, options.streams)
                 pairs: list[dict[str, float]] = []
                 for _ in range(options.pairs):
                     load = os.getloadavg()[0]
-                    mine, other = ours(server.port, server.process.pid, *shared), theirs(port, iperf.pid, *shared)
+                    mine, other = ours(server.port, server.process.pid, *shared, receive=receive), theirs(port, iperf.pid, *shared)
                     names = ("longfat_gbps", "longfat_gbit_per_cpu_s", "iperf3_gbps", "iperf3_gbit_per_cpu_s")
                     pairs.append({"load": load, **dict(zip(names, (*mine[:2], *other), strict=True))})
                     print(json.dumps(pairs[-1]), file=sys.stderr, flush=True)
             finally:
                 iperf.terminate()
     ratios = [pair["longfat_gbit_per_cpu_s"] / pair["iperf3_gbit_per_cpu_s"] for pair in pairs]
-    print(json.dumps({"pairs": pairs, "median_ratio": statistics.median(ratios), "least": min(ratios), "most": max(ratios)}, indent=2))
+    told = {"receive": receive, "pairs": pairs, "median_ratio": statistics.median(ratios), "least": min(ratios), "most": max(ratios)}
+    print(json.dumps(told, indent=2))
 
 
 if __name__ == "__main__":

@@ -100,10 +100,21 @@ def test_the_first_screen_has_both_runs_and_bounds_the_one_way_delay(
 def test_nat_is_named_by_the_ports_that_the_far_host_sees() -> None:
     for ports, line in (((40012.0, 0.0), "TCP at port 40012 ("), ((40012.0, 40013.0), "TCP at port 40012 and UDP at port 40013 (")):
         made = {"up": {"up": result("up", nat_port=ports[0], nat_udp_port=ports[1])}}
-        seen = verb.translated(made)
+        seen = verb.translated(verb.real_time(made))
         assert seen == (ports[0], ports[1] or None)
         assert f"the far host sees this one's {line}" in verb.nat_line(seen)
-    assert verb.translated({}) == verb.translated({"up": {"up": result("up")}}) == (None, None)
+    assert verb.translated(verb.real_time({})) == verb.translated(verb.real_time({"up": {"up": result("up")}})) == (None, None)
+
+
+def test_synchronised_clocks_tell_each_direction() -> None:
+    names = ("up", "down", "error", "error_max")
+    real = {f"one_way_delay_{name}_s": value for name, value in zip(names, (0.004, 0.006, 1e-5, 5e-4), strict=True)}
+    assert verb.one_way(0.01, real) == (
+        "One-way delay without queues: 4.00 ms up, 6.00 ms down; both hosts are synchronised, and put the error at 0.01 ms, 0.50 ms at most"
+    )
+    unknown = dict.fromkeys(real, 0.0)
+    bound = "One-way delay without queues: 0 to 10.0 ms each way; the clocks are not compared"
+    assert verb.one_way(0.01, unknown) == verb.one_way(0.01, {}) == bound
 
 
 def test_directions_are_chosen_and_kept_in_their_order(runs: Runs, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

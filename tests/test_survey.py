@@ -261,7 +261,7 @@ duration = "3 s"
 '''
 result = execute(Experiment(file).resolve(0), "", progress)[0]
 reasons = [one.text for one in result.warnings if one.name == "suspect"]
-hops = [[*row] for row in result.hops[["when", "ttl", "address"]].itertuples(index=False)]
+hops = [[*row] for row in result.hops.fillna({"flow": -1})[["when", "flow", "ttl", "address"]].itertuples(index=False)]
 print(json.dumps({"hops": hops, "metrics": result.metrics, "real": result.real_time, "reasons": reasons, "verdict": result.verdict}))
 """
 
@@ -279,7 +279,9 @@ def test_a_run_knows_its_routers_and_mtu_before_and_after(home: Path, chain: lis
     with serving("ip", "netns", "exec", chain[3], bind="10.231.2.2") as at:
         seen = ran(at, chain[0])
     routers = [(1, "10.231.0.2"), (2, "10.231.1.2")]
-    assert seen["hops"] == [[when, ttl, router] for when in ("before", "after") for ttl, router in routers]
+    # The survey's ports, those of the flow, and the survey's again.
+    asked = (("before", -1), ("before", 0), ("after", -1))
+    assert seen["hops"] == [[when, flow, ttl, router] for when, flow in asked for ttl, router in routers]
     assert (seen["metrics"]["mtu_up_bytes"], seen["metrics"]["mtu_down_bytes"]) == (1400, 1400)
     assert 0 < seen["metrics"]["base_rtt_before_s"] < 1
     assert [seen["real"][f"links_{way}_{when}"] for way in ("up", "down") for when in ("before", "after")] == [3] * 4

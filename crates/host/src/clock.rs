@@ -3,6 +3,8 @@
 use longfat_core::time::Time;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
+use crate::sys;
+
 /// Nanoseconds of the clock `id`.
 pub fn nanoseconds(id: ClockId) -> u64 {
     let time = clock_gettime(id).expect("every Linux has this clock");
@@ -45,6 +47,24 @@ impl Clock {
     }
 }
 
+/// Errors of the wall clock against true time, as whoever synchronises it tells the kernel (RFC 1589; adjtimex(2), `esterror` and `maxerror`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synchronised {
+    /// Estimated error: nanoseconds.
+    pub estimated_ns: u64,
+    /// Bound of the error: nanoseconds.
+    pub most_ns: u64,
+}
+
+impl Synchronised {
+    /// Returns the errors now; `None`: nobody synchronises the clock, or the system does not tell.
+    pub fn now() -> Option<Self> {
+        let (state, is_synchronised) = sys::clock_state().ok()?;
+        let ns = |us: libc::c_long| u64::try_from(us).map_or(0, |us| 1000 * us);
+        is_synchronised.then(|| Synchronised { estimated_ns: ns(state.esterror), most_ns: ns(state.maxerror) })
+    }
+}
+
 /// Drift of the run's clock against the crystal, which nobody corrects.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift {
@@ -77,6 +97,14 @@ mod tests {
         assert_eq!(clock.at(4_999_999_999), Time::ZERO, "before the start");
         assert_eq!(clock.at(5_000_000_003), Time::from_ps(3000));
         assert_eq!(clock.nanoseconds_at(Time::from_ps(3001)), 5_000_000_004, "not before it has come");
+    }
+
+    #[test]
+    fn the_state_of_the_wall_clock_needs_no_rights() {
+        // A sandbox may forbid the question; then nothing is known.
+        let Ok((state, is_synchronised)) = crate::sys::clock_state() else { return assert_eq!(Synchronised::now(), None) };
+        assert!(state.maxerror >= 0 && state.esterror >= 0);
+        assert!(is_synchronised || Synchronised::now().is_none(), "errors of a clock that nobody synchronises mean nothing");
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::net::IpAddr;
 
 use longfat_record::trace::columns::NONE;
 use longfat_record::trace::host::COUNTERS;
+use socket2::{Domain, Socket, Type};
 
 use crate::facts;
 use crate::qdisc::Qdiscs;
+use crate::sys;
 
 /// Values of all [`COUNTERS`]; [`NONE`] where the host does not tell.
 pub type Values = [u64; COUNTERS.len()];
@@ -25,13 +27,22 @@ const OF_DEVICE: [(usize, &str); 9] = [
     (11, "tx_dropped"),
 ];
 
+/// Commands of ethtool that read the lengths of rings and the use of PAUSE frames, and the words of their answers: `struct ethtool_ringparam`
+/// and `struct ethtool_pauseparam` of the kernel's user API (linux/ethtool.h; numbers and order from memory, and checked on a virtual card).
+const GRINGPARAM: u32 = 0x10;
+const GPAUSEPARAM: u32 = 0x12;
+const RINGS: [(usize, &str); 4] = [(1, "rx_ring_max"), (4, "tx_ring_max"), (5, "rx_ring"), (8, "tx_ring")];
+const PAUSE: [(usize, &str); 2] = [(2, "rx_pause"), (3, "tx_pause")];
+
 /// Looks at the counters of this host, again and again.
 pub struct Looker {
     /// Device through which the flows go.
     device: Option<String>,
     qdiscs: Option<Qdiscs>,
-    /// Ticks of each core at the last look: those in which it worked, and all.
-    cores: Vec<[u64; 2]>,
+    /// Any socket, by which the driver of the device is asked.
+    socket: Option<Socket>,
+    /// Ticks of each core at the last look.
+    cores: Vec<Core>,
     first: Option<Values>,
 }
 
@@ -40,7 +51,8 @@ impl Looker {
     pub fn new(local: IpAddr) -> Self {
         let device = device_of(local);
         let qdiscs = device.as_deref().and_then(Qdiscs::of);
-        Looker { device, qdiscs, cores: cores(&read("/proc/stat")), first: None }
+        let socket = Socket::new(Domain::UNIX, Type::DGRAM, None).ok();
+        Looker { device, qdiscs, socket, cores: cores(&read("/proc/stat")), first: None }
     }
 
     /// Returns the values now; counts are those since its first look.
@@ -66,7 +78,10 @@ impl Looker {
         let stat = read("/proc/stat");
         let cores = cores(&stat);
         put("cores", Some(cores.len() as u64).filter(|count| *count > 0));
-        put("cpu_busiest", busiest(&self.cores, &cores));
+        let busiest = busiest(&self.cores, &cores);
+        put("cpu_busiest", busiest.map(|[_, share, _]| share));
+        put("cpu_busiest_core", busiest.map(|[core, ..]| core));
+        put("cpu_busiest_softirq", busiest.map(|[.., softirq]| softirq));
         self.cores = cores;
         put("cpu_clock", clock(&read("/proc/cpuinfo")));
         // A tick is 10 ms in /proc, whatever the kernel has (proc(5), USER_HZ).
@@ -87,6 +102,19 @@ impl Looker {
         for (place, name) in OF_DEVICE {
             put(name, line.as_ref().and_then(|line| line.get(place).copied()));
         }
+        let asked = self.device.as_ref().zip(self.socket.as_ref());
+        let rings = asked.and_then(|(device, socket)| sys::ethtool::<9>(socket, device, GRINGPARAM).ok());
+        for (place, name) in RINGS {
+            put(name, rings.map(|words| words[place].into()));
+        }
+        let pause = asked.and_then(|(device, socket)| sys::ethtool::<4>(socket, device, GPAUSEPARAM).ok());
+        for (place, name) in PAUSE {
+            put(name, pause.map(|words| u64::from(words[place] > 0)));
+        }
+        let of_card = |file: &str| read(&format!("/sys/class/net/{}/{file}", self.device.as_deref()?)).trim().parse::<u64>().ok();
+        // In Mbit/s; -1 of a link that is down, and an error of a device without a link (Documentation/ABI/testing/sysfs-class-net).
+        put("speed", of_card("speed").map(|speed| 1_000_000 * speed));
+        put("rx_missed_errors", of_card("statistics/rx_missed_errors"));
         let queue = self.qdiscs.as_ref().and_then(Qdiscs::root);
         put("qdisc_drops", queue.map(|queue| queue.drops.into()));
         put("qdisc_overlimits", queue.map(|queue| queue.overlimits.into()));
@@ -111,7 +139,7 @@ fn read(path: &str) -> String {
 }
 
 /// Returns the device that has this address.
-fn device_of(local: IpAddr) -> Option<String> {
+pub(crate) fn device_of(local: IpAddr) -> Option<String> {
     let local = local.to_canonical();
     let is_it = |address: &nix::sys::socket::SockaddrStorage| {
         let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
@@ -126,28 +154,41 @@ fn ticks(line: &str) -> Vec<u64> {
     line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect()
 }
 
-/// Returns the ticks of each core: those in which it worked, and all but those of guests, which are counted twice (proc(5)).
-fn cores(stat: &str) -> Vec<[u64; 2]> {
-    let lines = stat.lines().filter(|line| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())));
+/// Ticks of a core: all but those of guests, which are counted twice (proc(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Core {
+    number: u64,
+    all: u64,
+    worked: u64,
+    softirq: u64,
+}
+
+/// Returns the ticks of each core.
+fn cores(stat: &str) -> Vec<Core> {
     let of = |line: &str| {
+        let number = line.strip_prefix("cpu")?.split_whitespace().next()?.parse().ok().filter(|_| !line.starts_with("cpu "))?;
         let kinds = ticks(line);
         let sum = |kinds: &[u64]| kinds.iter().sum::<u64>();
         let all = sum(&kinds[..kinds.len().min(8)]);
-        [all - sum(kinds.get(3..5).unwrap_or_default()) - kinds.get(7).copied().unwrap_or(0), all]
+        let worked = all - sum(kinds.get(3..5).unwrap_or_default()) - kinds.get(7).copied().unwrap_or(0);
+        Some(Core { number, all, worked, softirq: kinds.get(6).copied().unwrap_or(0) })
     };
-    lines.map(of).collect()
+    stat.lines().filter_map(of).collect()
 }
 
-/// Returns the largest share of the time between two looks in which a core worked, in per cent; `None` where no time passed or cores changed.
-fn busiest(before: &[[u64; 2]], after: &[[u64; 2]]) -> Option<u64> {
-    if before.len() != after.len() {
+/// Returns which core worked most between two looks, the share of the time in which it did, and the share that it spent in softirqs, in per cent;
+/// `None` where no time passed or cores changed.
+fn busiest(before: &[Core], after: &[Core]) -> Option<[u64; 3]> {
+    if !before.iter().map(|core| core.number).eq(after.iter().map(|core| core.number)) {
         return None;
     }
-    let share = |(before, after): (&[u64; 2], &[u64; 2])| {
-        let all = after[1].checked_sub(before[1]).filter(|ticks| *ticks > 0)?;
-        Some((100 * after[0].saturating_sub(before[0]) + all / 2) / all)
+    let shares = |(before, after): (&Core, &Core)| {
+        let all = after.all.checked_sub(before.all).filter(|ticks| *ticks > 0)?;
+        let share = |before: u64, after: u64| (100 * after.saturating_sub(before) + all / 2) / all;
+        Some([after.number, share(before.worked, after.worked), share(before.softirq, after.softirq)])
     };
-    before.iter().zip(after).filter_map(share).max()
+    // The first of cores that worked alike.
+    before.iter().zip(after).filter_map(shares).max_by_key(|[core, share, _]| (*share, std::cmp::Reverse(*core)))
 }
 
 /// Returns the mean of all `cpu MHz` lines, in Hz.
@@ -178,9 +219,12 @@ mod tests {
     #[test]
     fn numbers_of_proc() {
         let stat = "cpu  10 1 5 80 2 3 4 5 0 0\ncpu0 6 1 3 30 1 2 2 5 0 0\ncpu1 4 0 2 50 1 1 2 0 0 0\nintr 7\n";
-        assert_eq!(cores(stat), [[14, 50], [9, 60]]);
-        assert_eq!(busiest(&[[14, 50], [9, 60]], &[[20, 60], [19, 80]]), Some(60));
-        assert_eq!((busiest(&[[14, 50]], &[[14, 50]]), busiest(&[], &[[1, 2]])), (None, None));
+        let core = |number, all, worked, softirq| Core { number, all, worked, softirq };
+        assert_eq!(cores(stat), [core(0, 50, 14, 2), core(1, 60, 9, 2)]);
+        let after = [core(0, 60, 20, 3), core(1, 80, 19, 12)];
+        assert_eq!(busiest(&cores(stat), &after), Some([0, 60, 10]));
+        assert_eq!(busiest(&after, &after.map(|core| Core { all: core.all + 10, worked: core.worked + 5, ..core })), Some([0, 50, 0]));
+        assert_eq!((busiest(&after, &after), busiest(&after[1..], &after[..1])), (None, None), "no time, another core");
         assert_eq!(clock("cpu MHz\t\t: 2000.5\nmodel: 7\ncpu MHz\t\t: 3000.5\n"), Some(2_500_500_000));
         assert_eq!(clock("BogoMIPS: 50\n"), None);
         assert_eq!(of_device(" eth0: 1 2 3\neth01: 4\n", "eth0"), Some(vec![1, 2, 3]));
@@ -206,7 +250,8 @@ mod tests {
         assert!(grown("rx_packets") != NONE && grown("cores") >= 1 && grown("cores") != NONE);
         // The loopback's discipline, noqueue, is shown by no kernel or has no packets; the others are known to any kernel.
         let untold = COUNTERS.iter().zip(then).filter(|(_, value)| *value == NONE).map(|(counter, _)| counter.name);
-        let may = |name: &str| name.starts_with("qdisc_") || name.starts_with("cpu_");
+        let may =
+            |name: &str| ["qdisc_", "cpu_", "speed", "rx_ring", "tx_ring", "rx_pause", "tx_pause"].iter().any(|of| name.starts_with(of));
         assert_eq!(untold.filter(|name| !may(name)).collect::<Vec<_>>(), [] as [&str; 0]);
         assert!(Looker::new("192.0.2.1".parse().unwrap()).look()[place("rx_bytes")] == NONE, "no device has this address");
     }

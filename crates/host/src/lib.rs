@@ -1,5 +1,6 @@
 //! The Linux host: kernel sockets with the simulator's applications on them ([`flow`], [`stream`], [`datagrams`]), `TCP_INFO` ([`info`]), clocks
-//! ([`clock`]), the path itself ([`path`]), what a host lost ([`facts`]), and counters of the whole host ([`counters`]).
+//! ([`clock`]), the path itself ([`path`]), what a host lost ([`facts`]), counters of the whole host ([`counters`]),
+//! and cores near a card ([`near`]).
 //!
 //! It knows no path: sockets are made in the network namespace of the calling thread. Elsewhere than on Linux it is empty.
 #![cfg(target_os = "linux")]
@@ -11,6 +12,7 @@ mod error;
 pub mod facts;
 pub mod flow;
 pub mod info;
+pub mod near;
 pub mod options;
 pub mod path;
 mod qdisc;

@@ -43,6 +43,16 @@ impl Wall {
         is_same
     }
 
+    /// Returns the wall time at which the monotonic clock was, or will be, `monotonic`.
+    pub fn at(&self, monotonic: u64) -> u64 {
+        u64::try_from(i128::from(monotonic) + (self.low + self.high) / 2).unwrap_or(0)
+    }
+
+    /// Returns by how much that can be off, in nanoseconds.
+    pub fn error(&self) -> u64 {
+        ((self.high - self.low) / 2).try_into().unwrap_or(u64::MAX)
+    }
+
     /// Returns the monotonic time at which the wall clock was `wall`.
     pub fn monotonic(&self, wall: u64) -> u64 {
         u64::try_from(i128::from(wall) - (self.low + self.high) / 2).unwrap_or(0)
@@ -104,6 +114,7 @@ mod tests {
         assert_eq!((wall.low, wall.high), (950, 1050));
         assert!(wall.see(Wall::of(300, 1310, 320)));
         assert_eq!((wall.low, wall.high, wall.monotonic(2000)), (990, 1010, 1000));
+        assert_eq!((wall.at(1000), wall.error()), (2000, 10));
         assert!(!wall.see(Wall::of(400, 9400, 410)), "set forward");
         assert_eq!(wall.monotonic(9500), 9500 - 8995);
         assert_eq!(wall.monotonic(1), 0, "before the monotonic clock began");

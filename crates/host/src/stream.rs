@@ -2,10 +2,13 @@
 
 use std::io;
 use std::net::{Shutdown, SocketAddrV4};
+use std::os::fd::AsRawFd;
 
 use longfat_core::time::Time;
 use longfat_core::traffic;
 use longfat_core::traffic::Program;
+use longfat_tcp::ReceiveBy;
+use nix::sys::socket::{MsgFlags, recv};
 use socket2::{Domain, Protocol, Type};
 
 use crate::Error;
@@ -16,6 +19,8 @@ use crate::sys;
 
 /// Bytes of one read, at most.
 const PIECE: u64 = 1 << 20;
+/// Bytes of one read that is copied, at most: they stay in the caches of a core.
+const COPIED: usize = 1 << 17;
 
 /// A new TCP socket with these options, bound to `local`. In the namespace of this thread.
 pub fn socket(options: &Options, local: SocketAddrV4) -> Result<socket2::Socket, Error> {
@@ -77,6 +82,8 @@ pub struct Stream {
     pub burst: u64,
     /// Source of what it writes.
     pub sending: Sending,
+    /// Memory into which it copies what it reads; empty: that is thrown away in the kernel.
+    into: Vec<u8>,
 }
 
 impl Stream {
@@ -100,7 +107,16 @@ impl Stream {
             is_full: false,
             burst: u64::MAX,
             sending: Sending::default(),
+            into: Vec::new(),
         }
+    }
+
+    /// Takes what it reads from the kernel this way.
+    pub fn receive_by(&mut self, by: ReceiveBy) {
+        self.into = match by {
+            ReceiveBy::Truncate => Vec::new(),
+            ReceiveBy::Copy => vec![0; COPIED],
+        };
     }
 
     /// Bounds the window again, if the kernel has forgotten it. When it learns from arriving segments how much of a buffer is payload, it
@@ -158,7 +174,14 @@ impl Stream {
     pub fn take(&mut self, most: u64) -> u64 {
         let mut taken = 0;
         while taken < most && !self.has_ended {
-            match sys::discard(&self.socket, (most - taken).min(PIECE)) {
+            let left = (most - taken).min(PIECE);
+            let got = if self.into.is_empty() {
+                sys::discard(&self.socket, left)
+            } else {
+                let into = &mut self.into[..(left as usize).min(COPIED)];
+                recv(self.socket.as_raw_fd(), into, MsgFlags::MSG_DONTWAIT).map(|len| len as u64).map_err(io::Error::from)
+            };
+            match got {
                 Ok(0) => self.has_ended = true,
                 Ok(len) => taken += len,
                 Err(error) => {
@@ -240,7 +263,31 @@ impl End {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
+    use longfat_core::traffic::Socket as _;
+    use std::io::Write;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+    #[test]
+    fn data_is_taken_to_the_byte_whether_it_is_copied_or_not() {
+        for by in [ReceiveBy::Truncate, ReceiveBy::Copy] {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let mut from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let mut to = Stream::new(listener.accept().unwrap().0.into(), None);
+            to.receive_by(by);
+            let writer = std::thread::spawn(move || from.write_all(&[7; 3 * COPIED + 5]).map(|()| drop(from)));
+            let mut taken = to.read(0);
+            while !to.has_ended {
+                let most = if taken == 0 { 3 } else { u64::MAX };
+                let got = to.read(most);
+                assert!(got <= most);
+                taken += got;
+            }
+            writer.join().unwrap().unwrap();
+            assert_eq!((taken, to.read, to.failure, to.read(1)), (3 * COPIED as u64 + 5, 3 * COPIED as u64 + 5, None, 0), "{by:?}");
+            let memory: u64 = to.into.iter().map(|byte| u64::from(*byte)).sum();
+            assert_eq!(memory > 0, by == ReceiveBy::Copy, "its memory has the data");
+        }
+    }
 
     #[test]
     fn a_control_that_the_kernel_lacks_is_named() {

@@ -63,6 +63,34 @@ pub fn unread(socket: &impl AsRawFd) -> u64 {
     asked(socket, libc::FIONREAD)
 }
 
+/// Asks the driver of the device `name` by the ethtool `command`, an answer of `N` words with the command before them. It needs no rights for
+/// commands that only read. In the network namespace of `socket`.
+pub fn ethtool<const N: usize>(socket: &impl AsRawFd, name: &str, command: u32) -> io::Result<[u32; N]> {
+    let mut words = [0; N];
+    words[0] = command;
+    // SAFETY: all zeros is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+    // SAFETY: SIOCETHTOOL takes an ifreq that points to the structure of its command, here `N` words. Both live until the call returns.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) })?;
+    Ok(words)
+}
+
+/// Reads the state of the wall clock (adjtimex(2)), and whether it is synchronised. It needs no rights.
+pub fn clock_state() -> io::Result<(libc::timex, bool)> {
+    // SAFETY: all zeros is a valid timex, whose `modes` ask for no change.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: adjtimex takes a timex, which lives until the call returns.
+    let said = checked(unsafe { libc::adjtimex(&raw mut state) })?;
+    Ok((state, said != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0))
+}
+
 /// poll(2)'s answer: is there room to write? True where poll fails, so that the next write says why.
 pub fn is_writable(socket: &impl AsFd) -> bool {
     let mut asked = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];

@@ -100,6 +100,16 @@ named! {
 }
 
 named! {
+    /// Ways in which an application takes its data from the kernel.
+    ReceiveBy {
+        /// Thrown away in the kernel.
+        Truncate = "truncate",
+        /// Copied into its memory.
+        Copy = "copy",
+    }
+}
+
+named! {
     /// Time at which an ACK goes that need not go at once.
     DelayedAck {
         /// At once.

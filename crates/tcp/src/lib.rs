@@ -36,7 +36,7 @@ mod validation;
 pub mod window_sizing;
 pub mod wire;
 
-pub use config::{CwndValidation, DelayedAck, FastOpen, Pacing, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
+pub use config::{CwndValidation, DelayedAck, FastOpen, Pacing, ReceiveBy, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
 pub use connection::{Abort, CaState, Connection, FastOpened, LimitedBy, Plain, State, Stats, TcpInfo};
 pub use offload::Offload;
 pub use options::{Growth, Misbehaviour, RepairRules, SendRules, TcpConfig, TimerRules};

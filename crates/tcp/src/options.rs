@@ -1,7 +1,7 @@
 //! The parameters of a TCP endpoint: one table, a row for each, that the experiment file, the stacks, the schema and the
 //! documentation all read ([`PARAMS`]). The endpoint works from a plain struct with a field for each, [`TcpConfig`].
 
-use crate::config::{CwndValidation, DelayedAck, FastOpen, Pacing, Parameter, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
+use crate::config::{CwndValidation, DelayedAck, FastOpen, Pacing, Parameter, ReceiveBy, RecoveryKind, RtoMinOf, SendBy, WindowProbe};
 use crate::congestion::{self, slow_start};
 use crate::ecn::EcnKind;
 use crate::window_sizing;
@@ -231,6 +231,8 @@ parameters! {
             "hold back a partial segment while data is unacknowledged (RFC 896)";
         send: SendBy, Kind::Choice(SendBy::NAMES), Value::Choice("copy"),
             "between two hosts: how the sending application gives the kernel its data: `copy`; `sendfile`, from a file in memory; `zerocopy`, from memory that the kernel reads itself (MSG_ZEROCOPY)";
+        receive: ReceiveBy, Kind::Choice(ReceiveBy::NAMES), Value::Choice("truncate"),
+            "between two hosts: how the receiving application takes its data: `truncate`, thrown away in the kernel (MSG_TRUNC); `copy`, copied into its memory";
         pacing: Pacing, Kind::Choice(Pacing::NAMES), Value::Choice("auto"),
             "space segments out: `auto`, at the rate of a control that has one; `on`, also window-based controls, at a multiple of cwnd / srtt; `off`, never";
         pacing_ss_ratio: u32, PERCENT, Value::Count(200),

@@ -168,7 +168,7 @@ def measure_command(
         except OSError as error:
             raise LongfatError(f"{to} cannot be written: {error.strerror}") from error
     if as_json:
-        nat = dict(zip(("tcp_port", "udp_port"), translated(made), strict=True))
+        nat = dict(zip(("tcp_port", "udp_port"), translated(real_time(made)), strict=True))
         told = {phase: _told(phase, some) for phase, some in ways.items()}
         print(json.dumps({"host": host, "seconds": lasts.seconds, "nat": nat} | told, indent=2))
     if as_json or as_stream:
@@ -181,11 +181,12 @@ def measure_command(
     if BOTH in ways:
         title = f"Both at once, {lasts.seconds} s:" if alone else f"Both at once, {lasts.words}, to {terminal.escape(host)}:"
         _print_ways(title, ways[BOTH])
-    if any(nat := translated(made)):
+    real = real_time(made)
+    if any(nat := translated(real)):
         out.print(nat_line(nat), soft_wrap=True, highlight=False)
     bound = next((one for some in ways.values() for one in some if not math.isnan(one.one_way_delay_most_s)), None)
     if bound:
-        out.print(one_way(bound.one_way_delay_most_s), soft_wrap=True, highlight=False)
+        out.print(one_way(bound.one_way_delay_most_s, real), soft_wrap=True, highlight=False)
     for phase, some in ways.items():
         for reason, verdict in dict.fromkeys((reason, one.verdict) for one in some for reason in one.reasons):
             err.print(f"  {phase}: {terminal.escape(reason)} ({verdict})", soft_wrap=True)
@@ -400,9 +401,13 @@ def queues(way: Way) -> str:
     return f"queueing delay (95 of 100 probes) {up}; {down}{trips}"
 
 
-def translated(made: dict[str, dict[str, Result]]) -> tuple[int | None, int | None]:
+def real_time(made: dict[str, dict[str, Result]]) -> dict[str, float]:
+    """Measurements of the first run, by name; none without a run."""
+    return next((result.real_time for results in made.values() for result in results.values()), {})
+
+
+def translated(real: dict[str, float]) -> tuple[int | None, int | None]:
     """Ports of this host's control connection and of its probes, as the far host sees them behind NAT; None: there is none."""
-    real = next((result.real_time for results in made.values() for result in results.values()), {})
     tcp, udp = (round(real.get(name, 0)) or None for name in ("nat_port", "nat_udp_port"))
     return tcp, udp
 
@@ -413,8 +418,14 @@ def nat_line(nat: tuple[int | None, int | None]) -> str:
     return f"NAT on the way: the far host sees this one's {' and '.join(ports)} (`longfat probe` names the address)"
 
 
-def one_way(idle_s: float) -> str:
-    """Bound of the delay of one direction, without queues."""
+def one_way(idle_s: float, real: dict[str, float]) -> str:
+    """Delay of one direction without queues: by synchronised clocks with its error, else its bound, the idle round trip."""
+    if real.get("one_way_delay_error_max_s"):
+        up, down, error, most = (1e3 * real[f"one_way_delay_{name}_s"] for name in ("up", "down", "error", "error_max"))
+        return (
+            f"One-way delay without queues: {up:.2f} ms up, {down:.2f} ms down; both hosts are synchronised, and put the error "
+            f"at {error:.2f} ms, {most:.2f} ms at most"
+        )
     return f"One-way delay without queues: 0 to {1e3 * idle_s:.1f} ms each way; the clocks are not compared"
 
 

@@ -49,7 +49,7 @@ def name_of(host: str) -> Path:
 def path_of(result: Result) -> Record:
     """The path before a run: its routers, MTU and round trip; None for what is not known."""
     real = result.real_time
-    before = result.hops[result.hops["when"] == "before"].sort_values("ttl")
+    before = result.hops[(result.hops["when"] == "before") & result.hops["flow"].isna()].sort_values("ttl")
     return {
         "routers": [str(address) for address in before["address"]],
         **{

@@ -20,7 +20,7 @@ table           a row is              columns
 `acks`          one ACK at a sender   run, time_s, flow, acked_bytes, sent_bytes, cwnd_bytes, ssthresh_bytes ...
 `tcp_info`      one end, an instant   run, time_s, flow, end, every field of `TCP_INFO`: between real hosts
 `probes`        one probe             run, time_s, direction, number, queue_delay_s ...: between real hosts
-`hops`          one router            run, when, ttl, address, rtt_s: between real hosts
+`hops`          one router            run, when, flow, ttl, address, rtt_s: between real hosts
 `host_series`   one host, a second    run, time_s, host, cpu_system, qdisc_drops ...: between real hosts
 ==============  ====================  =================================================================
 

@@ -25,6 +25,7 @@ pub(super) const CANNOT: &[Limit] = &[
     Limit { what: "a proxy between two connections", key: "flow.relays", only: &[], with: None, written: &[] },
     Limit { what: "bounded memory of hosts", key: "host.memory", only: &[], with: None, written: &[] },
     tcp!("send", "another way to give the kernel data: CPU time is measured between two hosts", []),
+    tcp!("receive", "another way to take data from the kernel: CPU time is measured between two hosts", []),
     tcp!(
         "congestion_control",
         "this congestion control: there is no program of it for the kernel",

@@ -13,22 +13,25 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::Traffic;
 use longfat_host::clock::Clock;
 use longfat_host::info;
+use longfat_host::near::Near;
 use longfat_record::trace::cut;
 use socket2::{Domain, Socket};
 
 use crate::Error;
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
+use crate::linux::hops::{self, FlowHop};
 use crate::linux::look::{Extent, look};
 use crate::linux::plane::{Flow, Left, Look, Plane};
 use crate::linux::probe::{self, Probes, Stamps};
 use crate::linux::rows::{self, Row};
 use crate::linux::settings;
+use crate::linux::wall::WallClock;
 use crate::linux::wire::{Control, nanos, read_frames, why_not};
 use crate::options::PORT;
 use crate::protocol::application::Application;
 use crate::protocol::beside::Spell;
-use crate::protocol::message::{Direction, FlowOffer, Granted, Offer, Reached, Seen, SendWay};
+use crate::protocol::message::{Direction, FlowOffer, Granted, Offer, Reached, ReceiveWay, Seen, SendWay};
 use crate::protocol::state::{Action, Client, Event};
 use crate::protocol::{Key, Message, Nanos, Token};
 use crate::survey::Survey;
@@ -60,6 +63,8 @@ pub(crate) struct Asked<'a> {
     pub end: &'a dyn Fn(u32, Socket, Option<Token>) -> End,
     /// Local port of the probes; 0: any that is free.
     pub udp_port: u16,
+    /// Routers on the way to the server, which are asked for with the ports of the flows; 0: nobody is.
+    pub routers: u8,
     /// Says whether the other host, with the settings of its grant, is as it must be; hears the least round trip of handshakes, too.
     pub check: &'a Check<'a>,
 }
@@ -99,6 +104,10 @@ pub(crate) struct Outcome {
     pub base_rtt: [Option<Nanos>; 2],
     /// Bound of the rate that the server sets.
     pub rate_limit: Option<u64>,
+    /// Routers on the way of the flows.
+    pub hops: Vec<FlowHop>,
+    /// Wall clock of the other host; `None`: nothing synchronises it.
+    pub their_wall: Option<WallClock>,
     /// Addresses of the control connection and of the probes or the survey as the server sees them, where they are not this host's own.
     pub nat: [Option<SocketAddr>; 2],
     /// Times in which other sessions ran at the server, by its own clock since its beginning.
@@ -111,10 +120,12 @@ pub(crate) struct Outcome {
 
 /// Sockets of a session: of its flows, those over UDP with their nonces, and of its probes with theirs.
 type Connections = (Vec<(Socket, Option<Token>)>, Option<(Socket, Token)>);
+/// The same, and the routers on the way of its flows.
+type Made = (Connections, Vec<FlowHop>);
 
 enum Input {
     Frame(Vec<u8>),
-    Connected(Result<Connections, Error>),
+    Connected(Result<Made, Error>),
     Lost,
 }
 
@@ -249,6 +260,8 @@ struct Session<'a> {
     theirs: Vec<Row>,
     their_looks: Vec<Look>,
     rate_limit: Option<u64>,
+    hops: Vec<FlowHop>,
+    their_wall: Option<WallClock>,
     beside: Vec<Spell>,
     waited: Nanos,
     /// The server has said that its results are whole.
@@ -305,6 +318,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         theirs: Vec::new(),
         their_looks: Vec::new(),
         rate_limit: None,
+        hops: Vec::new(),
+        their_wall: None,
         beside: Vec::new(),
         waited: 0,
         is_done: false,
@@ -332,10 +347,27 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, nat, beside, waited, found, .. } = session;
+    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, hops, their_wall, nat, beside, waited, found, .. } = session;
     let base_rtt = [before, after];
     let probes = stamps;
-    Ok(Outcome { ours, theirs, their_looks, datagrams, probes, end, cut_by, lost, base_rtt, rate_limit, nat, beside, waited, found })
+    Ok(Outcome {
+        ours,
+        theirs,
+        their_looks,
+        datagrams,
+        probes,
+        end,
+        cut_by,
+        lost,
+        base_rtt,
+        rate_limit,
+        hops,
+        their_wall,
+        nat,
+        beside,
+        waited,
+        found,
+    })
 }
 
 impl Session<'_> {
@@ -354,7 +386,8 @@ impl Session<'_> {
                     }
                     Err(fault) => self.fail(fault),
                 },
-                Ok(Input::Connected(Ok(connections))) => {
+                Ok(Input::Connected(Ok((connections, hops)))) => {
+                    self.hops = hops;
                     let nonce = connections.1.as_ref().map(|(_, nonce)| *nonce);
                     let flows = connections.0.iter().filter_map(|(_, nonce)| *nonce).collect();
                     self.sockets = Some(connections);
@@ -418,6 +451,10 @@ impl Session<'_> {
                     self.fail(fault);
                 }
             }
+            Action::Keep(piece) if rows::is_of_wall(&piece) => match rows::wall_of(&piece) {
+                Ok(wall) => self.their_wall = Some(wall),
+                Err(fault) => self.fail(fault),
+            },
             Action::Keep(piece) if rows::is_of_beside(&piece) => {
                 if let Err(fault) = rows::add_beside(&piece, &mut self.beside) {
                     self.fail(fault);
@@ -475,10 +512,13 @@ impl Session<'_> {
             }
         }
         let (to, own, rtt, from) = (self.to, self.own.clone(), Duration::from_nanos(self.machine.rtt()), self.asked.udp_port);
+        let routers = self.asked.routers;
         thread::spawn(move || {
             let made = data_connections(to, &granted, &wishes, &over_udp, rtt).and_then(|sockets| {
                 let probe = granted.probe.map_or(Ok(None), |token| probe::reach(to, token, rtt, from))?;
-                Ok((sockets, probe))
+                let over_tcp = (0..).zip(&sockets).filter(|(_, (_, nonce))| nonce.is_none()).map(|(flow, (socket, _))| (flow, socket));
+                let hops = hops::of_flows(over_tcp, routers, rtt);
+                Ok(((sockets, probe), hops))
             });
             let _ = own.send(Input::Connected(made));
         });
@@ -498,7 +538,7 @@ impl Session<'_> {
         }
         if let Some(survey) = self.survey.take() {
             survey.stop.store(true, Relaxed);
-            self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO });
+            self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO, wall: None });
             match survey.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
                 Ok(found) => self.found = Some(found),
                 Err(error) => self.end_with(error),
@@ -532,7 +572,7 @@ impl Session<'_> {
             .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, clock)?);
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, &Near::of(local), clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
         });
@@ -578,7 +618,7 @@ pub(crate) fn survey(
         there.replace(granted.settings.clone());
         Ok(())
     };
-    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &check };
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, routers: 0, check: &check };
     let outcome = session(&asked, &mut |now, _| go_on(now))?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
     let settings = [settings::here(), there.take()];
@@ -608,11 +648,13 @@ pub(crate) fn greet(at: &str, key: Option<&Key>, ms: u64, go_on: &mut dyn FnMut(
         nagle: false,
         dscp: 0,
         send: SendWay::Copy,
+        receive: ReceiveWay::Truncate,
     };
     // A thousand samples, however long.
     let offer = Offer { ms, interval_us: ms.max(10_000), flows: vec![flow], probe: None, survey: None };
     let end = |_, _, _| unreachable!("no data flows");
-    let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, check: &check }, &mut |_, _| go_on());
+    let ended =
+        session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, routers: 0, check: &check }, &mut |_, _| go_on());
     match (met.take(), ended) {
         (Some(met), _) => Ok(met),
         (None, Err(error)) => Err(error),

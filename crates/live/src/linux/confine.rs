@@ -9,9 +9,9 @@ use landlock::{
 
 /// Version of Landlock with all that is asked for: Linux 6.12.
 const WANTED: ABI = ABI::V6;
-/// Paths that every server reads: settings and counters of the kernel, and random numbers. Landlock keeps the memory and environment of other
+/// Paths that every server reads: settings and counters of the kernel, network cards and memory nodes, and random numbers. Landlock keeps the memory and environment of other
 /// processes from it.
-const READ: [&str; 2] = ["/proc", "/dev/urandom"];
+const READ: [&str; 4] = ["/proc", "/sys/class/net", "/sys/devices", "/dev/urandom"];
 
 /// Confines this thread, and the threads that it starts, to reading `readable` and [`READ`]; a sentence on what the kernel does not hold it to.
 pub(crate) fn confine(readable: &[PathBuf]) -> Option<String> {

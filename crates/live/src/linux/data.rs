@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use longfat_host::flow::NOT_SENT;
 use longfat_host::{sending, sys};
-use longfat_tcp::SendBy;
+use longfat_tcp::{ReceiveBy, SendBy};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::Error;
-use crate::protocol::message::{Direction, FlowOffer, SendWay};
+use crate::protocol::message::{Direction, FlowOffer, ReceiveWay, SendWay};
 use crate::protocol::{DATA_MAGIC, Token};
 
 /// Bytes that open a data connection.
@@ -45,6 +45,14 @@ pub(crate) fn send_by(send: SendWay) -> SendBy {
         SendWay::Copy => SendBy::Copy,
         SendWay::Sendfile => SendBy::Sendfile,
         SendWay::Zerocopy => SendBy::Zerocopy,
+    }
+}
+
+/// Returns the way that `receive` names in a message.
+pub(crate) fn receive_by(receive: ReceiveWay) -> ReceiveBy {
+    match receive {
+        ReceiveWay::Truncate => ReceiveBy::Truncate,
+        ReceiveWay::Copy => ReceiveBy::Copy,
     }
 }
 

@@ -12,6 +12,7 @@ use std::thread::{self, JoinHandle};
 use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::{Datagram, Datagrams, HEADERS, LEAST_SIZE, Traffic};
 use longfat_host::clock::{Clock, nanoseconds};
+use longfat_host::near::Near;
 use longfat_host::stamps::{self, Wall};
 use longfat_host::{facts, sys};
 use nix::time::ClockId;
@@ -114,19 +115,22 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// Lets `flows` begin by `clock`, and counts them each `interval`; keeps the times of the first `timed` datagrams of each. `busy` threads of this
-    /// session want a core: with more cores, senders wait awake for the last moment before a datagram is due.
+    /// session want a core: with more cores, senders wait awake for the last moment before a datagram is due. They stay on the cores that are `near`.
     ///
     /// # Errors
     /// A system without threads left.
-    pub(crate) fn begin(flows: Vec<Flow>, interval: Span, timed: u32, busy: usize, clock: Clock) -> Result<Self, Error> {
+    pub(crate) fn begin(flows: Vec<Flow>, interval: Span, timed: u32, busy: usize, near: &Near, clock: Clock) -> Result<Self, Error> {
         let (bytes, stop) = (Arc::new(Bytes::default()), Arc::new(AtomicBool::new(false)));
-        let due = Due::beside(busy, clock);
         let mut threads = Vec::new();
         for flow in flows {
             let (counts, ends) = (Arc::clone(&bytes), Arc::clone(&stop));
-            let line = Line::new(flow, interval, timed, due, clock)?;
+            let (line, near) = (Line::new(flow, interval, timed, clock)?, near.clone());
             let named = thread::Builder::new().name(format!("flow {}", line.flow.number));
-            threads.push(named.spawn(move || line.run(&ends, &counts)).map_err(|e| Error::system("a flow over UDP has no thread", e))?);
+            let run = move || {
+                near.keep();
+                line.run(Due::beside(busy, clock), &ends, &counts)
+            };
+            threads.push(named.spawn(run).map_err(|e| Error::system("a flow over UDP has no thread", e))?);
         }
         Ok(Ports { bytes, stop, threads })
     }
@@ -177,7 +181,6 @@ struct Line {
     flow: Flow,
     interval: Span,
     timed: u32,
-    due: Due,
     clock: Clock,
     wall: Wall,
     /// Bytes by which payload is shorter than over IPv4.
@@ -188,7 +191,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(flow: Flow, interval: Span, timed: u32, due: Due, clock: Clock) -> Result<Self, Error> {
+    fn new(flow: Flow, interval: Span, timed: u32, clock: Clock) -> Result<Self, Error> {
         let is_v6 = flow.socket.domain().map_err(|e| Error::system("a UDP socket", e))? == Domain::IPV6;
         if !flow.sends {
             // A smaller one than asked for drops datagrams of fast bursts, which are counted.
@@ -196,10 +199,10 @@ impl Line {
         }
         let now = Counted { flow: flow.number, ..Counted::default() };
         let shorter = if is_v6 { LONGER } else { 0 };
-        Ok(Line { flow, interval, timed, due, clock, wall: Wall::now(), shorter, counted: Vec::new(), now, stamps: Stamps::default() })
+        Ok(Line { flow, interval, timed, clock, wall: Wall::now(), shorter, counted: Vec::new(), now, stamps: Stamps::default() })
     }
 
-    fn run(mut self, stop: &AtomicBool, bytes: &Bytes) -> Ended {
+    fn run(mut self, due: Due, stop: &AtomicBool, bytes: &Bytes) -> Ended {
         let before = facts::waited();
         Due::prepare();
         let mut buffer = vec![0; LARGEST];
@@ -217,7 +220,7 @@ impl Line {
             let is_due = self.flow.datagrams.poll_timeout().filter(|_| self.flow.sends);
             // Stamps of what a sender has sent would end each of its rests.
             let news = Some(&self.flow.socket).filter(|_| !self.flow.sends);
-            self.due.rest(is_due.unwrap_or(Time::MAX), next, news);
+            due.rest(is_due.unwrap_or(Time::MAX), next, news);
             if !self.flow.sends {
                 self.receive(&mut buffer, bytes);
             }

@@ -9,7 +9,7 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::Traffic;
 use longfat_host::clock::Clock;
 use longfat_host::info::{self, field, state};
-use longfat_tcp::SendBy;
+use longfat_tcp::{ReceiveBy, SendBy};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::Error;
@@ -178,7 +178,16 @@ impl Session<'_> {
         let bulk = Traffic::bulk();
         let sends = self.options.is_up.then(|| Application::of(&bulk, 0, "iperf3").program(&bulk, Time::ZERO, ends));
         let local = socket.local_addr().ok().and_then(|local| local.as_socket()).map(|local| local.ip());
-        let flow = Flow { number: 0, socket, window: None, sends, reads: None, has_volume: false, send: SendBy::Copy };
+        let flow = Flow {
+            number: 0,
+            socket,
+            window: None,
+            sends,
+            reads: None,
+            has_volume: false,
+            send: SendBy::Copy,
+            receive: ReceiveBy::Truncate,
+        };
         let begun = Instant::now();
         let plane = Plane::begin(vec![flow], local, INTERVAL, Clock::starting_in(Duration::ZERO))?;
         let time = Duration::from_secs(self.options.seconds.into());

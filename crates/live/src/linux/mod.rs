@@ -6,6 +6,7 @@ mod data;
 mod datagrams;
 mod due;
 mod echo;
+mod hops;
 mod iperf;
 pub mod keys;
 mod look;
@@ -19,6 +20,7 @@ mod settings;
 mod stamp;
 #[cfg(test)]
 mod tests;
+mod wall;
 mod wire;
 
 pub use iperf::iperf;

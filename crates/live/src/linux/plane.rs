@@ -13,15 +13,17 @@ use longfat_host::clock::Clock;
 use longfat_host::counters::{Looker, Values};
 use longfat_host::facts;
 use longfat_host::info::{self, field};
+use longfat_host::near::Near;
 use longfat_host::sending::Sending;
 use longfat_host::stream::{End, Stream};
 use longfat_host::sys;
-use longfat_tcp::SendBy;
+use longfat_tcp::{ReceiveBy, SendBy};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::Socket;
 
 use crate::Error;
 use crate::linux::rows::Row;
+use crate::linux::wall::{Reading, WallClock};
 use crate::options::Seen;
 use crate::protocol::Nanos;
 
@@ -54,6 +56,8 @@ pub(crate) struct Flow {
     pub has_volume: bool,
     /// Way in which it sends.
     pub send: SendBy,
+    /// Way in which it receives.
+    pub receive: ReceiveBy,
 }
 
 /// Counts of one end, for other threads.
@@ -86,6 +90,8 @@ pub(crate) struct Plane {
     has_volume: Vec<bool>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Time>>,
+    wall: Option<Reading>,
+    clock: Clock,
     sampler: JoinHandle<(Vec<Row>, Vec<Look>)>,
 }
 
@@ -97,6 +103,8 @@ pub(crate) struct Left {
     pub looks: Vec<Look>,
     /// Time for which the threads waited for a core.
     pub waited: Time,
+    /// Wall clock of the host; `None`: nothing synchronises it.
+    pub wall: Option<WallClock>,
 }
 
 impl Plane {
@@ -106,7 +114,7 @@ impl Plane {
     /// A system without threads or file descriptors left.
     pub(crate) fn begin(flows: Vec<Flow>, local: Option<IpAddr>, interval: Span, clock: Clock) -> Result<Self, Error> {
         let failed = |e| Error::system("the data connections cannot be watched", e);
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, near) = (Arc::new(AtomicBool::new(false)), Near::of(local));
         let has_volume = flows.iter().map(|flow| flow.has_volume).collect();
         let (mut counts, mut watched, mut shown, mut threads) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for flow in flows {
@@ -127,14 +135,19 @@ impl Plane {
             counts.push(Arc::clone(&shared));
             let (stop, sending) = (Arc::clone(&stop), Sending::new(flow.send).map_err(failed)?);
             let named = thread::Builder::new().name(format!("flow {number}"));
-            threads.push(named.spawn(move || attend(flow, sending, clock, &stop, &shared)).map_err(failed)?);
+            let near = near.clone();
+            let run = move || {
+                near.keep();
+                attend(flow, sending, clock, &stop, &shared)
+            };
+            threads.push(named.spawn(run).map_err(failed)?);
         }
         let ends = Arc::clone(&stop);
         let sampler = thread::Builder::new()
             .name("sampler".to_owned())
             .spawn(move || sample(&watched, local, clock, interval, &ends))
             .map_err(failed)?;
-        Ok(Plane { counts, ends: shown, has_volume, stop, threads, sampler })
+        Ok(Plane { counts, ends: shown, has_volume, stop, threads, wall: Reading::begin(), clock, sampler })
     }
 
     /// Returns the payload that has been read at this host, or sent by it and acknowledged.
@@ -170,7 +183,7 @@ impl Plane {
         let (rows, looks) = self.sampler.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let waits = self.threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let waited = waits.max().unwrap_or(Time::ZERO);
-        Left { rows, looks, waited }
+        Left { rows, looks, waited, wall: self.wall.and_then(|reading| reading.end(self.clock)) }
     }
 }
 
@@ -181,6 +194,7 @@ fn attend(flow: Flow, sending: Sending, clock: Clock, stop: &AtomicBool, counts:
     let window = flow.window.map(|window| i32::try_from(window).unwrap_or(i32::MAX));
     let mut stream = Stream::new(flow.socket, window);
     (stream.burst, stream.sending) = (BURST, sending);
+    stream.receive_by(flow.receive);
     let reader = flow.reads.map(|reader| Program::reader(Box::new(reader)));
     let mut end = End { program: flow.sends.or(reader).unwrap_or(Program::none()), stream: Some(stream) };
     while !stop.load(Relaxed) {

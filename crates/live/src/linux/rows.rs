@@ -7,6 +7,7 @@ use longfat_record::trace::host::COUNTERS;
 use crate::linux::datagrams::Counted;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps};
+use crate::linux::wall::WallClock;
 use crate::protocol::beside::Spell;
 use crate::protocol::message::{Rows, SAMPLES};
 use crate::protocol::{Fault, Nanos};
@@ -205,6 +206,32 @@ pub(crate) fn add_counts(piece: &Rows, counted: &mut Vec<Counted>, flows: &[u32]
     if counted.len() as u64 > 2 * SAMPLES { Err(strange()) } else { Ok(()) }
 }
 
+/// Columns of the wall clock of a host, where something synchronises it: one row.
+const OF_WALL: [&str; 3] = ["wall_zero_ns", "wall_estimated_ns", "wall_most_ns"];
+
+/// Returns the wall clock of this host in a piece; none where it is not known.
+pub(crate) fn wall_to_pieces(wall: Option<WallClock>) -> Vec<Rows> {
+    let row = |WallClock { zero, estimated, most }| [zero, estimated, most].map(Some).to_vec();
+    Rows::pieces(&OF_WALL.map(str::to_owned), wall.into_iter().map(row).collect())
+}
+
+/// True if a piece is of a wall clock.
+pub(crate) fn is_of_wall(piece: &Rows) -> bool {
+    piece.columns == OF_WALL
+}
+
+/// Reads the wall clock of a piece.
+///
+/// # Errors
+/// Values that are missing, and more than one row.
+pub(crate) fn wall_of(piece: &Rows) -> Result<WallClock, Fault> {
+    let row = if let [row] = &piece.rows[..] { &row[..] } else { &[] };
+    let [Some(zero), Some(estimated), Some(most)] = *row else {
+        return Err(Fault("the results of the other side have a wall clock that cannot be".to_owned()));
+    };
+    Ok(WallClock { zero, estimated, most })
+}
+
 /// Columns of the times in which other sessions of the server ran.
 const OF_BESIDE: [&str; 2] = ["beside_from_ns", "beside_to_ns"];
 
@@ -324,6 +351,17 @@ mod tests {
         assert!(add_counts(&null, &mut Vec::new(), &[0]).is_err());
         let short = Rows { columns: OF_COUNTS.map(str::to_owned).to_vec(), rows: vec![vec![Some(0); 7]] };
         assert!(add_counts(&short, &mut Vec::new(), &[0]).is_err());
+    }
+
+    #[test]
+    fn a_wall_clock_comes_whole_or_not_at_all() {
+        let wall = WallClock { zero: 1, estimated: 2, most: 3 };
+        let [piece] = &wall_to_pieces(Some(wall))[..] else { panic!("one piece") };
+        assert!(is_of_wall(piece) && !is_of_beside(piece) && wall_to_pieces(None).is_empty());
+        assert_eq!(wall_of(piece), Ok(wall));
+        for rows in [vec![], vec![piece.rows[0].clone(); 2], vec![vec![Some(1), None, Some(3)]]] {
+            assert!(wall_of(&Rows { rows, ..piece.clone() }).is_err());
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use longfat_host::options::Options;
 use longfat_model::{Experiment, Flow, Live};
 use longfat_record::trace::columns::NONE;
 use longfat_record::trace::{DatagramSample, HopSample, HostSample, ProbeRecord, ProbeSample, RealTime, SurveyRecord, Trace, cut};
-use longfat_tcp::SendBy;
+use longfat_tcp::{ReceiveBy, SendBy};
 use socket2::Socket;
 
 use crate::Error;
@@ -19,15 +19,16 @@ use crate::envelope;
 use crate::linux::client::{self, Asked, End, Outcome};
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Counted};
+use crate::linux::hops::FlowHop;
 use crate::linux::look::Extent;
 use crate::linux::plane::{Look, Plane};
 use crate::linux::probe::{Got, Sent, Stamps, times};
 use crate::linux::replay::{self, Both};
-use crate::linux::{keys, plane, settings};
+use crate::linux::{keys, plane, settings, wall};
 use crate::options::{Greeting, Progress};
 use crate::protocol::application::Application;
 use crate::protocol::beside::Spell;
-use crate::protocol::message::{Direction, FLOWS, FlowOffer, Granted, Offer, ProbeOffer, SAMPLES, SendWay, Setting};
+use crate::protocol::message::{Direction, FLOWS, FlowOffer, Granted, Offer, ProbeOffer, ReceiveWay, SAMPLES, SendWay, Setting};
 use crate::protocol::{Key, Token};
 use crate::survey::Survey;
 
@@ -109,6 +110,10 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
                 SendBy::Sendfile => SendWay::Sendfile,
                 SendBy::Zerocopy => SendWay::Zerocopy,
             },
+            receive: match flow.receiver.sending.receive {
+                ReceiveBy::Truncate => ReceiveWay::Truncate,
+                ReceiveBy::Copy => ReceiveWay::Copy,
+            },
         }
     };
     let probe = ProbeOffer { interval_us: micros(PROBES) };
@@ -183,11 +188,21 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
             sends,
             has_volume: flow.traffic.volume().is_some(),
             send: flow.sender.sending.send,
+            receive: flow.receiver.sending.receive,
         })
     };
     let check = |granted: &Granted, _| check(experiment, live, false, &remote.at, &granted.settings);
     let wishes = experiment.flows.iter().map(|flow| wish(live, flow)).collect();
-    let asked = Asked { at: &remote.at, key: key.as_ref(), offer, wishes, end: &make, udp_port: 0, check: &check };
+    let asked = Asked {
+        at: &remote.at,
+        key: key.as_ref(),
+        offer,
+        wishes,
+        end: &make,
+        udp_port: 0,
+        routers: seen_before.routers_up.unwrap_or(0),
+        check: &check,
+    };
     let before = Before::now(Losses::default());
     let mut memory = TcpMemory::new();
     let mut calls = 0_u32;
@@ -200,7 +215,23 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         let seen = || plane.map(Plane::seen).unwrap_or_default();
         go_on(&Progress { now: now.min(Time::ZERO + experiment.measure.duration), seen: &seen })
     })?;
-    let Outcome { ours, theirs, their_looks, datagrams, probes, mut end, cut_by, lost, base_rtt, rate_limit, nat, beside, .. } = outcome;
+    let Outcome {
+        ours,
+        theirs,
+        their_looks,
+        datagrams,
+        probes,
+        mut end,
+        cut_by,
+        lost,
+        base_rtt,
+        rate_limit,
+        hops: of_flows,
+        their_wall,
+        nat,
+        beside,
+        ..
+    } = outcome;
     // The other host began when its message left, which took some part of the round trip: half of it is off by half at most.
     let ahead = base_rtt[0].unwrap_or(0) / 2;
     let lead = AROUND.as_ps() / 1000;
@@ -220,7 +251,12 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
     let now = Time::ZERO + experiment.measure.duration;
     let seen_after = is_seen.then(|| look(live, key.as_ref(), seen_before.port, now, go_on)).flatten().unwrap_or_default();
     let surveys = [record(&seen_before), record(&seen_after)];
-    let hops = [(&seen_before, false), (&seen_after, true)].into_iter().flat_map(|(seen, is_after)| hops(seen, is_after)).collect();
+    let of_flows = of_flows.into_iter().map(|FlowHop { flow, ttl, heard }| {
+        let rtt = heard.map(|(_, rtt)| rtt.as_nanos() as u64);
+        HopSample { flow: flow.into(), ..hop(false, ttl, heard.map(|(address, _)| address), rtt) }
+    });
+    let hops = hops(&seen_before, false).chain(of_flows).chain(hops(&seen_after, true)).collect();
+    let one_way = wall::one_way(&probes, [ours.wall, their_wall]);
     let real_time = RealTime {
         endpoints_waited: ours.waited,
         stolen: spoilt.stolen,
@@ -232,6 +268,8 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         cut_by,
         beside: together(&beside, [lead + ahead, end + ahead]),
         surveys,
+        one_way: one_way.delay,
+        one_way_error: one_way.error,
         nat: nat.map(|seen| seen.map_or(0, |address| address.port().into())),
         begun_unix_s,
         ..RealTime::default()
@@ -290,15 +328,20 @@ fn record(seen: &Survey) -> SurveyRecord {
 
 /// Returns the routers of a survey.
 fn hops(seen: &Survey, is_after: bool) -> impl Iterator<Item = HopSample> {
-    seen.hops.iter().map(move |hop| {
-        let address = hop.address.as_ref().and_then(|text| text.parse::<IpAddr>().ok());
-        let bits = address.map_or(0, |address| match address {
-            IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
-            IpAddr::V6(v6) => v6.to_bits(),
-        });
-        let rtt_s = hop.rtt_ns.map_or(f64::NAN, |ns| ns as f64 / 1e9);
-        HopSample { is_after, ttl: hop.ttl.into(), address: [(bits >> 64) as u64, bits as u64], rtt_s }
+    seen.hops.iter().map(move |seen| {
+        let address = seen.address.as_ref().and_then(|text| text.parse::<IpAddr>().ok());
+        hop(is_after, seen.ttl, address, seen.rtt_ns)
     })
+}
+
+/// Returns a router by the ports of a survey.
+fn hop(is_after: bool, ttl: u8, address: Option<IpAddr>, rtt_ns: Option<u64>) -> HopSample {
+    let bits = address.map_or(0, |address| match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    });
+    let rtt_s = rtt_ns.map_or(f64::NAN, |ns| ns as f64 / 1e9);
+    HopSample { is_after, flow: NONE, ttl: ttl.into(), address: [(bits >> 64) as u64, bits as u64], rtt_s }
 }
 
 /// Surveys the path to the server at `at`, with the key of this name: routers, MTU, codepoints, bursts. Calls `go_on` several times a second; when

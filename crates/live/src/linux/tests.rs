@@ -16,7 +16,7 @@ use longfat_host::info::field;
 use longfat_record::trace::cut;
 
 use crate::linux::client::{Asked, End, Outcome, addresses, greet, session};
-use crate::linux::data::{Wish, send_by};
+use crate::linux::data::{Wish, receive_by, send_by};
 use crate::linux::datagrams::{self, Counted};
 use crate::linux::plane::{BLOCK, Flow};
 use crate::linux::probe::times;
@@ -26,7 +26,7 @@ use crate::linux::wire::Control;
 use crate::options::{IperfOptions, Said, ServeOptions, StampOptions};
 use crate::protocol::application::Application;
 use crate::protocol::application::tests::every_kind;
-use crate::protocol::message::{Direction, FlowOffer, Granted, Message, Offer, ProbeOffer, Reached, SendWay};
+use crate::protocol::message::{Direction, FlowOffer, Granted, Message, Offer, ProbeOffer, Reached, ReceiveWay, SendWay};
 use crate::protocol::reach::{datagram, of_datagram};
 use crate::protocol::stamp::{self, Answer};
 use crate::protocol::{DATA_MAGIC, Hello, Key, Limits, Token};
@@ -108,6 +108,7 @@ fn flow(direction: Direction, volume: Option<u64>) -> FlowOffer {
         nagle: false,
         dscp: 10,
         send: SendWay::Copy,
+        receive: ReceiveWay::Truncate,
     };
     FlowOffer { window: Some(1 << 20), ..times }
 }
@@ -133,11 +134,11 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         }
         let sends = sends.then(|| flow.application.program(&traffic, Time::ZERO, end));
         let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
-        let (has_volume, send) = (traffic.volume().is_some(), send_by(flow.send));
-        End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume, send })
+        let (has_volume, send, receive) = (traffic.volume().is_some(), send_by(flow.send), receive_by(flow.receive));
+        End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume, send, receive })
     };
     let at = format!("127.0.0.1:{port}");
-    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, check: &|_, _| Ok(()) }, &mut |now, _| go_on(now))
+    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, routers: 0, check: &|_, _| Ok(()) }, &mut |now, _| go_on(now))
 }
 
 fn why(result: Result<Outcome, Error>) -> String {
@@ -351,11 +352,11 @@ fn a_caller_that_stops_has_what_there_is() {
 }
 
 #[test]
-fn data_is_sent_in_each_way_and_one_tells_of_copies() {
+fn data_is_sent_and_received_in_each_way_and_one_tells_of_copies() {
     let server = served(|_| {});
     for direction in [Direction::Up, Direction::Down] {
-        let flows =
-            [SendWay::Copy, SendWay::Sendfile, SendWay::Zerocopy].map(|send| FlowOffer { send, ..flow(direction, Some(3_000_000)) });
+        let ways = [(SendWay::Copy, ReceiveWay::Copy), (SendWay::Sendfile, ReceiveWay::Truncate), (SendWay::Zerocopy, ReceiveWay::Copy)];
+        let flows = ways.map(|(send, receive)| FlowOffer { send, receive, ..flow(direction, Some(3_000_000)) });
         let outcome = run(server.port, Some(&key()), 60_000, flows.to_vec(), &mut |_| true).unwrap();
         let (senders, receivers) =
             if direction == Direction::Up { (outcome.ours.rows, outcome.theirs) } else { (outcome.theirs, outcome.ours.rows) };

@@ -11,7 +11,9 @@ use super::application::Application;
 use super::frame::{Frames, Hello, MOST_IN_HANDSHAKE};
 use super::iperf;
 use super::limits::{Ledger, Limits, Who};
-use super::message::{Direction, FlowOffer, Granted, Heartbeat, Offer, ProbeOffer, Queued, Reached, Reason, Rows, SendWay, Setting};
+use super::message::{
+    Direction, FlowOffer, Granted, Heartbeat, Offer, ProbeOffer, Queued, Reached, Reason, ReceiveWay, Rows, Seen, SendWay, Setting,
+};
 use super::noise::{Channel, Handshake, Key};
 use super::reach::{self, Reach};
 use super::stamp::{self, Reflector};
@@ -125,6 +127,7 @@ fn offers() -> Vec<Offer> {
         nagle: false,
         dscp: 46,
         send: SendWay::Copy,
+        receive: ReceiveWay::Truncate,
     };
     let tcp = FlowOffer {
         read_rate: Some(1_000_000),
@@ -158,7 +161,7 @@ fn every_message() -> Vec<Message> {
         Message::Refused(why.clone()),
         Message::Reached(Reached { nonce: Some(NONCE), flows: tokens }),
         Message::Reached(Reached { nonce: None, flows: Vec::new() }),
-        Message::Ready,
+        Message::Ready(Seen { control: Some(([127, 0, 0, 1], 9).into()), udp: None }),
         Message::Start,
         Message::Running,
         Message::Heartbeat(Heartbeat { sent: 1, echo: Some(2), held: 3 }),
@@ -250,7 +253,7 @@ impl Pair {
         match &event {
             Event::Turn(Turn::Go(..)) | Event::Message(Message::Granted(_)) => heard.is_granted = true,
             Event::Connected => heard.is_connected |= heard.is_granted,
-            Event::Message(Message::Ready) => heard.is_connected |= side == CLIENT && heard.is_granted,
+            Event::Message(Message::Ready(_)) => heard.is_connected |= side == CLIENT && heard.is_granted,
             // The data connections are over: nobody needs to end them.
             Event::Halted(_) => heard.halted += 1,
             Event::Message(Message::Start | Message::Running) => heard.is_told_to_start |= heard.is_connected,

@@ -140,6 +140,19 @@ pub struct FlowOffer {
     pub dscp: u8,
     /// Way in which the application of its sender gives the kernel its data.
     pub send: SendWay,
+    /// Way in which the application of its receiver takes it.
+    pub receive: ReceiveWay,
+}
+
+/// Ways in which an application takes its data from the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiveWay {
+    /// Thrown away in the kernel.
+    #[default]
+    Truncate,
+    /// Copied into its memory.
+    Copy,
 }
 
 /// Ways in which an application gives the kernel its data.

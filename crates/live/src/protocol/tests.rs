@@ -11,7 +11,7 @@ use super::attack::{ATTACKS, attack};
 use super::frame::{self, Frames, Hello};
 use super::limits::{Grant, HANDSHAKE, Ledger, Limits, Who, network};
 use super::message::{
-    Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, Rows, Seen, SendWay, Setting,
+    Direction, FlowOffer, Granted, Heartbeat, Message, Offer, ProbeOffer, Queued, Reached, Reason, ReceiveWay, Rows, Seen, SendWay, Setting,
 };
 use super::noise::{Channel, Handshake, Key};
 use super::state::{Action, BEAT, Client, Event, SILENCE, Server, Turn};
@@ -37,6 +37,7 @@ fn offer_of(ms: u64, direction: Direction) -> Offer {
         nagle: true,
         dscp: 46,
         send: SendWay::Zerocopy,
+        receive: ReceiveWay::Copy,
     };
     // A long run is sampled less often.
     Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2], probe: Some(ProbeOffer { interval_us: 10_000 }), survey: None }

@@ -777,8 +777,14 @@ fn rfc_6349_is_worked_out_by_direction() {
     assert!(get("transfer_time_ratio_down").is_nan(), "a window held it");
     let mut simulated = trace.clone();
     simulated.real_time = None;
-    let metric = REGISTRY.iter().find(|metric| metric.name == "tcp_efficiency_up").unwrap();
-    assert_eq!((metric.compute)(&e, &simulated), []);
+    let named = |name: &str| REGISTRY.iter().find(|metric| metric.name == name).unwrap();
+    assert_eq!((named("tcp_efficiency_up").compute)(&e, &simulated), []);
+    let mut clocks = trace.clone();
+    assert_eq!((named("one_way_delay_up_s").compute)(&e, &clocks), [], "nobody synchronises the clocks");
+    let real = clocks.real_time.as_mut().unwrap();
+    (real.one_way, real.one_way_error) = ([ms(20), ms(0)], [ms(1), ms(3)]);
+    let names = ["one_way_delay_up_s", "one_way_delay_down_s", "one_way_delay_error_s", "one_way_delay_error_max_s"];
+    assert_eq!(names.map(|name| value(name, Scope::Run, &e, &clocks)), [0.02, 0.0, 0.001, 0.003]);
     let mut short = trace;
     short.real_time.as_mut().unwrap().probes[0].loaded[1] = ms(0);
     assert!(value("transfer_time_ratio_up", Scope::Run, &e, &short).is_nan(), "no queue stood");

@@ -61,7 +61,7 @@ pub struct Trace {
     pub probes: Vec<ProbeSample>,
     /// Datagrams of flows over UDP between real hosts, the first ones of each.
     pub datagrams: Vec<DatagramSample>,
-    /// Routers on the way to the far host: those before the run, then those after it, each in order of their TTL.
+    /// Routers on the way to the far host: those before the run, then those of each flow, then those after the run, each in order of their TTL.
     pub hops: Vec<HopSample>,
     /// Counters of the real hosts between which a run took place, in order of time.
     pub host_series: Vec<HostSample>,
@@ -133,6 +133,10 @@ pub struct RealTime {
     pub probes_unstamped: u64,
     /// Between real hosts: the path before the run and after it.
     pub surveys: [SurveyRecord; 2],
+    /// Between real hosts: least delay of probes to the far host and from it, by wall clocks that are synchronised; known where the error is.
+    pub one_way: [Time; 2],
+    /// Between real hosts: error of these delays as the hosts estimate it, and its bound; zero: the clocks are not synchronised.
+    pub one_way_error: [Time; 2],
     /// Between real hosts: ports of the near host's control connection and of its probes as the far host sees them, where NAT changed them or the
     /// address; zero: it did not.
     pub nat: [u64; 2],
@@ -166,6 +170,8 @@ pub struct SurveyRecord {
 pub struct HopSample {
     /// False: asked before the run; true: after it.
     pub is_after: bool,
+    /// TCP flow whose addresses and ports the question had; [`columns::NONE`]: those of the survey.
+    pub flow: u64,
     /// TTL that ends there, from 1.
     pub ttl: u32,
     /// Address as IPv6, high bits and low ones; one of IPv4 as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2). Zero: it stayed silent.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::trace::columns::NONE;
 use crate::trace::{HopSample, Trace};
 use longfat_core::time::Time;
 
@@ -25,7 +26,7 @@ pub(super) fn changes(trace: &Trace) -> Vec<String> {
         }
     }
     let of = |is_after| -> BTreeMap<u32, String> {
-        let those = trace.hops.iter().filter(|hop: &&HopSample| hop.is_after == is_after);
+        let those = trace.hops.iter().filter(|hop: &&HopSample| hop.is_after == is_after && hop.flow == NONE);
         those.filter_map(|hop| Some((hop.ttl, hop.named()?))).collect()
     };
     let now = of(true);
@@ -56,7 +57,7 @@ mod tests {
     use longfat_core::time::Duration;
 
     fn hop(is_after: bool, ttl: u32, address: u64) -> HopSample {
-        HopSample { is_after, ttl, address: [0, address], rtt_s: 0.01 }
+        HopSample { is_after, flow: NONE, ttl, address: [0, address], rtt_s: 0.01 }
     }
 
     fn said(change: impl FnOnce(&mut SurveyRecord), hops: Vec<HopSample>) -> Vec<String> {

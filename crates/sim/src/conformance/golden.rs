@@ -54,7 +54,7 @@ pub fn experiments() -> Vec<(String, String)> {
     }
     for spec in options::PARAMS {
         match spec.kind {
-            Kind::Choice(words) if !["congestion_control", "window_sizing", "slow_start", "send"].contains(&spec.name) => {
+            Kind::Choice(words) if !["congestion_control", "window_sizing", "slow_start", "send", "receive"].contains(&spec.name) => {
                 for word in words {
                     add(spec.name, word, dumbbell("", &format!("{} = \"{word}\"{}", spec.name, beside(spec.name, word)), ""));
                 }

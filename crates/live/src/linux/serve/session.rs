@@ -11,6 +11,7 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::Reader;
 use longfat_core::units::Rate;
 use longfat_host::clock::Clock;
+use longfat_host::near::Near;
 use socket2::Socket;
 
 use super::books::Shared;
@@ -19,7 +20,7 @@ use crate::Error;
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
 use crate::linux::echo::Echo;
-use crate::linux::plane::{BLOCK, Flow, Plane};
+use crate::linux::plane::{BLOCK, Flow, Left, Plane};
 use crate::linux::probe::{self, Probes};
 use crate::linux::wire::{Control, read_frames};
 use crate::linux::{keys, rows, settings};
@@ -250,8 +251,10 @@ impl<'a> Session<'a> {
                 let ports = self.ports.take().map(Ports::halt).unwrap_or_default();
                 let datagrams = [rows::counts_to_pieces(&ports.counted), rows::times_to_pieces(&ports.stamps)].concat();
                 let left = self.plane.take().map(Plane::halt);
-                let (pieces, looks) =
-                    left.map_or_else(Default::default, |left| (rows::to_pieces(&left.rows), rows::looks_to_pieces(&left.looks)));
+                let of_host = |left: Left| {
+                    (rows::to_pieces(&left.rows), [rows::looks_to_pieces(&left.looks), rows::wall_to_pieces(left.wall)].concat())
+                };
+                let (pieces, looks) = left.map_or_else(Default::default, of_host);
                 let beside = rows::beside_to_pieces(&self.shared.books().beside.end(self.shared.now(), self.number));
                 self.give(Event::Halted([pieces, datagrams, probes, looks, beside].concat()));
             }
@@ -363,8 +366,9 @@ impl<'a> Session<'a> {
             }
             let sends = sends.then(|| flow.application.program(&traffic, start, stop));
             let reads = flow.read_rate.filter(|_| sends.is_none()).map(|rate| Reader::new(Rate::from_bps(rate), BLOCK));
-            let (has_volume, send) = (traffic.volume().is_some(), data::send_by(flow.send));
-            over_tcp.push(Flow { number, socket, window: flow.window, sends, reads, has_volume, send });
+            let (send, receive) = (data::send_by(flow.send), data::receive_by(flow.receive));
+            let has_volume = traffic.volume().is_some();
+            over_tcp.push(Flow { number, socket, window: flow.window, sends, reads, has_volume, send, receive });
         }
         let clock = Clock::starting_in(Duration::ZERO);
         let (interval, local) = (Span::from_micros(offer.interval_us), self.control.local().map(|local| local.ip()));
@@ -375,7 +379,7 @@ impl<'a> Session<'a> {
             .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, clock)?);
+            self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, &Near::of(local), clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
         });

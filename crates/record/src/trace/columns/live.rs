@@ -75,6 +75,8 @@ table! {
     hops: HopSample = vec![
         Column::new(Form::Word(|| &["before", "after"]), "when", "1", "before the run, or after it", |row: &HopSample| u64::from(row.is_after))
             .put(|row, cell| row.is_after = cell == 1),
+        Column::new(Form::CountOrNone, "flow", "1", "TCP flow whose ports the UDP questions had; NaN: the ports of the survey", |row: &HopSample| row.flow)
+            .put(|row, cell| row.flow = cell),
         column!(index "ttl", "TTL that ends there, from 1", ttl),
         Column::of_text("address", "its address; empty: it stayed silent", |row: &HopSample| row.named().unwrap_or_default()),
         address("address_high", 0),

@@ -325,6 +325,12 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         count("probes_unstamped", "between real hosts: probes that arrived, and that the kernel of an end did not stamp", |real| {
             &mut real.probes_unstamped
         }),
+        time("one_way_delay_up_s", "between real hosts whose clocks are synchronised: least delay to the far host", |real| {
+            &mut real.one_way[0]
+        }),
+        time("one_way_delay_down_s", "least delay from it", |real| &mut real.one_way[1]),
+        time("one_way_delay_error_s", "error of both delays, as the hosts estimate it", |real| &mut real.one_way_error[0]),
+        time("one_way_delay_error_max_s", "bound of that error; 0: the clocks are not synchronised", |real| &mut real.one_way_error[1]),
         counted(
             "nat_port",
             "1",
@@ -351,7 +357,7 @@ fn real_time_columns() -> Vec<Column<Trace>> {
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 30] = [
+const OF_LIVE: [&str; 34] = [
     "lost_at_socket",
     "endpoints_waited_s",
     "stolen_s",
@@ -367,6 +373,10 @@ const OF_LIVE: [&str; 30] = [
     "clock_slow_ppb",
     "clock_steps",
     "probes_unstamped",
+    "one_way_delay_up_s",
+    "one_way_delay_down_s",
+    "one_way_delay_error_s",
+    "one_way_delay_error_max_s",
     "nat_port",
     "nat_udp_port",
     "begun_unix_s",
