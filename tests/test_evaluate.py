@@ -394,7 +394,7 @@ def test_what_the_testbed_runs_has_no_overhead_of_a_file() -> None:
     for criterion in CONTROLS.criteria:
         text = CONTROLS.file(criterion).read_text()
         if 'ecn = "accecn"' not in text:
-            experiment = card_module._Running(True, None, None, None, print, "testbed").experiment("one", text)  # pyright: ignore[reportPrivateUsage]
+            experiment = card_module.Running(True, None, None, None, print, "testbed").experiment("one", text)
             assert "[[host]]" not in experiment.changed_text
 
 

@@ -168,7 +168,7 @@ def evaluate_control(
         return Card(chosen, name, beside, quick, [], wrong)
     raises = not is_ours(name)
     make = partial(put_controls, name, beside)
-    return _card(chosen, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick, backend), raises=raises)
+    return _card(chosen, name, beside, criteria, make, Running(quick, folder, jobs, executor, tick, backend), raises=raises)
 
 
 def evaluate_queue(
@@ -194,7 +194,7 @@ def evaluate_queue(
     def make(experiment: Experiment, varies: bool) -> None:
         put_queues(variants(name, values[name], experiment.text, put_queues) if varies else values, experiment)
 
-    return _card(QUEUES, name, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
+    return _card(QUEUES, name, beside, criteria, make, Running(quick, folder, jobs, executor, tick), raises=False)
 
 
 def evaluate_startup(
@@ -215,11 +215,11 @@ def evaluate_startup(
     every = startups_of(startup, against)
     _, *beside = every
     make = partial(put_startups, every)
-    return _card(STARTUPS, startup, beside, criteria, make, _Running(quick, folder, jobs, executor, tick), raises=False)
+    return _card(STARTUPS, startup, beside, criteria, make, Running(quick, folder, jobs, executor, tick), raises=False)
 
 
 @dataclass(frozen=True)
-class _Running:
+class Running:
     """How runs are made."""
 
     quick: bool
@@ -243,7 +243,7 @@ def _card(
     beside: list[str],
     criteria: Sequence[str],
     make: Callable[[Experiment, bool], object],
-    running: _Running,
+    running: Running,
     *,
     raises: bool,
 ) -> Card:

@@ -19,7 +19,18 @@ from typing import Any
 from longfat._longfat import quantity
 from longfat.errors import LongfatError
 from longfat.evaluate.alone import alone
-from longfat.evaluate.card import OnPath, answer_of, beside_of, is_ours, put_controls, put_queues, put_startups, queues_of, startups_of
+from longfat.evaluate.card import (
+    OnPath,
+    Running,
+    answer_of,
+    beside_of,
+    is_ours,
+    put_controls,
+    put_queues,
+    put_startups,
+    queues_of,
+    startups_of,
+)
 from longfat.evaluate.controls import CONTROLS
 from longfat.evaluate.criteria import Criterion, Suite
 from longfat.evaluate.measures import PACKET_BYTES
@@ -120,7 +131,7 @@ def worst_path(
     without SciPy (`pip install "longfat[fit]"`).
     """
     name = control if isinstance(control, str) else str(getattr(control, "congestion_control", control.__name__))
-    running = _Running(quick, folder, jobs, executor, tick)
+    running = Running(quick, folder, jobs, executor, tick)
     search = _Search(CONTROLS, name, criterion, partial(put_controls, name, beside_of(name, against)), running)
     box = search.box(ranges)
     if wrong := fault(name):
@@ -154,7 +165,7 @@ def worst_path_of_queue(
     `settings` are those of `evaluate_queue`; `ranges` has the ends of `rate`, `rtt` and `loss`. The limit of the queue is its own.
     """
     values = queues_of(queue, settings, against)
-    running = _Running(quick, folder, jobs, executor, tick)
+    running = Running(quick, folder, jobs, executor, tick)
     search = _Search(QUEUES, next(iter(values)), criterion, partial(put_queues, values), running)
     return search.run(search.box(ranges), paths)
 
@@ -177,26 +188,15 @@ def worst_path_of_startup(
     `ranges` has the ends of `rate`, `rtt`, `buffer` and `loss`. `saved_cwnd` is the path's bandwidth-delay product in segments.
     """
     every = startups_of(startup, against)
-    running = _Running(quick, folder, jobs, executor, tick)
+    running = Running(quick, folder, jobs, executor, tick)
     search = _Search(STARTUPS, startup, criterion, partial(put_startups, every), running)
     return search.run(search.box(ranges), paths)
-
-
-@dataclass(frozen=True)
-class _Running:
-    """How the runs of a search are made."""
-
-    quick: bool
-    folder: Location | None
-    jobs: int | None
-    executor: Executor | None
-    tick: Callable[[float], object]
 
 
 class _Search:
     """A search: `put` puts what is judged and its references into an experiment."""
 
-    def __init__(self, suite: Suite, name: str, criterion: str, put: Callable[[Experiment], object], running: _Running) -> None:
+    def __init__(self, suite: Suite, name: str, criterion: str, put: Callable[[Experiment], object], running: Running) -> None:
         need("fit", "the search for the worst path")
         self.suite, self.name, self.put, self.running = suite, name, put, running
         self.criterion = _criterion(suite, criterion)
