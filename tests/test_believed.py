@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pandas as pd
+from longfat.report import answer
 from longfat.report.believed import believed_table
 from longfat.results.results import Results
 
@@ -86,3 +87,37 @@ def test_files_without_a_path_or_between_no_hosts_have_no_table() -> None:
     # A path that the simulator does not know between these hosts is shown without what is believed.
     rows = believed_table(results(), FILE.replace('"left1"', '"here"').replace("right1", "there"))[1]
     assert {row[1] for row in rows} == {"–"}
+
+
+def between_hosts(**more: Any) -> Results:
+    """A run with a flow each way, of which the one down was stopped in its warmup."""
+    flows = pd.DataFrame(
+        {
+            "run": "a",
+            "flow": [0, 1],
+            "group": ["up", "down"],
+            "from": ["left1", "right1"],
+            "to": ["right1", "left1"],
+            "goodput_bps": [19.2e6, math.nan],
+            "limited_by": ["congestion, by loss", "cannot tell"],
+            "limited_by_confidence": [0.93, 0.0],
+        }
+    )
+    runs = pd.DataFrame({"run": ["a"], "verdict": ["invalid"]})
+    return cast("Results", SimpleNamespace(runs=runs, flows=flows.assign(**more)))
+
+
+def test_the_page_begins_with_what_each_flow_got() -> None:
+    assert answer._flows_between_hosts(between_hosts()) == [
+        "up got 19.2 Mbit/s from left1 to right1, limited by congestion, by loss (93 % sure).",
+        "down got an unknown rate from right1 to left1.",
+        "The run is invalid: see the warnings.",
+    ]
+    assert answer._flows_between_hosts(between_hosts(group="both"))[1].startswith("both 2 got")
+    assert answer._flows_between_hosts(between_hosts(limited_by=None)) == [], "of the simulator"
+
+
+def test_flows_that_never_meet_are_not_unfair_to_each_other() -> None:
+    assert answer._go_both_ways(between_hosts().flows)
+    assert not answer._go_both_ways(between_hosts(**{"from": "left1", "to": "right1"}).flows)
+    assert not answer._go_both_ways(between_hosts(limited_by=None).flows)

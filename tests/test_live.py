@@ -496,7 +496,7 @@ def test_an_open_server_is_measured_for_as_long_as_it_grants(home: Path, tmp_pat
     with serving(home, "--open", "--limits", str(limits)) as (at, _):
         done = command("measure", at, "--direction", "down", home=home)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"One flow down, 3 s \([\d,]+ round trips of [\d.e-]+ ms\)", done.stdout), done.stdout
+    assert re.search(r"One flow down, 3 s \(.+ round trips.*\)", done.stdout), done.stdout
     assert done.stderr.count("grants 3 of 10 s: its limit `seconds` allows no more") == 1
 
 

@@ -179,6 +179,7 @@ def test_a_run_that_was_stopped_in_its_warmup_has_no_rate() -> None:
         (0.09, None, "27 s (300 round trips of 90 ms)"),
         (0.0901, None, "28 s (311 round trips of 90.1 ms)"),
         (0.02, None, "10 s (500 round trips of 20 ms)"),
+        (0.00003, None, "10 s (over 300 round trips)"),
         (0.4, None, "40 s (100 round trips of 400 ms)"),
         (math.nan, None, "10 s (the round trip is unknown)"),
         (0.4, 12, "12 s"),

@@ -377,9 +377,14 @@ def shares(way: Way) -> str:
 def line(way: Way) -> str:
     """The first screen's line about one direction."""
     rate = "rate unknown: stopped too early" if math.isnan(way.goodput_bps) else f"{way.goodput_bps / 1e6:,.1f} Mbit/s"
-    idle, loaded = (UNKNOWN if math.isnan(rtt) else f"{1e3 * rtt:.1f} ms" for rtt in (way.rtt_idle_s, way.rtt_loaded_s))
+    idle, loaded = (UNKNOWN if math.isnan(rtt) else _ms(rtt) for rtt in (way.rtt_idle_s, way.rtt_loaded_s))
     again = UNKNOWN if math.isnan(way.retransmission_rate) else f"{100 * way.retransmission_rate:.3f} %"
     return f"{rate}; RTT {idle} idle, {loaded} under load; {again} retransmitted"
+
+
+def _ms(seconds: float) -> str:
+    """A time in ms: with a digit after the point, or two digits of a short one."""
+    return f"{1e3 * seconds:.1f} ms" if seconds >= 1e-4 else f"{1e3 * seconds:.2g} ms"
 
 
 def queues(way: Way) -> str:
@@ -426,7 +431,7 @@ def one_way(idle_s: float, real: dict[str, float]) -> str:
             f"One-way delay without queues: {up:.2f} ms up, {down:.2f} ms down; both hosts are synchronised, and put the error "
             f"at {error:.2f} ms, {most:.2f} ms at most"
         )
-    return f"One-way delay without queues: 0 to {1e3 * idle_s:.1f} ms each way; the clocks are not compared"
+    return f"One-way delay without queues: 0 to {_ms(idle_s)} each way; the clocks are not compared"
 
 
 def _plain(way: Way) -> dict[str, object]:

@@ -94,4 +94,5 @@ def _length(host: str, found: Greeting, asked_s: int | None) -> Length:
         return Length(seconds, limit=limit)
     if math.isnan(rtt) or rtt <= 0:
         return Length(seconds, "the round trip is unknown", limit)
-    return Length(seconds, f"{seconds / rtt:,.0f} round trips of {1e3 * rtt:.3g} ms", limit)
+    many = seconds / rtt > 2 * ROUND_TRIPS
+    return Length(seconds, f"over {ROUND_TRIPS} round trips" if many else f"{seconds / rtt:,.0f} round trips of {1e3 * rtt:.3g} ms", limit)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -123,8 +124,8 @@ def said(name: str, value: float) -> str:
 def _settings(results: Results, by: Metric) -> pd.DataFrame:
     """A row a setting, the best first."""
     runs = results.runs.assign(rtt_mean_s=results.runs["run"].map(mean_rtt(results)))
-    # One flow is fair.
-    if not are_several(results.flows):
+    # One flow is fair, and so are two between two hosts that never meet in a queue.
+    if not are_several(results.flows) or _go_both_ways(results.flows):
         runs = runs.drop(columns="jain_index")
     names = [name for name in METRICS if name in runs]
     if results.axes:
@@ -139,6 +140,8 @@ def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], pat
         return [f"No run has a {word}."]
     if path:
         return [*_by_path(real, varied, path, by), *([who] if (who := _who_won(results, varied)) else [])]
+    if len(results) == 1 and (flows := _flows_between_hosts(results)):
+        return flows
     best, worst = real.iloc[0], real.iloc[-1]
     low, high = sorted((float(best[column]), float(worst[column])))
     made: list[str] = []
@@ -165,6 +168,32 @@ def _sentences(results: Results, table: pd.DataFrame, varied: Sequence[str], pat
     made[1:1] = [one for one in (who, "" if by.least_is_best else _delay(real, varied, column)) if one]
     made += [] if by.least_is_best else _limit(results, column)
     return made[:3]
+
+
+def _are_between_hosts(flows: pd.DataFrame) -> bool:
+    """True for flows between two real hosts, whose cause of a limit is judged."""
+    return "limited_by" in flows and bool(flows["limited_by"].notna().any())
+
+
+def _go_both_ways(flows: pd.DataFrame) -> bool:
+    """True where, in every run between two real hosts, no two flows go the same way."""
+    return _are_between_hosts(flows) and bool((flows.groupby(["run", "from", "to"]).size() == 1).all())
+
+
+def _flows_between_hosts(results: Results) -> list[str]:
+    """A sentence per flow of a run between two real hosts, the first MOST_SETTINGS; none elsewhere, and of flows over UDP alone."""
+    if not _are_between_hosts(results.flows):
+        return []
+    made: list[str] = []
+    groups = results.flows["group"]
+    for number, flow in enumerate(results.flows.head(MOST_SETTINGS).to_dict("records")):
+        rate, sure = float(flow["goodput_bps"]), float(flow["limited_by_confidence"])
+        got = "an unknown rate" if math.isnan(rate) else with_unit(rate, "bit/s")
+        cause = f", limited by {flow['limited_by']} ({100 * sure:.0f} % sure)" if sure > 0 else ""
+        name = flow["group"] if (groups == flow["group"]).sum() == 1 else f"{flow['group']} {1 + (groups[:number] == flow['group']).sum()}"
+        made.append(f"{name} got {got} from {flow['from']} to {flow['to']}{cause}.")
+    verdict = results.runs["verdict"].iloc[0] if "verdict" in results.runs else ""
+    return [*made, f"The run is {verdict}: see the warnings."] if verdict in ("suspect", "invalid") else made
 
 
 def _by_path(real: pd.DataFrame, varied: Sequence[str], path: Sequence[str], by: Metric) -> list[str]:

@@ -21,6 +21,8 @@ from longfat.results.results import Results
 TITLE = "Path"
 COLUMNS = ["", "believed", "seen", "least", "most", "runs"]
 NOTHING = "–"
+NOTE = "A dash: the file leaves it open, or no run shows it. Rate and buffer show where a flow filled the path, loss where it was random."
+"""Sentence below the table."""
 MTU, HEADERS = 1500, 52
 """Bytes of a packet where its size is not known, and of IPv4 and TCP with timestamps in it."""
 OTHERS = frozenset(("random loss", "policer", "active queue management", "congestion, by ECN"))

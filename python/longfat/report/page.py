@@ -36,9 +36,8 @@ from longfat.paper import (
 )
 from longfat.plot import Axis, Plot, Rule, Series, figure_of, pack, save
 from longfat.plot.defaults import runs_to_show, sweep_plots, time_plots
+from longfat.report import believed
 from longfat.report.answer import answer
-from longfat.report.believed import TITLE as BELIEVED
-from longfat.report.believed import believed_table
 from longfat.report.comparison import difference, summary
 from longfat.report.drawing import path_drawing
 from longfat.report.runs import runs_of
@@ -154,7 +153,7 @@ def results_page(results: Results, text: str = "", tick: Callable[[float], objec
         runs=runs if runs.recorded else None,
         facts=to_json(runs.facts),
         plots=[Shown(plot, "") for plot in sweep],
-        outcome={BELIEVED: _believed(every, text), "Runs": _cut(*run_table(every)), "Hosts": _cut(*host_table(every))},
+        outcome={believed.TITLE: _believed(every, text), "Runs": _cut(*run_table(every)), "Hosts": _cut(*host_table(every))},
         experiments={results.provenance.get("experiment", ""): results},
         text=text,
     )
@@ -346,7 +345,7 @@ def _cut(columns: list[str], rows: list[list[str]]) -> dict[str, Any]:
 
 
 def _believed(results: Results, text: str) -> dict[str, Any]:
-    return {**_cut(*believed_table(results, text)), "words": ("",), "file": "runs.parquet"}
+    return {**_cut(*believed.believed_table(results, text)), "words": ("",), "file": "runs.parquet", "note": believed.NOTE}
 
 
 def _write(folder: Path, made: Page, *, figures: bool) -> Report:

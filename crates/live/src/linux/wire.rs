@@ -150,7 +150,7 @@ pub(crate) fn why_not(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::InvalidData => error.to_string(),
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-            "it closed the connection in the handshake: it does not know this key, lets nobody in without one, or is busy with others"
+            "it closed the connection in the handshake: it does not know this key, lets nobody in without one (`--key`), or is busy with others"
                 .to_owned()
         }
         ErrorKind::TimedOut | ErrorKind::WouldBlock => {
