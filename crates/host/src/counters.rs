@@ -111,7 +111,7 @@ fn read(path: &str) -> String {
 }
 
 /// Returns the device that has this address.
-fn device_of(local: IpAddr) -> Option<String> {
+pub(crate) fn device_of(local: IpAddr) -> Option<String> {
     let local = local.to_canonical();
     let is_it = |address: &nix::sys::socket::SockaddrStorage| {
         let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
