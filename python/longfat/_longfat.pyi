@@ -1046,6 +1046,7 @@ def live_serve(
     bind: str | None,
     port: int,
     concurrent: int,
+    capture: bool,
     readable: list[str],
     stamp: tuple[int, list[str], int] | None,
     say: Callable[[int, str], object],

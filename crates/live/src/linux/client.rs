@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 use longfat_core::time::{Duration as Span, Time};
 use longfat_host::clock::Clock;
 use longfat_host::info;
-use longfat_record::trace::cut;
+use longfat_record::trace::{Seen, cut};
 use socket2::{Domain, Socket};
 
 use crate::Error;
+use crate::linux::captured::{self, Capturing};
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
 use crate::linux::look::{Extent, look};
@@ -57,6 +58,8 @@ pub(crate) struct Asked<'a> {
     pub end: &'a dyn Fn(u32, Socket, Option<Token>) -> End,
     /// Local port of the probes; 0: any that is free.
     pub udp_port: u16,
+    /// Time of the run at which its flows begin.
+    pub begin: Time,
     /// Says whether the other host, with these settings, is as it must be.
     pub check: &'a dyn Fn(&[Setting]) -> Result<(), Error>,
 }
@@ -81,6 +84,8 @@ pub(crate) struct Outcome {
     pub datagrams: [datagrams::Left; 2],
     /// Probes of this host and of the other.
     pub probes: [Stamps; 2],
+    /// Captures of this host and of the other, whose packets stay there.
+    pub captured: [captured::Left; 2],
     /// End of the run, on our clock since its beginning.
     pub end: Nanos,
     /// Reason why it ended before its end ([`cut`]); zero: it did not.
@@ -215,6 +220,8 @@ struct Session<'a> {
     is_ready: bool,
     plane: Option<Plane>,
     ports: Option<Ports>,
+    capturing: Option<Capturing>,
+    captured: [captured::Left; 2],
     probes: Option<Probes>,
     survey: Option<Looking>,
     found: Option<Survey>,
@@ -266,6 +273,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         is_ready: false,
         plane: None,
         ports: None,
+        capturing: None,
+        captured: [captured::Left::default(), captured::Left::default()],
         probes: None,
         survey: None,
         found: None,
@@ -306,9 +315,9 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut dyn FnMut(Nanos) -> bool) -
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, waited, found, .. } = session;
+    let Session { theirs, their_looks, datagrams, stamps, captured, end, rate_limit, waited, found, .. } = session;
     let base_rtt = [before, after];
-    Ok(Outcome { ours, theirs, their_looks, datagrams, probes: stamps, end, cut_by, lost, base_rtt, rate_limit, waited, found })
+    Ok(Outcome { ours, theirs, their_looks, datagrams, probes: stamps, captured, end, cut_by, lost, base_rtt, rate_limit, waited, found })
 }
 
 impl Session<'_> {
@@ -389,6 +398,11 @@ impl Session<'_> {
                     self.fail(fault);
                 }
             }
+            Action::Keep(piece) if rows::is_of_captured(&piece) => {
+                if let Err(fault) = rows::add_captured(&piece, &mut self.captured[1], self.asked.offer.flows.len() as u32) {
+                    self.fail(fault);
+                }
+            }
             Action::Keep(piece) if rows::is_of_counts(&piece) => {
                 let flows: Vec<u32> = self.datagrams[1].stamps.iter().map(|(flow, _)| *flow).collect();
                 if let Err(fault) = rows::add_counts(&piece, &mut self.datagrams[1].counted, &flows) {
@@ -462,6 +476,9 @@ impl Session<'_> {
             self.ours = Some(Left { waited: left.waited.max(waited).max(self.datagrams[0].waited), ..left });
             self.stamps[0] = stamps;
         }
+        if let Some(capturing) = self.capturing.take() {
+            self.captured[0] = capturing.halt();
+        }
         if let Some(survey) = self.survey.take() {
             survey.stop.store(true, Relaxed);
             self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO });
@@ -494,6 +511,11 @@ impl Session<'_> {
             .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
+            if offer.capture {
+                self.capturing = Some(Capturing::begin(&over_tcp, self.asked.begin, captured::ROWS, clock));
+                // Until its results come.
+                self.captured[1].seen.outcome = Seen::FAILED;
+            }
             self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), offer.flows.len(), clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
@@ -533,14 +555,14 @@ pub(crate) fn survey(
     go_on: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Survey, Error> {
     let (ms, bytes) = (extent.milliseconds(), extent.bytes());
-    let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(bytes) };
+    let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, capture: false, survey: Some(bytes) };
     let end = |_, _, _| unreachable!("a survey has no flows");
     let there = RefCell::new(Vec::new());
     let check = |settings: &[Setting]| {
         there.replace(settings.to_vec());
         Ok(())
     };
-    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, check: &check };
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, begin: Time::ZERO, check: &check };
     let outcome = session(&asked, go_on)?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
     let settings = [settings::here(), there.take()];
@@ -558,9 +580,17 @@ pub(crate) fn controls(at: &str, key: Option<&Key>) -> Result<[Option<String>; 2
         Err(Error::session(at, "nothing more was asked for"))
     };
     let extent = Extent::Brief;
-    let offer = Offer { ms: extent.milliseconds(), interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(extent.bytes()) };
+    let offer = Offer {
+        ms: extent.milliseconds(),
+        interval_us: 10_000,
+        flows: Vec::new(),
+        probe: None,
+        capture: false,
+        survey: Some(extent.bytes()),
+    };
     let end = |_, _, _| unreachable!("a survey has no flows");
-    let ended = session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, check: &check }, &mut |_| true);
+    let ended =
+        session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, begin: Time::ZERO, check: &check }, &mut |_| true);
     match (there.take(), ended) {
         (Some(there), _) => Ok([settings::control(&settings::here()), there]),
         (None, Err(error)) => Err(error),
