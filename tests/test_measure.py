@@ -18,9 +18,12 @@ from longfat.live import greeting, ways
 from longfat.report import terminal
 from longfat.results import Result
 
+MISSING = [SimpleNamespace(name="not_captured", text="the other host captured nothing")]
 
-def result(direction: str, cut_by: float = 0.0, **real_time: float) -> Result:
-    """10 Mbit/s with an idle round trip of 20 ms, and 30 ms under load."""
+
+def result(direction: str, cut_by: float = 0.0, *, captured: bool = False, **real_time: float) -> Result:
+    """10 Mbit/s with an idle round trip of 20 ms, and 30 ms under load; `captured` at its sender alone."""
+    packets = {"limited_by_at_sender": "policer", "limited_by_at_sender_confidence": 0.75} if captured else {}
     flow = {
         "goodput_bps": 10e6,
         "rtt_p50_s": 0.031,
@@ -29,13 +32,14 @@ def result(direction: str, cut_by: float = 0.0, **real_time: float) -> Result:
         "bytes_retransmitted": 1.0,
         "limited_by": "a full path",
         "limited_by_confidence": 0.9,
+        **packets,
     }
     metrics = {f"tcp_efficiency_{direction}": 0.99, f"buffer_delay_{direction}": 0.5, "queue_delay_up_p95_s": 0.01}
     made = SimpleNamespace(
         flows=pd.DataFrame([flow]),
         metrics=metrics,
         real_time={"base_rtt_before_s": 0.02, "cut_by": cut_by, **real_time},
-        warnings=[SimpleNamespace(name="suspect", text="the path changed")],
+        warnings=[SimpleNamespace(name="suspect", text="the path changed"), *(MISSING if captured else [])],
         verdict="suspect",
     )
     return cast("Result", made)
@@ -50,13 +54,21 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     done: Runs = []
 
     def run(
-        host: str, phase: str, key: str | None, seconds: float, control: str | None, tick: Callable[[float], object], watch: Any = None
+        host: str,
+        phase: str,
+        key: str | None,
+        seconds: float,
+        control: str | None,
+        tick: Callable[[float], object],
+        watch: Any = None,
+        *,
+        capture: bool = False,
     ) -> Any:
         done.append(phase)
         tick(0.5)
         if watch:
             watch(seconds, [(0, True, 0, {})])
-        return {direction: result(direction) for direction in (ways.DIRECTIONS if phase == "both" else (phase,))}, None
+        return {direction: result(direction, captured=capture) for direction in (ways.DIRECTIONS if phase == "both" else (phase,))}, None
 
     monkeypatch.setattr(verb, "run", run)
     monkeypatch.setattr(greeting, "greet", lambda host, key, seconds: answer(seconds))
@@ -117,6 +129,27 @@ def test_synchronised_clocks_tell_each_direction() -> None:
     assert verb.one_way(0.01, unknown) == verb.one_way(0.01, {}) == bound
 
 
+def test_captures_are_shown_beside_the_samples(runs: Runs, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verb, "out", terminal.console())
+    monkeypatch.setattr(verb, "err", terminal.console(stderr=True))
+    verb.measure_command("dtn", only=[verb.Phase("up")], capture=True)
+    said = capsys.readouterr()
+    lines = [line.strip() for line in said.out.splitlines()]
+    place = lines.index("limited by: a full path, 90 % sure")
+    assert lines[place + 1] == "by its packets: policer at the sender, 75 % sure"
+    assert said.err.count("the other host captured nothing") == 1
+    verb.measure_command("dtn", only=[verb.Phase("up")], capture=True, as_json=True)
+    made = json.loads(capsys.readouterr().out)["up"]
+    assert (made["limited_by_at_sender"], made["limited_by_at_receiver"], made["limited_by_at_receiver_confidence"]) == (
+        "policer",
+        "",
+        None,
+    )
+    for wrong, asked in (("--history", {"kept": Path("seen.jsonl")}), ("--capture: needs", {})):
+        with pytest.raises(LongfatError, match=wrong):
+            verb.measure_command("iperf3://dtn" if not asked else "dtn", capture=True, **asked)
+
+
 def test_directions_are_chosen_and_kept_in_their_order(runs: Runs, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     verb.measure_command("dtn", only=[verb.Phase("both"), verb.Phase("down")], as_json=True)
     assert runs == ["down", "both"]
@@ -132,21 +165,21 @@ def test_a_run_that_fails_or_is_stopped_keeps_those_before_it(
 ) -> None:
     whole = verb.run
 
-    def fails(host: str, phase: str, *more: Any) -> Any:
+    def fails(host: str, phase: str, *more: Any, **asked: Any) -> Any:
         if phase == "both":
             raise LongfatError("dtn: gone")
-        return whole(host, phase, *more)
+        return whole(host, phase, *more, **asked)
 
     monkeypatch.setattr(verb, "run", fails)
     with pytest.raises(LongfatError, match="not whole: dtn: gone"):
         verb.measure_command("dtn", as_json=True)
     assert set(json.loads(capsys.readouterr().out)) == {"host", "seconds", "nat", "up", "down"}
 
-    def cut(host: str, phase: str, *more: Any) -> Any:
-        return {direction: result(direction, cut_by=float(phase == "down")) for direction in whole(host, phase, *more)[0]}, None
+    def cut(host: str, phase: str, *more: Any, **asked: Any) -> Any:
+        return {direction: result(direction, cut_by=float(phase == "down")) for direction in whole(host, phase, *more, **asked)[0]}, None
 
-    def lost(host: str, phase: str, *more: Any) -> Any:
-        return whole(host, phase, *more)[0], LostError("dtn: silent") if phase == "down" else None
+    def lost(host: str, phase: str, *more: Any, **asked: Any) -> Any:
+        return whole(host, phase, *more, **asked)[0], LostError("dtn: silent") if phase == "down" else None
 
     monkeypatch.setattr(verb, "run", lost)
     with pytest.raises(LongfatError, match="not whole: dtn: silent"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import random
 import re
@@ -578,9 +579,14 @@ def _way(direction: str, goodput: float, limit: str, rtt: float = 0.08) -> Way:
         retransmission_rate=0.0,
         limited_by=limit,
         limited_by_confidence=0.95,
+        limited_by_at_sender="",
+        limited_by_at_sender_confidence=math.nan,
+        limited_by_at_receiver="",
+        limited_by_at_receiver_confidence=math.nan,
         window_bytes=0,
         verdict="valid",
         reasons=(),
+        not_captured=(),
         tcp_efficiency=1.0,
         buffer_delay=0.0,
         transfer_time_ratio=1.0,

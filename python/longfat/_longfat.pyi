@@ -1054,6 +1054,7 @@ def live_serve(
     bind: str | None,
     port: int,
     concurrent: int,
+    capture: bool,
     readable: list[str],
     stamp: tuple[int, list[str], int] | None,
     say: Callable[[int, str], object],

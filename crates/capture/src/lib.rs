@@ -6,5 +6,5 @@ mod out;
 pub mod read;
 
 pub use error::Error;
-pub use flow::{FEATURES, Spec, records, rows, sampled, thresholds, trace};
+pub use flow::{FEATURES, Judged, Own, Spec, Watched, beside, records, rows, sampled, thresholds, trace};
 pub use out::{Place, write};

@@ -155,6 +155,7 @@ fn hosts_of(live: &Live, nodes: &[longfat_model::Node]) -> Json {
     table.insert("host".into(), live.hosts.iter().zip(nodes).map(host).collect());
     table.insert("spread".into(), duration(live.spread));
     table.insert("survey".into(), live.survey.into());
+    table.insert("capture".into(), live.capture.into());
     if !live.uncontrolled.is_empty() {
         table.insert("uncontrolled".into(), live.uncontrolled.iter().map(String::as_str).collect());
     }

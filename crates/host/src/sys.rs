@@ -6,6 +6,8 @@ use std::io;
 use std::mem::size_of_val;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use libc::{c_int, c_void, socklen_t};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -112,4 +114,98 @@ pub fn run_in_real_time(priority: c_int) -> io::Result<()> {
     param.sched_priority = priority;
     // SAFETY: 0 is the calling thread; `param` lives until the call returns.
     checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) }).map(drop)
+}
+
+/// Binds a packet socket to the device with this index: from then on it gets packets of every protocol (packet(7)).
+pub fn bind_to_device(socket: &impl AsRawFd, device: c_int) -> io::Result<()> {
+    // SAFETY: all zeros is a valid sockaddr_ll.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = device;
+    // SAFETY: the pointer and the length are those of `address`.
+    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of_val(&address) as socklen_t) };
+    checked(result).map(drop)
+}
+
+/// Packet in a [`Ring`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Wall time at which it passed: nanoseconds.
+    pub wall: u64,
+    /// Its first bytes, from the IP header on.
+    pub bytes: &'a [u8],
+    /// Length of the packet.
+    pub len: u32,
+}
+
+/// Memory that a packet socket shares with the kernel, cut into frames of one packet each (packet(7), `PACKET_RX_RING` and `TPACKET_V2`; Linux,
+/// Documentation/networking/packet_mmap.rst).
+pub struct Ring {
+    start: *mut u8,
+    len: usize,
+    frame: usize,
+    next: usize,
+}
+
+// SAFETY: the memory belongs to the value alone, and to the kernel.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Bytes that the kernel takes in one piece: a multiple of the page of every architecture.
+    pub const BLOCK: usize = 1 << 16;
+
+    /// Makes one of `blocks` blocks for `socket`, with frames of `frame` bytes: a power of two from 128 to [`Ring::BLOCK`].
+    pub fn of(socket: &impl AsRawFd, frame: usize, blocks: usize) -> io::Result<Self> {
+        assert!(frame.is_power_of_two() && (128..=Self::BLOCK).contains(&frame), "a block holds whole frames");
+        set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as c_int)?;
+        let len = blocks * Self::BLOCK;
+        let request = libc::tpacket_req {
+            tp_block_size: Self::BLOCK as u32,
+            tp_block_nr: blocks as u32,
+            tp_frame_size: frame as u32,
+            tp_frame_nr: (len / frame) as u32,
+        };
+        let size = size_of_val(&request) as socklen_t;
+        // SAFETY: the pointer and the length are those of `request`.
+        checked(unsafe {
+            libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_RX_RING, (&raw const request).cast(), size)
+        })?;
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the kernel chooses a free place, and nothing else of this process refers to it.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), len, rights, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Ring { start: start.cast(), len, frame, next: 0 })
+    }
+
+    /// Calls `with` on the next packet, if there is one, and gives its frame back to the kernel.
+    pub fn take(&mut self, with: impl FnOnce(Frame<'_>)) -> bool {
+        // SAFETY: `next` is within the ring, whose frames are aligned to their size.
+        let frame = unsafe { self.start.add(self.next) };
+        let header: *mut libc::tpacket2_hdr = frame.cast();
+        // SAFETY: the status is the first, aligned word of the header. The kernel and this thread hand the frame over by it.
+        let status = unsafe { AtomicU32::from_ptr(&raw mut (*header).tp_status) };
+        if status.load(Acquire) & libc::TP_STATUS_USER == 0 {
+            return false;
+        }
+        // SAFETY: the frame is this thread's until its status changes.
+        let filled = unsafe { header.read() };
+        let from = usize::from(filled.tp_net).min(self.frame);
+        let len = (filled.tp_snaplen as usize).min(self.frame - from);
+        // SAFETY: the bytes are within the frame, and nobody writes to them meanwhile.
+        let bytes = unsafe { std::slice::from_raw_parts(frame.add(from), len) };
+        with(Frame { wall: u64::from(filled.tp_sec) * 1_000_000_000 + u64::from(filled.tp_nsec), bytes, len: filled.tp_len });
+        status.store(libc::TP_STATUS_KERNEL, Release);
+        self.next = (self.next + self.frame) % self.len;
+        true
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the memory was mapped with this length, and no reference to it outlives the value.
+        unsafe { libc::munmap(self.start.cast(), self.len) };
+    }
 }

@@ -68,6 +68,8 @@ pub struct ServeOptions {
     pub concurrent: u32,
     /// Files and folders that this process must still be able to read.
     pub readable: Vec<PathBuf>,
+    /// True if sessions with a key may ask for verdicts by the packets of their own flows.
+    pub capture: bool,
     /// Reflector of STAMP; `None`: there is none.
     pub stamp: Option<StampOptions>,
 }

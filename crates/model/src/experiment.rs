@@ -47,6 +47,8 @@ pub struct Live {
     pub spread: Duration,
     /// True if the path is looked at before and after the run.
     pub survey: bool,
+    /// True if both hosts capture the packets of TCP flows.
+    pub capture: bool,
     /// Tables of the file that describe what such a run does not control.
     pub uncontrolled: Vec<String>,
 }

@@ -54,7 +54,7 @@ fn limits(json: &str, default: Limits) -> PyResult<Limits> {
 /// Serves until Ctrl-C; calls `say` with the port when it listens and a sentence where the kernel does not confine the process fully, and with 0
 /// and a line for each session. From then on, this thread reads `readable` and little else, for good.
 #[pyfunction]
-#[pyo3(signature = (keys, open, limits_json, open_limits_json, bind, port, concurrent, readable, stamp, say))]
+#[pyo3(signature = (keys, open, limits_json, open_limits_json, bind, port, concurrent, capture, readable, stamp, say))]
 #[expect(clippy::too_many_arguments, reason = "they are the options of one command")]
 pub(crate) fn live_serve(
     py: Python<'_>,
@@ -65,6 +65,7 @@ pub(crate) fn live_serve(
     bind: Option<&str>,
     port: u16,
     concurrent: u32,
+    capture: bool,
     readable: Vec<std::path::PathBuf>,
     stamp: Option<(u16, Vec<String>, u32)>,
     say: Py<PyAny>,
@@ -83,7 +84,7 @@ pub(crate) fn live_serve(
     let keys =
         keys.into_iter().map(|name| longfat_live::keys::load(&name).map(|key| (name, key))).collect::<Result<_, _>>().map_err(failed)?;
     let (limits, open_limits) = (limits(limits_json, Limits::default())?, limits(open_limits_json, Limits::open())?);
-    let options = ServeOptions { bind, port, keys, open, limits, open_limits, concurrent, readable, stamp };
+    let options = ServeOptions { bind, port, keys, open, limits, open_limits, concurrent, capture, readable, stamp };
     let mut failure = None;
     let served = py.detach(|| {
         serve(options, &mut |said| {

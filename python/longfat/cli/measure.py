@@ -85,6 +85,9 @@ def measure_command(
             show_default=False,
         ),
     ] = None,
+    capture: Annotated[
+        bool, typer.Option("--capture", help="Capture the flows' headers at both hosts, for a second verdict; needs CAP_NET_RAW.")
+    ] = False,
     every: Annotated[
         str | None, typer.Option("--every", metavar="TIME", help="Measure again and again, so far apart, such as 1h, and keep the history.")
     ] = None,
@@ -96,7 +99,15 @@ def measure_command(
     if host.startswith(stamp.SCHEME):
         raise LongfatError(f"{host}: STAMP has no TCP. help: `longfat probe {host}`")
     if host.startswith(iperf.SCHEME):
-        options = {"--key": key, "--out": to, "--flent": to_flent, "--json-stream": as_stream, "--every": every, "--history": kept}
+        options = {
+            "--key": key,
+            "--out": to,
+            "--flent": to_flent,
+            "--json-stream": as_stream,
+            "--capture": capture,
+            "--every": every,
+            "--history": kept,
+        }
         for option, value in options.items():
             if value:
                 raise LongfatError(f"{option}: needs `longfat serve` at the other end, and {host} is iperf3")
@@ -111,8 +122,8 @@ def measure_command(
     if as_json and as_stream:
         raise LongfatError("--json and --json-stream: expected one of them")
     if every or kept:
-        if to or to_flent or as_json or as_stream:
-            raise LongfatError("--every and --history keep measurements: leave out --out, --flent, --json and --json-stream")
+        if to or to_flent or as_json or as_stream or capture:
+            raise LongfatError("--every and --history keep measurements: leave out --out, --flent, --json, --json-stream and --capture")
         file = kept or history.name_of(host)
         history.check(file)
         phases = [phase for phase in PHASES if phase in only] if only else PHASES
@@ -131,7 +142,9 @@ def measure_command(
             begun = datetime.datetime.now(datetime.UTC)
             told = stream.Events(host, DIRECTIONS if phase == BOTH else (phase,), lasts.seconds, begun, _tell) if as_stream else None
             try:
-                made[phase], lost = run(host, phase, key, lasts.seconds, control, ticks[phase], told.hear if told else None)
+                made[phase], lost = run(
+                    host, phase, key, lasts.seconds, control, ticks[phase], told.hear if told else None, capture=capture
+                )
                 failed = LongfatError(f"the measurement is not whole: {lost}") if lost else None
             except LongfatError as error:
                 failed = LongfatError(f"the measurement is not whole: {error}")
@@ -190,6 +203,8 @@ def measure_command(
     for phase, some in ways.items():
         for reason, verdict in dict.fromkeys((reason, one.verdict) for one in some for reason in one.reasons):
             err.print(f"  {phase}: {terminal.escape(reason)} ({verdict})", soft_wrap=True)
+    for said in dict.fromkeys(said for some in ways.values() for one in some for said in one.not_captured):
+        err.print(f"  {terminal.escape(said)}", soft_wrap=True, highlight=False)
     if failed and not is_written:
         raise failed
     if to:
@@ -228,7 +243,8 @@ def _print_ways(title: str, ways: Sequence[Way]) -> None:
     for one in ways:
         out.print(f"  {one.direction:4} {line(one)}", soft_wrap=True, highlight=False)
         sure = limit.sure(one.limited_by_confidence)
-        for text in (f"limited by: {one.limited_by}, {sure}", f"to change: {one.change}", queues(one), shares(one)):
+        limits = [f"limited by: {one.limited_by}, {sure}", *by_packets(one)]
+        for text in (*limits, f"to change: {one.change}", queues(one), shares(one)):
             out.print(terminal.escape(f"       {text}"), soft_wrap=True, highlight=False)
 
 
@@ -385,6 +401,16 @@ def line(way: Way) -> str:
 def _ms(seconds: float) -> str:
     """A time in ms: with a digit after the point, or two digits of a short one."""
     return f"{1e3 * seconds:.1f} ms" if seconds >= 1e-4 else f"{1e3 * seconds:.2g} ms"
+
+
+def by_packets(way: Way) -> list[str]:
+    """The first screen's line about the captures of a direction, if there are any."""
+    ends = (
+        ("sender", way.limited_by_at_sender, way.limited_by_at_sender_confidence),
+        ("receiver", way.limited_by_at_receiver, way.limited_by_at_receiver_confidence),
+    )
+    parts = [f"{cause} at the {end}, {limit.sure(confidence)}" for end, cause, confidence in ends if cause]
+    return [f"by its packets: {'; '.join(parts)}"] if parts else []
 
 
 def queues(way: Way) -> str:

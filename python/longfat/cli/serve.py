@@ -37,6 +37,10 @@ def serve_command(
     bind: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen at. Default: all, of IPv4 and IPv6.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at, for control and data; 0: any.")] = live_port(),
     concurrent: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Sessions at the same time: they share the path.")] = 1,
+    capture: Annotated[
+        bool,
+        typer.Option("--capture", help="Capture the headers of a session's own TCP flows if its client asks; needs CAP_NET_RAW and a key."),
+    ] = False,
     stamp: Annotated[
         int | None,
         typer.Option("--stamp", min=1, max=65535, metavar="PORT", help="UDP port at which to answer STAMP (RFC 8762); needs --from."),
@@ -71,6 +75,8 @@ def serve_command(
         options["bind"] = bind
     if open_:
         options["open"] = 1
+    if capture:
+        options["capture"] = 1
     if stamp:
         options |= {"stamp": stamp, "stamp_rate": stamp_rate}
     many = [

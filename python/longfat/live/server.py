@@ -59,7 +59,18 @@ def main(arguments: list[str]) -> int:
 
     limits = (one.get("limits", ""), one.get("open_limits", ""))
     try:
-        live_serve(many["key"], is_open, *limits, one.get("bind"), int(one["port"]), int(one["concurrent"]), many["read"], stamp, say)
+        live_serve(
+            many["key"],
+            is_open,
+            *limits,
+            one.get("bind"),
+            int(one["port"]),
+            int(one["concurrent"]),
+            "capture" in one,
+            many["read"],
+            stamp,
+            say,
+        )
     except KeyboardInterrupt:
         write(1, "The server has ended.")
     except LongfatError as error:

@@ -63,11 +63,21 @@ class Way:
     limited_by: str
     """Cause that limited it: the verdict of the run on its flow."""
     limited_by_confidence: float
+    """Confidence in that cause; 0 to 1. It is lower where a capture names another."""
+    limited_by_at_sender: str
+    """Cause by the packets captured at the sender; empty where none were."""
+    limited_by_at_sender_confidence: float
+    """Confidence in that cause; 0 to 1."""
+    limited_by_at_receiver: str
+    """Cause by the packets captured at the receiver; empty where none were."""
+    limited_by_at_receiver_confidence: float
     """Confidence in that cause; 0 to 1."""
     window_bytes: int
     """Bytes that fill the path at this rate and idle round trip."""
     verdict: str
     reasons: tuple[str, ...]
+    not_captured: tuple[str, ...]
+    """Why a capture is missing, or not whole."""
 
     @property
     def change(self) -> str:
@@ -83,16 +93,18 @@ def run(
     control: str | None = None,
     tick: Tick = lambda share: None,
     watch: Watch | None = None,
+    *,
+    capture: bool = False,
 ) -> tuple[dict[str, Result], LostError | None]:
     """Results of one phase by direction, each as of a run with its flow alone. `tick` hears the share that is done.
 
-    `watch` hears the flows at this host (`Run.execute`). Where the far host was lost, the results are of the time until then, beside the
-    error. LongfatError where the server is not there, or says no.
+    `watch` hears the flows at this host (`Run.execute`). With `capture` both hosts capture the flows' headers. Where the far host was lost,
+    results are of the time until then, with the error. LongfatError where the server is not there, or says no.
     """
     directions = DIRECTIONS if phase == BOTH else (phase,)
     lost = None
     try:
-        result = execute(Experiment(_file(host, key, directions, seconds, control)).resolve(0), "", tick, watch)[0]
+        result = execute(Experiment(_file(host, key, directions, seconds, control, capture=capture)).resolve(0), "", tick, watch)[0]
     except LostError as error:
         result, lost = error.result, error
     return {direction: _of_flow(result, number) for number, direction in enumerate(directions)}, lost
@@ -119,12 +131,14 @@ def _of_flow(result: Result, number: int) -> Result:
     )
 
 
-def _file(host: str, key: str | None, directions: tuple[str, ...], seconds: float, control: str | None) -> str:
+def _file(host: str, key: str | None, directions: tuple[str, ...], seconds: float, control: str | None, *, capture: bool) -> str:
     # A string of JSON is one of TOML.
     named = f"key = {json.dumps(key)}" if key else ""
     flows = "".join(_flow(direction, control or controls.own(host, key)[direction]) for direction in directions)
     return f"""
         backend = "live"
+        [live]
+        capture = {json.dumps(capture)}
         [[live.host]]
         name = "here"
         at = "local"
@@ -164,6 +178,11 @@ def way(direction: str, result: Result) -> Way:
     def metric(name: str) -> float:
         return result.metrics.get(name, math.nan)
 
+    def seen(end: str) -> tuple[str, float]:
+        cause = str(flow.get(f"limited_by_at_{end}", ""))
+        return cause, float(flow[f"limited_by_at_{end}_confidence"]) + 0.0 if cause else math.nan
+
+    (at_sender, sure_at_sender), (at_receiver, sure_at_receiver) = seen("sender"), seen("receiver")
     return Way(
         direction=direction,
         goodput_bps=goodput,
@@ -178,9 +197,14 @@ def way(direction: str, result: Result) -> Way:
         transfer_time_ratio=metric(f"transfer_time_ratio_{direction}"),
         limited_by=str(flow["limited_by"]),
         limited_by_confidence=float(flow["limited_by_confidence"]) + 0.0,
+        limited_by_at_sender=at_sender,
+        limited_by_at_sender_confidence=sure_at_sender,
+        limited_by_at_receiver=at_receiver,
+        limited_by_at_receiver_confidence=sure_at_receiver,
         window_bytes=0 if math.isnan(window) else round(window),
         verdict=result.verdict or "",
         reasons=reasons,
+        not_captured=tuple(warning.text for warning in result.warnings if warning.name == "not_captured"),
     )
 
 

@@ -5,6 +5,7 @@ mod connection;
 mod control;
 mod copies;
 mod direction;
+mod own;
 mod ranges;
 mod rate;
 pub mod records;
@@ -19,6 +20,7 @@ mod table;
 mod tests;
 mod verdict;
 
+pub use own::{Judged, Own, Watched, beside};
 pub use rows::rows;
 #[cfg(test)]
 pub(crate) use table::Table;

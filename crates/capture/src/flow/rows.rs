@@ -46,16 +46,21 @@ pub fn rows(
     }
     for row in &mut rows {
         row.is_back ^= main == 1;
-        row.kind = match (point, row.is_back) {
-            (Point::Sender, false) | (Point::Receiver, true) => PacketKind::Sent,
-            (Point::Sender, true) | (Point::Receiver, false) => PacketKind::Delivered,
-            _ => PacketKind::Queued,
+        row.kind = match point {
+            Point::Sender | Point::Receiver => at_host(point == Point::Sender, row.is_back),
+            Point::Between | Point::Unknown => PacketKind::Queued,
         };
     }
     Ok(rows)
 }
 
-fn row(connection: &mut Connection, packet: &Packet, start: i64) -> PacketEvent {
+/// Returns the event that a packet is at the host of the flow's sender, or of its receiver.
+pub(super) fn at_host(is_sender: bool, is_back: bool) -> PacketKind {
+    if is_sender == is_back { PacketKind::Delivered } else { PacketKind::Sent }
+}
+
+/// Returns the row of a packet that was added to its connection, whose time counts from `start`.
+pub(super) fn row(connection: &mut Connection, packet: &Packet, start: i64) -> PacketEvent {
     let side = usize::from(packet.from != connection.ends[0]);
     let flow = connection.number as u32;
     let [one, other] = &mut connection.directions;

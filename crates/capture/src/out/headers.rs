@@ -54,7 +54,7 @@ impl<'a> Headers<'a> {
             |what: &dyn std::fmt::Display| Error::Asked(format!("a packet of flow {number} at {} s: {what}", row.time.as_secs_f64()));
         let header = if flow.traffic.is_tcp() {
             ip.protocol = IpNumber::TCP;
-            let mut tcp = tcp(row, from.1, to.1).map_err(|what| wrong(&what))?;
+            let mut tcp = tcp(row, from.1, to.1, self.experiment.live.is_some()).map_err(|what| wrong(&what))?;
             ip.set_payload_len(tcp.header_len() + payload.len()).map_err(|e| wrong(&e))?;
             tcp.checksum = tcp.calc_checksum_ipv4(&ip, &payload).map_err(|e| wrong(&e))?;
             tcp.to_bytes().to_vec()
@@ -90,7 +90,8 @@ fn initial(row_of: u32, is_back: bool) -> u32 {
     (2 * row_of + u32::from(is_back)).wrapping_add(1).wrapping_mul(2_654_435_761)
 }
 
-fn tcp(row: &PacketEvent, from: u16, to: u16) -> Result<TcpHeader, String> {
+/// The header of TCP; `is_real`: a kernel sent it, and no simulated host.
+fn tcp(row: &PacketEvent, from: u16, to: u16, is_real: bool) -> Result<TcpHeader, String> {
     // The SYN is at offset 0, and so is the first byte, which comes after it.
     let on_wire = |offset: u64, is_back: bool| initial(row.flow, is_back).wrapping_add(1).wrapping_add(offset as u32);
     let seq = on_wire(row.seq, row.is_back).wrapping_sub(u32::from(row.flags & flags::SYN != 0));
@@ -101,7 +102,11 @@ fn tcp(row: &PacketEvent, from: u16, to: u16) -> Result<TcpHeader, String> {
     (header.ack, header.ece, header.cwr, header.ns) = (has(flags::ACK), has(flags::ECE), has(flags::CWR), has(flags::AE));
     let mut options = options(row, |edge| on_wire(edge, !row.is_back));
     // A trace stored without columns of options lacks these options; their room is known all the same.
-    let room = row.ip_len.checked_sub(20 + TCP + row.len).ok_or("its length is less than its headers and payload")? as usize;
+    let room = match is_real {
+        // IPv6 has a longer header, and kernels have options that no row has.
+        true => options.len().next_multiple_of(4),
+        false => row.ip_len.checked_sub(20 + TCP + row.len).ok_or("its length is less than its headers and payload")? as usize,
+    };
     if options.len() > room || room > 40 || !room.is_multiple_of(4) {
         return Err(format!("its options take {} bytes, and its length leaves {room}", options.len()));
     }

@@ -17,7 +17,7 @@ impl Place {
     /// Finds the place called `name`: a host, a router (in front of all links from it), a one-way link (`bottleneck>`), or both directions
     /// of a link (`bottleneck`). An error if there is none, or if the run did not record the packets there.
     pub fn find(experiment: &Experiment, name: &str) -> Result<Place, Error> {
-        let Experiment { network, measure, .. } = experiment;
+        let Experiment { network, measure, live, .. } = experiment;
         let links = |is_one: &dyn Fn(&longfat_model::Link) -> bool| -> Vec<usize> {
             (0..network.links.len()).filter(|i| is_one(&network.links[*i])).collect()
         };
@@ -34,6 +34,7 @@ impl Place {
         }
         let is_recorded = match (measure.packets, &place) {
             (Some(Watched::All | Watched::Flows(..)), _) => true,
+            (None, Place::Host(host)) => live.as_ref().is_some_and(|live| live.capture && live.local() == *host),
             (Some(Watched::Link(one)), Place::Links(links)) => links[..] == [one],
             (Some(Watched::Node(one)), Place::Host(host)) => one == *host,
             (Some(Watched::Node(one)), Place::Links(links)) => {

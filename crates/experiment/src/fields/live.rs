@@ -17,6 +17,12 @@ pub(crate) fn live() -> &'static [Field] {
                 doc: "repeats begin this far apart, at least; within one, runs go in an order drawn by the seed",
             }),
             Field::or("survey", Kind::Bool, Value::Bool(true), "look at routers, MTU and idle round trips before and after each run"),
+            Field::or(
+                "capture",
+                Kind::Bool,
+                Value::Bool(false),
+                "capture the headers of the TCP flows at both hosts, for a second verdict",
+            ),
             Field::new("uncontrolled", Shape::Names, "tables of the file that the run did not control; longfat writes it into results"),
         ]
     });

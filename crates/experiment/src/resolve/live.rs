@@ -53,5 +53,6 @@ pub(super) fn hosts<'a>(file: &View<'a>, backend: &Backend) -> Result<Option<(Li
     let uncontrolled = written.chain(stored).collect();
     let spread = view.duration("spread")?.unwrap_or_default();
     let survey = view.boolean("survey")?;
-    Ok(Some((Live { hosts, spread, survey, uncontrolled }, plan)))
+    let capture = view.boolean("capture")?;
+    Ok(Some((Live { hosts, spread, survey, capture, uncontrolled }, plan)))
 }

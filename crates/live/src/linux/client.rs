@@ -14,10 +14,11 @@ use longfat_core::traffic::Traffic;
 use longfat_host::clock::Clock;
 use longfat_host::info;
 use longfat_host::near::Near;
-use longfat_record::trace::cut;
+use longfat_record::trace::{Seen as Captured, cut};
 use socket2::{Domain, Socket};
 
 use crate::Error;
+use crate::linux::captured::{self, Capturing};
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
 use crate::linux::hops::{self, FlowHop};
@@ -65,6 +66,8 @@ pub(crate) struct Asked<'a> {
     pub udp_port: u16,
     /// Routers on the way to the server, which are asked for with the ports of the flows; 0: nobody is.
     pub routers: u8,
+    /// Time of the run at which its flows begin.
+    pub begin: Time,
     /// Says whether the other host, with the settings of its grant, is as it must be; hears the least round trip of handshakes, too.
     pub check: &'a Check<'a>,
 }
@@ -94,6 +97,8 @@ pub(crate) struct Outcome {
     pub datagrams: [datagrams::Left; 2],
     /// Probes of this host and of the other.
     pub probes: [Stamps; 2],
+    /// Captures of this host and of the other, whose packets stay there.
+    pub captured: [captured::Left; 2],
     /// End of the run, on our clock since its beginning.
     pub end: Nanos,
     /// Reason why it ended before its end ([`cut`]); zero: it did not.
@@ -248,6 +253,8 @@ struct Session<'a> {
     nat: [Option<SocketAddr>; 2],
     plane: Option<Plane>,
     ports: Option<Ports>,
+    capturing: Option<Capturing>,
+    captured: [captured::Left; 2],
     probes: Option<Probes>,
     survey: Option<Looking>,
     found: Option<Survey>,
@@ -304,6 +311,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         nat: [None, None],
         plane: None,
         ports: None,
+        capturing: None,
+        captured: [captured::Left::default(), captured::Left::default()],
         probes: None,
         survey: None,
         found: None,
@@ -347,7 +356,8 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         None => 0,
     };
     let ours = session.ours.take().ok_or_else(|| Error::session(asked.at, "the session ended before anything was measured"))?;
-    let Session { theirs, their_looks, datagrams, stamps, end, rate_limit, hops, their_wall, nat, beside, waited, found, .. } = session;
+    let Session { theirs, their_looks, datagrams, stamps, captured, end, rate_limit, hops, their_wall, nat, beside, waited, found, .. } =
+        session;
     let base_rtt = [before, after];
     let probes = stamps;
     Ok(Outcome {
@@ -356,6 +366,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         their_looks,
         datagrams,
         probes,
+        captured,
         end,
         cut_by,
         lost,
@@ -460,6 +471,11 @@ impl Session<'_> {
                     self.fail(fault);
                 }
             }
+            Action::Keep(piece) if rows::is_of_captured(&piece) => {
+                if let Err(fault) = rows::add_captured(&piece, &mut self.captured[1], self.asked.offer.flows.len() as u32) {
+                    self.fail(fault);
+                }
+            }
             Action::Keep(piece) if rows::is_of_counts(&piece) => {
                 let flows: Vec<u32> = self.datagrams[1].stamps.iter().map(|(flow, _)| *flow).collect();
                 if let Err(fault) = rows::add_counts(&piece, &mut self.datagrams[1].counted, &flows) {
@@ -536,6 +552,9 @@ impl Session<'_> {
             self.ours = Some(Left { waited: left.waited.max(waited).max(self.datagrams[0].waited), ..left });
             self.stamps[0] = stamps;
         }
+        if let Some(capturing) = self.capturing.take() {
+            self.captured[0] = capturing.halt();
+        }
         if let Some(survey) = self.survey.take() {
             survey.stop.store(true, Relaxed);
             self.ours = Some(Left { rows: Vec::new(), looks: Vec::new(), waited: Time::ZERO, wall: None });
@@ -572,6 +591,11 @@ impl Session<'_> {
             .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
+            if offer.capture {
+                self.capturing = Some(Capturing::begin(&over_tcp, self.asked.begin, captured::ROWS, clock));
+                // Until its results come.
+                self.captured[1].seen.outcome = Captured::FAILED;
+            }
             self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, &Near::of(local), clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
@@ -611,14 +635,14 @@ pub(crate) fn survey(
     go_on: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Survey, Error> {
     let (ms, bytes) = (extent.milliseconds(), extent.bytes());
-    let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, survey: Some(bytes) };
+    let offer = Offer { ms, interval_us: 10_000, flows: Vec::new(), probe: None, capture: false, survey: Some(bytes) };
     let end = |_, _, _| unreachable!("a survey has no flows");
     let there = RefCell::new(Vec::new());
     let check = |granted: &Granted, _| {
         there.replace(granted.settings.clone());
         Ok(())
     };
-    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, routers: 0, check: &check };
+    let asked = Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: from, routers: 0, begin: Time::ZERO, check: &check };
     let outcome = session(&asked, &mut |now, _| go_on(now))?;
     let found = outcome.found.ok_or_else(|| Error::session(at, "the survey ended before anything was measured"))?;
     let settings = [settings::here(), there.take()];
@@ -651,10 +675,12 @@ pub(crate) fn greet(at: &str, key: Option<&Key>, ms: u64, go_on: &mut dyn FnMut(
         receive: ReceiveWay::Truncate,
     };
     // A thousand samples, however long.
-    let offer = Offer { ms, interval_us: ms.max(10_000), flows: vec![flow], probe: None, survey: None };
+    let offer = Offer { ms, interval_us: ms.max(10_000), flows: vec![flow], probe: None, capture: false, survey: None };
     let end = |_, _, _| unreachable!("no data flows");
-    let ended =
-        session(&Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, routers: 0, check: &check }, &mut |_, _| go_on());
+    let ended = session(
+        &Asked { at, key, offer, wishes: Vec::new(), end: &end, udp_port: 0, routers: 0, begin: Time::ZERO, check: &check },
+        &mut |_, _| go_on(),
+    );
     match (met.take(), ended) {
         (Some(met), _) => Ok(met),
         (None, Err(error)) => Err(error),

@@ -1,5 +1,6 @@
 //! Sockets, threads and files around the protocol.
 
+mod captured;
 mod client;
 mod confine;
 mod data;

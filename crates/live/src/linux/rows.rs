@@ -1,9 +1,12 @@
 //! Samples of both ends, and their form on the control channel: one column for each field of `TCP_INFO` that the kernel fills, and ours.
 
+use longfat_capture::Judged;
 use longfat_host::info::{Field, Info, field};
 use longfat_record::trace::columns::NONE;
 use longfat_record::trace::host::COUNTERS;
+use longfat_record::trace::{Cause, Seen};
 
+use crate::linux::captured;
 use crate::linux::datagrams::Counted;
 use crate::linux::plane::Look;
 use crate::linux::probe::{Got, Sent, Stamps};
@@ -299,6 +302,53 @@ pub(crate) fn add_looks(piece: &Rows, looks: &mut Vec<Look>) -> Result<(), Fault
     if looks.len() as u64 > SAMPLES { Err(strange()) } else { Ok(()) }
 }
 
+/// Columns of a capture: a row of the host's, without a flow, and one for each flow that it judged.
+const OF_CAPTURED: [&str; 7] = ["captured_flow", "cause", "alike", "confidence_ppm", "outcome", "packets", "lost"];
+
+/// Returns the verdicts of `left` in pieces of which each fits into a message. Its packets stay here.
+pub(crate) fn captured_to_pieces(left: &captured::Left) -> Vec<Rows> {
+    let Seen { outcome, packets, lost, .. } = left.seen;
+    let of_host = vec![None, None, None, None, Some(outcome), Some(packets), Some(lost)];
+    let of_flow = |judged: &Judged| {
+        let alike = judged.alike.iter().fold(0, |mask, cause| mask | 1 << (*cause as u64));
+        let confidence = (1e6 * judged.confidence).round() as u64;
+        vec![Some(judged.flow.into()), Some(judged.cause as u64), Some(alike), Some(confidence), None, None, None]
+    };
+    let all = [of_host].into_iter().chain(left.judged.iter().map(of_flow)).collect();
+    Rows::pieces(&OF_CAPTURED.map(str::to_owned), all)
+}
+
+/// True if a piece is of a capture.
+pub(crate) fn is_of_captured(piece: &Rows) -> bool {
+    piece.columns == OF_CAPTURED
+}
+
+/// Adds the verdicts of a piece to `left`, of which there are `flows` flows.
+///
+/// # Errors
+/// Values that cannot be, and a flow that is judged twice.
+pub(crate) fn add_captured(piece: &Rows, left: &mut captured::Left, flows: u32) -> Result<(), Fault> {
+    let strange = || Fault("the results of the other side have a capture that cannot be".to_owned());
+    for row in &piece.rows {
+        match row[..] {
+            [None, None, None, None, Some(outcome), Some(packets), Some(lost)] if outcome <= Seen::FAILED => {
+                left.seen = Seen { outcome, packets, lost, left_out: 0 };
+            }
+            [Some(flow), Some(cause), Some(alike), Some(confidence), None, None, None] if confidence <= 1_000_000 => {
+                let flow = u32::try_from(flow).ok().filter(|flow| *flow < flows).ok_or_else(not_asked_for)?;
+                if left.judged.iter().any(|other| other.flow == flow) {
+                    return Err(strange());
+                }
+                let cause = usize::try_from(cause).ok().and_then(|place| Cause::ALL.get(place)).copied().ok_or_else(strange)?;
+                let alike = Cause::ALL.iter().copied().filter(|cause| alike >> (*cause as u64) & 1 == 1).collect();
+                left.judged.push(Judged { flow, cause, alike, confidence: confidence as f64 / 1e6 });
+            }
+            _ => return Err(strange()),
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,6 +446,28 @@ mod tests {
         add_looks(&Rows { columns: columns.clone(), rows: vec![vec![Some(5), Some(6), Some(8)]] }, &mut back).unwrap();
         assert_eq!((back[0].0, back[0].1[1], back[0].1[0]), (5, 8, NONE));
         assert!(add_looks(&Rows { columns, rows: vec![vec![None, Some(6), Some(8)]] }, &mut back).is_err(), "without a time");
+    }
+
+    #[test]
+    fn verdicts_come_as_they_were_sent_and_packets_do_not() {
+        let one = Judged { flow: 1, cause: Cause::Policer, alike: vec![Cause::SmallBuffer, Cause::RandomLoss], confidence: 0.25 };
+        let other = Judged { flow: 0, cause: Cause::ALL[Cause::ALL.len() - 1], alike: Vec::new(), confidence: 1.0 };
+        let seen = Seen { outcome: Seen::CAPTURED, packets: 9, lost: 2, left_out: 0 };
+        let left = captured::Left { seen, judged: vec![one.clone(), other], rows: vec![Default::default(); 9] };
+        let pieces = captured_to_pieces(&left);
+        let mut back = captured::Left::default();
+        for piece in &pieces {
+            assert!(is_of_captured(piece) && !is_of_host(piece) && !is_of_probes(piece));
+            add_captured(piece, &mut back, 2).unwrap();
+        }
+        assert!(back.rows.is_empty());
+        assert_eq!((back.seen, &back.judged), (seen, &left.judged));
+        let rows = |row: Vec<Option<u64>>| Rows { columns: pieces[0].columns.clone(), rows: vec![row] };
+        let flow = |flow, cause, confidence| rows(vec![Some(flow), Some(cause), Some(0), Some(confidence), None, None, None]);
+        let lies = [flow(1, 0, 0), flow(2, 0, 0), flow(3, 99, 0), flow(3, 0, 1_000_001), rows(vec![None; 7])];
+        for lie in lies {
+            assert!(add_captured(&lie, &mut back, 4 - u32::from(lie.rows[0][0] == Some(2)) * 2).is_err(), "{lie:?}");
+        }
     }
 
     fn row(flow: u32, len: usize) -> Row {

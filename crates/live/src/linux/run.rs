@@ -50,6 +50,9 @@ const ENOUGH: u64 = SAMPLES / 4;
 pub fn ready(experiment: &Experiment) -> Result<(), Error> {
     let live = live(experiment)?;
     live.remote().key.as_deref().map(keys::load).transpose()?;
+    if live.capture && !experiment.flows.iter().any(|flow| flow.traffic.is_tcp()) {
+        return Err(Error::unsupported("live.capture", "no flow goes over TCP, so there is nothing to capture: leave it out"));
+    }
     let here = settings::here();
     check(experiment, live, true, &data::host(), &here)?;
     data::has_controls(&offer(experiment, live)?.flows)
@@ -123,6 +126,7 @@ fn offer(experiment: &Experiment, live: &Live) -> Result<Offer, Error> {
         interval_us: micros(INTERVAL),
         flows: experiment.flows.iter().zip(experiment.flow_names()).map(flow).collect(),
         probe: Some(probe),
+        capture: live.capture,
         survey: None,
     };
     let stretch = wanted.samples().div_ceil(ENOUGH);
@@ -201,6 +205,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         end: &make,
         udp_port: 0,
         routers: seen_before.routers_up.unwrap_or(0),
+        begin,
         check: &check,
     };
     let before = Before::now(Losses::default());
@@ -221,6 +226,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         their_looks,
         datagrams,
         probes,
+        captured,
         mut end,
         cut_by,
         lost,
@@ -272,6 +278,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         one_way_error: one_way.error,
         nat: nat.map(|seen| seen.map_or(0, |address| address.port().into())),
         begun_unix_s,
+        captures: [captured[0].seen, captured[1].seen],
         ..RealTime::default()
     };
     let we_send: Vec<bool> = experiment.flows.iter().map(|flow| we_send(live, flow)).collect();
@@ -291,12 +298,19 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         _ => probed(&probes, idle, span, [lead, lead + ahead]),
     };
     let over_tcp = experiment.flows.iter().map(|flow| flow.traffic.is_tcp());
-    for (((record, flow), is_up), _) in trace.flows.iter_mut().zip(&mut judged).zip(&we_send).zip(over_tcp).filter(|(_, is_tcp)| *is_tcp) {
+    let all = trace.flows.iter_mut().zip(&mut judged).zip(&we_send).zip(0..).zip(over_tcp);
+    for ((((record, flow), is_up), number), _) in all.filter(|(_, is_tcp)| *is_tcp) {
         let those = samples.iter().filter(|probe| probe.is_down != *is_up && !probe.queue_delay_s.is_nan());
         flow.waits = those.map(|probe| ((1e9 * probe.time_s) as i64, (1e9 * probe.queue_delay_s) as i64)).collect();
         let (cause, verdict) = flow.verdict();
-        record.limit = Some((cause, verdict.confidence));
+        let found = [usize::from(!*is_up), usize::from(*is_up)].map(|at| captured[at].judged.iter().find(|one| one.flow == number));
+        record.captured = found.map(|one| one.map(|one| (one.cause, one.confidence)));
+        let beside = longfat_capture::beside(cause, verdict.confidence, &found.into_iter().flatten().collect::<Vec<_>>());
+        record.limit = Some((cause, beside));
     }
+    let [captured, _] = captured;
+    trace.packets = captured.rows;
+    trace.packets.retain(|row| row.time <= trace.end);
     let unstamped = samples.iter().filter(|sample| sample.arrived == 1).map(|sample| sample.unstamped).sum();
     let real_time =
         RealTime { probes: records, clock_skew: parts_per_billion(skew), clock_steps: steps, probes_unstamped: unstamped, ..real_time };

@@ -13,7 +13,7 @@ use longfat_core::time::{Duration as Span, Time};
 use longfat_core::traffic::{Reader, Traffic};
 use longfat_core::units::Rate;
 use longfat_host::info::field;
-use longfat_record::trace::cut;
+use longfat_record::trace::{PacketKind, Seen, cut};
 
 use crate::linux::client::{Asked, End, Outcome, addresses, greet, session};
 use crate::linux::data::{Wish, receive_by, send_by};
@@ -53,6 +53,7 @@ fn served(change: impl FnOnce(&mut ServeOptions)) -> Served {
         limits: Limits::default(),
         open_limits: Limits::open(),
         concurrent: 1,
+        capture: false,
         readable: Vec::new(),
         stamp: None,
     };
@@ -114,7 +115,7 @@ fn flow(direction: Direction, volume: Option<u64>) -> FlowOffer {
 }
 
 fn run(port: u16, key: Option<&Key>, ms: u64, flows: Vec<FlowOffer>, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
-    run_with(port, key, Offer { ms, interval_us: 10_000, flows, probe: None, survey: None }, go_on)
+    run_with(port, key, Offer { ms, interval_us: 10_000, flows, probe: None, capture: false, survey: None }, go_on)
 }
 
 fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Outcome, Error> {
@@ -138,7 +139,10 @@ fn run_with(port: u16, key: Option<&Key>, offer: Offer, go_on: &mut dyn FnMut(u6
         End::Tcp(Flow { number, socket, window: flow.window, sends, reads, has_volume, send, receive })
     };
     let at = format!("127.0.0.1:{port}");
-    session(&Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, routers: 0, check: &|_, _| Ok(()) }, &mut |now, _| go_on(now))
+    session(
+        &Asked { at: &at, key, offer, wishes, end: &end, udp_port: 0, routers: 0, begin: Time::ZERO, check: &|_, _| Ok(()) },
+        &mut |now, _| go_on(now),
+    )
 }
 
 fn why(result: Result<Outcome, Error>) -> String {
@@ -464,6 +468,7 @@ fn a_token_opens_one_connection_once() {
             interval_us: 10_000,
             flows: vec![flow(Direction::Down, None); 2],
             probe: None,
+            capture: false,
             survey: None,
         }))
         .unwrap();
@@ -509,7 +514,14 @@ fn streams_of_a_session_come_all_at_once() {
 }
 
 fn probing(ms: u64, interval_us: u64) -> Offer {
-    Offer { ms, interval_us: 10_000, flows: vec![flow(Direction::Up, None)], probe: Some(ProbeOffer { interval_us }), survey: None }
+    Offer {
+        ms,
+        interval_us: 10_000,
+        flows: vec![flow(Direction::Up, None)],
+        probe: Some(ProbeOffer { interval_us }),
+        capture: false,
+        survey: None,
+    }
 }
 
 #[test]
@@ -783,6 +795,42 @@ fn a_server_that_ends_says_goodbye_in_time() {
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
 }
 
+/// Both ends capture where they may, and tell verdicts alone. A client without a key, and one of an operator who does not allow it, get none.
+#[test]
+fn both_ends_capture_their_own_flows_if_they_may() {
+    let offer = |flows| Offer { ms: 1500, interval_us: 10_000, flows, probe: None, capture: true, survey: None };
+    let flows = || vec![flow(Direction::Up, Some(300_000)), flow(Direction::Down, Some(300_000))];
+    for (is_allowed, has_key) in [(true, true), (true, false), (false, true)] {
+        let served = served(|options| {
+            options.capture = is_allowed;
+            options.open = true;
+        });
+        let key = key();
+        let outcome = run_with(served.port, has_key.then_some(&key), offer(flows()), &mut |_| true).unwrap();
+        let [near, far] = &outcome.captured;
+        assert_eq!(far.rows, [], "packets stay where they were captured");
+        if !is_allowed || !has_key {
+            assert_eq!((far.seen.outcome, far.seen.packets, far.judged.len()), (Seen::NOT_ALLOWED, 0, 0));
+            continue;
+        }
+        if near.seen.outcome == Seen::NO_RIGHT {
+            assert_eq!(far.seen.outcome, Seen::NO_RIGHT, "one process is both ends here");
+            return eprintln!("skipped in part: this test needs CAP_NET_RAW");
+        }
+        for left in [near, far] {
+            assert_eq!((left.seen.outcome, left.seen.lost, left.judged.len()), (Seen::CAPTURED, 0, 2), "{left:?}");
+            assert!(left.seen.packets > 10);
+        }
+        assert_eq!(near.rows.len() as u64, near.seen.packets, "no packet of another connection is among them");
+        for number in [0, 1] {
+            let payload: u64 = near.rows.iter().filter(|row| row.flow == number && !row.is_back).map(|row| u64::from(row.len)).sum();
+            assert!(payload >= 300_000, "{payload}");
+            let sent = near.rows.iter().find(|row| row.flow == number && row.len > 0).unwrap().kind;
+            assert_eq!(sent, if number == 0 { PacketKind::Sent } else { PacketKind::Delivered });
+        }
+    }
+}
+
 #[test]
 fn a_server_without_a_key_for_anybody_does_not_start() {
     let options = ServeOptions {
@@ -793,6 +841,7 @@ fn a_server_without_a_key_for_anybody_does_not_start() {
         limits: Limits::default(),
         open_limits: Limits::open(),
         concurrent: 1,
+        capture: false,
         readable: Vec::new(),
         stamp: None,
     };

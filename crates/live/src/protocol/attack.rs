@@ -137,7 +137,7 @@ fn offers() -> Vec<Offer> {
     };
     let udp = flow(Direction::Up, &Traffic::udp(Rate::from_bps(1_000_000), 1500));
     let probe = Some(ProbeOffer { interval_us: 10_000 });
-    let whole = Offer { ms: 1000, interval_us: 10_000, flows: vec![tcp.clone(), udp], probe, survey: None };
+    let whole = Offer { ms: 1000, interval_us: 10_000, flows: vec![tcp.clone(), udp], probe, capture: false, survey: None };
     vec![
         Offer { flows: Vec::new(), probe: None, survey: Some(1_000_000), ..whole.clone() },
         Offer { flows: vec![tcp], probe: None, ..whole.clone() },

@@ -94,6 +94,8 @@ pub struct Offer {
     pub flows: Vec<FlowOffer>,
     /// Probes both ways beside them; `None`: none.
     pub probe: Option<ProbeOffer>,
+    /// True: the server captures the packets of its ends of these TCP flows, if it may, and tells what it makes of them.
+    pub capture: bool,
     /// Bytes of UDP payload, both ways together, of a survey ([`super::survey`]), which has neither flows nor probes; `None`: it is none.
     pub survey: Option<u64>,
 }
@@ -268,8 +270,8 @@ impl Message {
                 bounded("interval_us", offer.interval_us, 1000..=60_000_000)?;
                 if let Some(bytes) = offer.survey {
                     bounded("bytes of a survey", bytes, 1..=SURVEY)?;
-                    let is_alone = offer.flows.is_empty() && offer.probe.is_none();
-                    return if is_alone { Ok(()) } else { fault("a survey has neither flows nor probes") };
+                    let is_alone = offer.flows.is_empty() && offer.probe.is_none() && !offer.capture;
+                    return if is_alone { Ok(()) } else { fault("a survey has neither flows nor probes nor a capture") };
                 }
                 bounded("flows", offer.flows.len() as u64, 1..=FLOWS as u64)?;
                 bounded("samples", offer.samples(), 1..=SAMPLES)?;

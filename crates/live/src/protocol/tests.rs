@@ -40,7 +40,14 @@ fn offer_of(ms: u64, direction: Direction) -> Offer {
         receive: ReceiveWay::Copy,
     };
     // A long run is sampled less often.
-    Offer { ms, interval_us: (ms / 50).max(10_000), flows: vec![flow; 2], probe: Some(ProbeOffer { interval_us: 10_000 }), survey: None }
+    Offer {
+        ms,
+        interval_us: (ms / 50).max(10_000),
+        flows: vec![flow; 2],
+        probe: Some(ProbeOffer { interval_us: 10_000 }),
+        capture: false,
+        survey: None,
+    }
 }
 
 /// Application of UDP at `rate`, in bit/s of IP packets of 1500 bytes.

@@ -545,8 +545,13 @@ fn a_bit_costs_cycles_of_real_hosts() {
     let mut e = experiment(&vec![Traffic::bulk(); 2]);
     e.flows[1].from = e.flows[0].to;
     let host = |at: &str| LiveHost { at: at.to_owned(), key: None };
-    e.live =
-        Some(Live { hosts: vec![host(Live::LOCAL), host("192.0.2.1")], uncontrolled: Vec::new(), survey: false, spread: Duration::ZERO });
+    e.live = Some(Live {
+        hosts: vec![host(Live::LOCAL), host("192.0.2.1")],
+        uncontrolled: Vec::new(),
+        survey: false,
+        capture: false,
+        spread: Duration::ZERO,
+    });
     let look = |seconds: u64, is_far: bool, system: u64| {
         let mut look = HostSample { time: at(seconds), is_far, ..HostSample::default() };
         let mut put = |name: &str, value| look.values[COUNTERS.iter().position(|counter| counter.name == name).unwrap()] = value;
@@ -738,8 +743,13 @@ fn rfc_6349_is_worked_out_by_direction() {
     e.flows[1].from = e.flows[0].to;
     e.flows[1].to = e.flows[0].from;
     let host = |at: &str| LiveHost { at: at.to_owned(), key: None };
-    e.live =
-        Some(Live { hosts: vec![host(Live::LOCAL), host("192.0.2.1")], uncontrolled: Vec::new(), survey: false, spread: Duration::ZERO });
+    e.live = Some(Live {
+        hosts: vec![host(Live::LOCAL), host("192.0.2.1")],
+        uncontrolled: Vec::new(),
+        survey: false,
+        capture: false,
+        spread: Duration::ZERO,
+    });
     let ms = |ms: u64| Time::from_ps(1_000_000_000 * ms);
     let rtt = RttRecord { min_s: 0.04, mean_s: 0.1, ..RttRecord::default() };
     let flow = |sent: u64, again: u64, limited_s| FlowRecord {

@@ -142,6 +142,34 @@ pub struct RealTime {
     pub nat: [u64; 2],
     /// Between real hosts: seconds from the begin of 1970 (UTC) to that of the run, by the near host's clock.
     pub begun_unix_s: u64,
+    /// Between real hosts: captures at the near host and at the far one.
+    pub captures: [Seen; 2],
+}
+
+/// Capture of the packets of TCP flows at a real host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Outcome: one of the constants below.
+    pub outcome: u64,
+    /// Packets captured.
+    pub packets: u64,
+    /// Packets that the capture had no room for.
+    pub lost: u64,
+    /// Captured packets that are judged, and not kept.
+    pub left_out: u64,
+}
+
+impl Seen {
+    /// The run asked for no capture.
+    pub const NOT_ASKED: u64 = 0;
+    /// The host captured.
+    pub const CAPTURED: u64 = 1;
+    /// The process lacks `CAP_NET_RAW`.
+    pub const NO_RIGHT: u64 = 2;
+    /// The server does not let this client ask for a capture.
+    pub const NOT_ALLOWED: u64 = 3;
+    /// The system refused it, or the far host was lost.
+    pub const FAILED: u64 = 4;
 }
 
 /// Reasons why a run between real hosts ended before its end.
@@ -298,6 +326,8 @@ pub struct FlowRecord {
     pub control_from: ControlFrom,
     /// Cause that limited it, and the confidence in that, from 0 to 1; none where no verdict was made.
     pub limit: Option<(Cause, f64)>,
+    /// The same by the packets captured at its sender and at its receiver.
+    pub captured: [Option<(Cause, f64)>; 2],
     /// Sends without a copy of which the sender's kernel has said how it took them.
     pub sends_completed: u64,
     /// Sends that it copied all the same.

@@ -110,6 +110,7 @@ fn every_field_of_a_record_is_stored() {
         sends_completed: 31,
         sends_copied: 32,
         limit: Some((Cause::Policer, 0.77)),
+        captured: [Some((Cause::SmallBuffer, 0.0)), Some((Cause::Nagle, 0.4))],
         total: FlowCounts {
             delivered: 6,
             arrived: 7,

@@ -16,6 +16,7 @@ mod marked_by_one_packet;
 mod mixed_mtu;
 mod netem_limit;
 mod not_as_expected;
+mod not_captured;
 mod not_controlled;
 mod not_scaled;
 mod one_instant;
@@ -84,6 +85,7 @@ pub const REGISTRY: &[Warning] = &[
     short_run::WARNING,
     unequal_streams::WARNING,
     phase_locked::WARNING,
+    not_captured::WARNING,
     not_controlled::WARNING,
     in_real_time::SUSPECT,
     in_real_time::INVALID,

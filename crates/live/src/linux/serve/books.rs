@@ -17,6 +17,7 @@ pub(super) struct Shared {
     pub keys: HashMap<KeyId, (String, Key)>,
     pub open: bool,
     pub concurrent: u32,
+    pub capture: bool,
     pub zero: Instant,
     pub listener: TcpListener,
     pub books: Mutex<Books>,

@@ -50,6 +50,7 @@ pub fn serve(options: ServeOptions, go_on: &mut dyn FnMut(Said) -> bool) -> Resu
         keys: options.keys.into_iter().map(|(name, key)| (key.id(), (name, key))).collect(),
         open: options.open,
         concurrent: options.concurrent.max(1),
+        capture: options.capture,
         zero: Instant::now(),
         listener: listener.try_clone().map_err(|e| Error::system("the port of the server", e))?,
         books: Mutex::new(Books {

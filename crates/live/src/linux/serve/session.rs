@@ -17,6 +17,7 @@ use socket2::Socket;
 use super::books::Shared;
 use super::{STACK, TICK};
 use crate::Error;
+use crate::linux::captured::Capturing;
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
 use crate::linux::echo::Echo;
@@ -54,6 +55,7 @@ pub(super) struct Session<'a> {
     data: Vec<Option<(Socket, Option<Token>)>>,
     plane: Option<Plane>,
     ports: Option<Ports>,
+    capturing: Option<Capturing>,
     /// Socket of the probes, and their nonce.
     reached: Option<(Socket, Token)>,
     /// True while the client's answer about datagrams is to come.
@@ -91,6 +93,7 @@ impl<'a> Session<'a> {
             data: Vec::new(),
             plane: None,
             ports: None,
+            capturing: None,
             reached: None,
             awaits: false,
             probes: None,
@@ -250,13 +253,15 @@ impl<'a> Session<'a> {
                 }
                 let ports = self.ports.take().map(Ports::halt).unwrap_or_default();
                 let datagrams = [rows::counts_to_pieces(&ports.counted), rows::times_to_pieces(&ports.stamps)].concat();
+                // Packets that the flows have sent before they halt are captured, too.
                 let left = self.plane.take().map(Plane::halt);
+                let captured = self.capturing.take().map(|capturing| rows::captured_to_pieces(&capturing.halt())).unwrap_or_default();
                 let of_host = |left: Left| {
                     (rows::to_pieces(&left.rows), [rows::looks_to_pieces(&left.looks), rows::wall_to_pieces(left.wall)].concat())
                 };
                 let (pieces, looks) = left.map_or_else(Default::default, of_host);
                 let beside = rows::beside_to_pieces(&self.shared.books().beside.end(self.shared.now(), self.number));
-                self.give(Event::Halted([pieces, datagrams, probes, looks, beside].concat()));
+                self.give(Event::Halted([pieces, datagrams, probes, looks, beside, captured].concat()));
             }
             Action::Close(why) => self.ended = Some(why),
             // Actions of a client.
@@ -379,6 +384,12 @@ impl<'a> Session<'a> {
             .map(|(probe, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(probe.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
+            if offer.capture {
+                // Whoever has no key gets no verdict.
+                let is_allowed = self.shared.capture && self.who.key.is_some();
+                self.capturing =
+                    Some(if is_allowed { Capturing::begin(&over_tcp, Time::ZERO, 0, clock) } else { Capturing::not_allowed() });
+            }
             self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, &Near::of(local), clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
             Ok(())
@@ -394,6 +405,7 @@ impl<'a> Session<'a> {
         drop(self.probes.take().map(Probes::halt));
         drop(self.ports.take().map(Ports::halt));
         drop(self.plane.take().map(Plane::halt));
+        drop(self.capturing.take().map(Capturing::halt));
         if let Some(echo) = self.echo.take() {
             echo.halt();
         }

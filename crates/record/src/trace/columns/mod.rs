@@ -156,6 +156,27 @@ macro_rules! number_at {
     };
 }
 
+/// A column of the cause that limited a flow; of the confidence in it, which stands behind it.
+macro_rules! limit {
+    ($name:literal, $doc:literal, $($at:tt)+) => {
+        Column::new(Form::Word(|| Cause::WORDS), $name, "1", $doc, |row: &FlowRecord| row.$($at)+.map_or(0, |(cause, _)| cause as u64 + 1))
+            .put(|row, cell| row.$($at)+ = cell.checked_sub(1).map(|place| (Cause::ALL[place as usize], 0.0)))
+            .rare()
+            .new_thing()
+    };
+}
+macro_rules! confidence {
+    ($name:literal, $doc:literal, $($at:tt)+) => {
+        Column::new(Form::Number, $name, "1", $doc, |row: &FlowRecord| {
+            // A confidence of 0 is one: its sign tells it from none.
+            row.$($at)+.map_or(0, |(_, confidence)| bits(if confidence == 0.0 { -0.0 } else { confidence }))
+        })
+        .put(|row, cell| row.$($at)+ = row.$($at)+.map(|(cause, _)| (cause, f64::from_bits(cell) + 0.0)))
+        .rare()
+        .new_thing()
+    };
+}
+
 /// Columns of the probes of one direction, from which metrics are made.
 macro_rules! probe_columns {
     ($way:literal, $of:literal, $place:literal) => {{
@@ -341,6 +362,18 @@ fn real_time_columns() -> Vec<Column<Trace>> {
         counted("begun_unix_s", "s", "between real hosts: seconds from the begin of 1970 (UTC) to that of the run", |real| {
             &mut real.begun_unix_s
         }),
+        counted(
+            "capture_near",
+            "1",
+            "between real hosts: the capture at the near host: 1 made, 2 no right, 3 not allowed, 4 failed",
+            |real| &mut real.captures[0].outcome,
+        ),
+        counted("capture_far", "1", "the same of the far host", |real| &mut real.captures[1].outcome),
+        count("captured_near", "packets captured at the near host", |real| &mut real.captures[0].packets),
+        count("captured_far", "packets captured at the far host", |real| &mut real.captures[1].packets),
+        count("capture_lost_near", "packets that the capture at the near host had no room for", |real| &mut real.captures[0].lost),
+        count("capture_lost_far", "the same of the far host", |real| &mut real.captures[1].lost),
+        count("captured_left_out", "captured packets that the table `packets` had no room for", |real| &mut real.captures[0].left_out),
         survey_time!("idle_rtt_min_before_s", "least of ten idle round trips by UDP before the run", 0, rtt[0]),
         survey_time!("idle_rtt_max_before_s", "greatest of them", 0, rtt[1]),
         survey_time!("idle_rtt_min_after_s", "least of ten idle round trips by UDP after the run", 1, rtt[0]),
@@ -357,7 +390,7 @@ fn real_time_columns() -> Vec<Column<Trace>> {
 }
 
 /// Values that a run between real hosts has.
-const OF_LIVE: [&str; 34] = [
+const OF_LIVE: [&str; 41] = [
     "lost_at_socket",
     "endpoints_waited_s",
     "stolen_s",
@@ -380,6 +413,13 @@ const OF_LIVE: [&str; 34] = [
     "nat_port",
     "nat_udp_port",
     "begun_unix_s",
+    "capture_near",
+    "capture_far",
+    "captured_near",
+    "captured_far",
+    "capture_lost_near",
+    "capture_lost_far",
+    "captured_left_out",
     "idle_rtt_min_before_s",
     "idle_rtt_max_before_s",
     "idle_rtt_min_after_s",
@@ -444,19 +484,12 @@ table! {
             .put(|row, cell| row.control_from = ControlFrom::ALL[cell as usize])
             .rare()
             .new_thing(),
-        Column::new(Form::Word(|| Cause::WORDS), "limited_by", "1", "between two hosts: [the cause that limited it](results-live.md#the-limit-of-a-flow)", |row: &FlowRecord| {
-            row.limit.map_or(0, |(cause, _)| cause as u64 + 1)
-        })
-            .put(|row, cell| row.limit = cell.checked_sub(1).map(|place| (Cause::ALL[place as usize], 0.0)))
-            .rare()
-            .new_thing(),
-        Column::new(Form::Number, "limited_by_confidence", "1", "between two hosts: the confidence in that cause, 0 to 1", |row: &FlowRecord| {
-            // A confidence of 0 is one: its sign tells it from none.
-            row.limit.map_or(0, |(_, confidence)| bits(if confidence == 0.0 { -0.0 } else { confidence }))
-        })
-            .put(|row, cell| row.limit = row.limit.map(|(cause, _)| (cause, f64::from_bits(cell) + 0.0)))
-            .rare()
-            .new_thing(),
+        limit!("limited_by", "between two hosts: [the cause that limited it](results-live.md#the-limit-of-a-flow)", limit),
+        confidence!("limited_by_confidence", "between two hosts: the confidence in that cause, 0 to 1", limit),
+        limit!("limited_by_at_sender", "the cause by the packets captured at its sender", captured[0]),
+        confidence!("limited_by_at_sender_confidence", "the confidence in that cause, 0 to 1", captured[0]),
+        limit!("limited_by_at_receiver", "the cause by the packets captured at its receiver", captured[1]),
+        confidence!("limited_by_at_receiver_confidence", "the confidence in that cause, 0 to 1", captured[1]),
         column!(count "sends_completed", "1", "between two hosts, of a flow with `send = \"zerocopy\"`: sends of which the kernel said how it took them", sends_completed).hidden().new_thing(),
         column!(count "sends_copied", "1", "those that it copied all the same", sends_copied).hidden().new_thing(),
         column!(number "rtt_min_s", "s", "least of all round-trip samples of the whole run, exact, whatever clock the stack has", rtt.min_s),
