@@ -224,7 +224,7 @@ def _suffix(socket: int) -> str:
 
 
 def _told(info: Mapping[str, int], earlier: Mapping[str, int]) -> dict[str, int]:
-    """The sender at the end of an interval, and its counts since its begin. What the kernel does not tell is left out."""
+    """The sender at the end of an interval, and its counts since its begin. Fields that the kernel does not tell are left out."""
     state = {name: info[name] for name in STATE if name in info}
     counts = {name: info[field] - earlier.get(field, 0) for name, field in COUNTED.items() if field in info}
     cwnd = {"snd_cwnd": info["snd_cwnd"] * info["snd_mss"]} if {"snd_cwnd", "snd_mss"} <= info.keys() else {}
