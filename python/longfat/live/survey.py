@@ -134,7 +134,7 @@ class Survey:
     nat_control: str | None
     """Address and port of the control connection as the far host sees them, where NAT changed them; None: it did not."""
     nat_udp: str | None
-    """The same of UDP."""
+    """Address and port of its UDP, likewise."""
     settings: tuple[dict[str, str], dict[str, str]]
     """Settings of this host and of the far one: `kernel`, and names below `/proc/sys/net`."""
     lost: str | None
