@@ -179,12 +179,12 @@ mod tests {
         let mut watched = Watched::new(vec![own(sends)], 1_000_000_000, most);
         let mut packets = Vec::new();
         // The scale is the receiver's: that of the other end at the sender, and its own at the receiver.
-        let window = 10_000_u16 >> if sends { 5 } else { 2 };
+        let window = 10_240_u16 >> if sends { 5 } else { 2 };
         for trip in 0..20_i64 {
             for n in 0..10_i64 {
                 let at = 1_000_000_000 + trip * 20_000_000 + n * 100_000;
                 let seq = 7_u32.wrapping_sub(5000).wrapping_add((10 * trip + n) as u32 * 1000);
-                let [left, back] = if sends { [0, 20_000_000] } else { [10_000_000, 10_000_000] };
+                let [left, back] = if sends { [0, 20_000_000] } else { [10_000_000, 10_020_000] };
                 packets.push((at + left, segment(false, seq, 900, 1000, 100)));
                 packets.push((at + back, segment(true, 900, seq.wrapping_add(1000), 0, window)));
             }
