@@ -182,9 +182,9 @@ mod tests {
         let window = 10_240_u16 >> if sends { 5 } else { 2 };
         for trip in 0..20_i64 {
             for n in 0..10_i64 {
-                let at = 1_000_000_000 + trip * 20_000_000 + n * 100_000;
+                let at = 1_000_000_000 + trip * 20_020_000 + n * 100_000;
                 let seq = 7_u32.wrapping_sub(5000).wrapping_add((10 * trip + n) as u32 * 1000);
-                let [left, back] = if sends { [0, 20_000_000] } else { [10_000_000, 10_020_000] };
+                let [left, back] = if sends { [0, 20_020_000] } else { [10_000_000, 10_020_000] };
                 packets.push((at + left, segment(false, seq, 900, 1000, 100)));
                 packets.push((at + back, segment(true, 900, seq.wrapping_add(1000), 0, window)));
             }
@@ -205,7 +205,7 @@ mod tests {
     fn a_window_is_told_at_both_ends_without_the_handshake() {
         for sends in [true, false] {
             let (judged, rows, left_out) = held(sends, 1000);
-            assert_eq!((judged.len(), judged[0].flow, judged[0].cause), (1, 3, Cause::ReceiveWindow), "{judged:?}");
+            assert_eq!((judged.len(), judged[0].flow, judged[0].cause), (1, 3, Cause::ReceiveWindow), "sends: {sends}, {judged:?}");
             assert!(judged[0].confidence > 0.5, "{judged:?}");
             assert_eq!((rows.len(), left_out), (400, 0));
             let (data, acks) = (rows.iter().find(|row| row.len > 0).unwrap(), rows.iter().find(|row| row.is_back).unwrap());
