@@ -4,7 +4,7 @@ use crate::Document;
 use longfat_core::queue::DropReason;
 use longfat_core::time::{Duration, Time};
 use longfat_model::Experiment;
-use longfat_record::trace::{FlowCounts, FlowRecord, LinkRecord, RealTime, Trace};
+use longfat_record::trace::{FlowCounts, FlowRecord, LinkRecord, RealTime, Seen, Trace};
 use longfat_record::warning::{Check, REGISTRY, before, of};
 
 /// Experiment with its trace.
@@ -163,6 +163,15 @@ fn cases() -> Vec<(&'static str, Case, &'static str, Case)> {
             fast("window = \"64 KiB\"\nwindow_scale = false"),
             "at most 65535 bytes, not the 65536 of its receive buffer",
             fast("window = \"65535 bytes\"\nwindow_scale = false"),
+        ),
+        (
+            "not_captured",
+            in_real_time(RealTime {
+                captures: [Seen { outcome: Seen::NO_RIGHT, ..Seen::default() }, Seen::default()],
+                ..RealTime::default()
+            }),
+            "this host captured nothing: longfat lacks CAP_NET_RAW",
+            in_real_time(RealTime { captures: [Seen { outcome: Seen::CAPTURED, ..Seen::default() }; 2], ..RealTime::default() }),
         ),
         (
             "not_controlled",
