@@ -434,7 +434,8 @@ def queues(way: Way) -> str:
 
 def real_time(made: dict[str, dict[str, Result]]) -> dict[str, float]:
     """Measurements of the first run, by name; none without a run."""
-    return next((result.real_time for results in made.values() for result in results.values()), {})
+    nothing: dict[str, float] = {}
+    return next((result.real_time for results in made.values() for result in results.values()), nothing)
 
 
 def translated(real: dict[str, float]) -> tuple[int | None, int | None]:

@@ -263,6 +263,8 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
     });
     let hops = hops(&seen_before, false).chain(of_flows).chain(hops(&seen_after, true)).collect();
     let one_way = wall::one_way(&probes, [ours.wall, their_wall]);
+    // The session goes on for a moment after the flows.
+    let of_flows_ns = [lead, end.min(lead + experiment.measure.duration.as_ps() / 1000)].map(|at| at + ahead);
     let real_time = RealTime {
         endpoints_waited: ours.waited,
         stolen: spoilt.stolen,
@@ -272,7 +274,7 @@ pub fn run_with(experiment: &Experiment, go_on: &mut dyn FnMut(&Progress<'_>) ->
         base_rtt: base_rtt.map(|rtt| Time::from_ps(1000 * rtt.unwrap_or(0))),
         rate_limit: rate_limit.unwrap_or(0),
         cut_by,
-        beside: together(&beside, [lead + ahead, end + ahead]),
+        beside: together(&beside, of_flows_ns),
         surveys,
         one_way: one_way.delay,
         one_way_error: one_way.error,

@@ -166,7 +166,7 @@ pub fn reasons(experiment: &Experiment, trace: &Trace) -> Vec<(Verdict, String)>
     }
     if real.beside > Time::ZERO {
         let [beside, lasted] = [real.beside, trace.end].map(Time::as_secs_f64);
-        found.push((Verdict::Suspect, format!("another session ran beside it for {beside:.1} of {lasted:.1} s at the far host")));
+        found.push((Verdict::Suspect, format!("another session ran beside it at the far host for {beside:.1} of {lasted:.1} s")));
     }
     if real.rate_limit > 0 {
         let text = format!(
