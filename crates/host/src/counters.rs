@@ -28,7 +28,7 @@ const OF_DEVICE: [(usize, &str); 9] = [
 ];
 
 /// Commands of ethtool that read the lengths of rings and the use of PAUSE frames, and the words of their answers: `struct ethtool_ringparam`
-/// and `struct ethtool_pauseparam` of the kernel's user API (linux/ethtool.h; numbers and order from memory, and checked on a virtual card).
+/// and `struct ethtool_pauseparam` of the kernel's user API (linux/ethtool.h; numbers and order from memory; no card that answers was at hand).
 const GRINGPARAM: u32 = 0x10;
 const GPAUSEPARAM: u32 = 0x12;
 const RINGS: [(usize, &str); 4] = [(1, "rx_ring_max"), (4, "tx_ring_max"), (5, "rx_ring"), (8, "tx_ring")];
