@@ -1,8 +1,9 @@
 """A server of live measurements in a flood of connections over loopback: its memory, and a running session's goodput.
 
-    .venv/bin/python bench/live_flood.py [--seconds 8] [--processes 2]
+    .venv/bin/python bench/live_flood.py [--seconds 8] [--processes 2] [--rate 10000]
 
-Each flooding process connects and resets as fast as it can. A session of 100 Mbit/s runs without the flood and then in it.
+Flooding processes connect and reset, at `--rate` connections per second together. A session of 100 Mbit/s runs without the flood; then the
+flood begins while it runs. Client and flood have the same address: a session that begins in the flood may be refused.
 """
 
 from __future__ import annotations
@@ -24,11 +25,18 @@ from typing import Any
 
 from longfat.live.serving import serving
 
+LEAD = 4.0
+"""Time before a flood in which the session begins, seconds."""
 
-def flood(port: int, end: float, made: Synchronized[int]) -> None:
-    """Connects and resets until `end`."""
+
+def flood(port: int, begin: float, end: float, rate: float, made: Synchronized[int]) -> None:
+    """Connects and resets from `begin` until `end`, `rate` times per second."""
     count = 0
-    while time.monotonic() < end:
+    time.sleep(max(0, begin - time.monotonic()))
+    while (now := time.monotonic()) < end:
+        if count > rate * (now - begin):
+            time.sleep(0.001)
+            continue
         one = socket.socket()
         one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         one.settimeout(2)
@@ -59,6 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rate", type=float, default=1e4, help="connections per second")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "XDG_CONFIG_HOME": folder}
@@ -78,8 +87,9 @@ def main() -> None:
             for name, processes in (("alone", 0), ("flooded", options.processes)):
                 made: Synchronized[int] = multiprocessing.Value("Q", 0)
                 began = time.monotonic()
-                end = began + (options.seconds + 8 if processes else 0)
-                floods = [multiprocessing.Process(target=flood, args=(port, end, made)) for _ in range(processes)]
+                begin, end = began + LEAD, began + LEAD + (options.seconds if processes else 0)
+                asked = (port, begin, end, options.rate / max(processes, 1), made)
+                floods = [multiprocessing.Process(target=flood, args=asked) for _ in range(processes)]
                 for one in floods:
                     one.start()
                 used = cpu(server.pid)
@@ -91,7 +101,7 @@ def main() -> None:
                     "goodput_mbps": way.get("goodput_bps", 0) / 1e6,
                     "verdict": way.get("verdict"),
                     "reasons": way.get("reasons"),
-                    "connections_per_s": made.value / max(end - began, 1),
+                    "connections_per_s": made.value / max(end - begin, 1),
                     "server_cpu_s": cpu(server.pid) - used,
                     "peak_mb": memory(server.pid, "VmHWM"),
                 }
