@@ -110,7 +110,8 @@ def test_round_trips_over_a_known_path_are_as_irtt_has_them(home: Path, tmp_path
     assert min(len(ours), len(theirs)) > 10, (ours, trips)
     assert min(*ours, *theirs) > 0.0195, (ours, theirs)
     print(f"median round trip: longfat {1e3 * statistics.median(ours):.3f} ms, irtt {1e3 * statistics.median(theirs):.3f} ms")
-    assert abs(statistics.median(ours) - statistics.median(theirs)) < 1e-3, (ours, theirs)
+    # A client that waits for a core reads its clock late, so the medians differ on a busy machine and the least do not.
+    assert abs(min(ours) - min(theirs)) < 1e-3, (ours, theirs)
 
 
 STAMP_SUITE = pytest.mark.skipif(shutil.which("stamp-suite") is None, reason="no stamp-suite (cargo install stamp-suite)")
