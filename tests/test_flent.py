@@ -104,7 +104,7 @@ def test_flent_opens_it(tmp_path: Path, phase: str) -> None:
     lines = shown("csv").splitlines()
     assert len(lines) == 21
     assert any("10.0" in line and "44.0" in line for line in lines), lines
-    # Means, 99th percentiles and counts of what is known, as `result` has them; its round trips are the idle one 5 times and 44 ms 15 times.
+    # Means, 99th percentiles and counts of what is known in `result`: 5 round trips of 40 ms, and 15 of 44 ms.
     summary = shown("summary")
     assert f"Summary of {flent.TESTS[phase]} test run" in summary
     found = dict(re.findall(r"^ (.+?) +: +(.+)$", summary, re.MULTILINE))
