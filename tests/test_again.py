@@ -59,7 +59,7 @@ def done(spread_s: float, stop_after: float | None = None) -> list[tuple[int, fl
         def __init__(self, number: int) -> None:
             self.repeat, self.spread_s = number % 2, spread_s
 
-        def execute(self, _: Any) -> Any:
+        def execute(self, _: Any, watch: Any = None) -> Any:
             begun.append((self.repeat, time.monotonic()))
             return SimpleNamespace(lost=None, is_cut=False)
 

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import json
 import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -92,9 +93,23 @@ def test_both_directions_at_once_are_one_file() -> None:
 def test_flent_opens_it(tmp_path: Path, phase: str) -> None:
     file = flent.names(tmp_path / "dtn.flent.gz")[phase]
     flent.write(file, {one: result() for one in (("up", "down") if phase == "both" else (phase,))}, "dtn", BEGUN)
-    words = ["flent", "-i", str(file), "-f", "csv", "-o", str(tmp_path / "out.csv")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = (tmp_path / "out.csv").read_text().splitlines()
+    print(subprocess.run(["flent", "--version"], capture_output=True, text=True, check=False).stdout)
+
+    def shown(form: str) -> str:
+        words = ["flent", "-i", str(file), "-f", form, "-o", str(tmp_path / form)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return (tmp_path / form).read_text()
+
+    lines = shown("csv").splitlines()
     assert len(lines) == 21
     assert any("10.0" in line and "44.0" in line for line in lines), lines
+    # Means, 99th percentiles and counts of what is known in `result`: 5 round trips of 40 ms, and 15 of 44 ms.
+    summary = shown("summary")
+    assert f"Summary of {flent.TESTS[phase]} test run" in summary
+    found = dict(re.findall(r"^ (.+?) +: +(.+)$", summary, re.MULTILINE))
+    flows = [flent.FLOWS[one] for one in (("up", "down") if phase == "both" else (phase,))]
+    assert set(found) == {flent.PING, *flows}, summary
+    for name, (mean, most, unit, count) in {flent.PING: (43, 44, "ms", 20), **dict.fromkeys(flows, (15, 20, "Mbits/s", 10))}.items():
+        average, _, high, said, points = found[name].split()
+        assert (float(average), float(high), said, int(points)) == (mean, most, unit, count), summary

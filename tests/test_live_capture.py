@@ -54,7 +54,8 @@ CAUSES = {
     "application": ('traffic = { kind = "writes", size = "10 kB", rate = "5 Mbit/s" }\n', {"application"}),
     "loss": ("", {"congestion, by loss", "receiver's ring", "bursts over a small buffer", "active queue management"}),
 }
-"""Causes over PATH: the line of a flow, and names of the cause. A reader that waits for a core closes its window."""
+"""Causes over PATH: the line of a flow, and names of the cause. A reader that waits for a core closes its window, and in 10 s
+few losses tell drop-tail from queue management."""
 PROGRAM = """
 import json, os, sys
 import longfat
@@ -97,9 +98,12 @@ def test_both_ends_tell_the_cause_of_a_path_that_is_known(home: Path, tmp_path: 
         assert found["packets"] + found["real"]["captured_left_out"] <= found["real"]["captured_near"]
         for name in ("limited_by", "limited_by_at_sender", "limited_by_at_receiver"):
             assert 0 <= flow[f"{name}_confidence"] <= 1, found
-        # An end may name another cause on a busy machine; never all three.
-        named = {flow[name] for name in ("limited_by", "limited_by_at_sender", "limited_by_at_receiver")}
-        assert named & CAUSES[cause][1], (cause, found)
+        assert found["real"]["captured_far"] > 1000, found
+        # One verdict of the three may differ on a busy machine, and the samples alone, without a capture, are not enough. With few losses
+        # in 10 s, two may differ.
+        named = [flow[name] for name in ("limited_by", "limited_by_at_sender", "limited_by_at_receiver")]
+        print(cause, named)
+        assert sum(name in CAUSES[cause][1] for name in named) >= (1 if cause == "loss" else 2), (cause, named)
 
 
 @NEEDED

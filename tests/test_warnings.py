@@ -15,7 +15,7 @@ from longfat import Experiment, ExperimentError
 from longfat.cli.app import app
 from longfat.locate import sources
 from longfat.report import terminal
-from longfat.results.warning import ASKED, MOST_RUNS, RunWarning, merged, new_ones, of_facts, told
+from longfat.results.warning import ASKED, MOST_RUNS, RunWarning, kinds, merged, new_ones, of_facts, told
 from longfat.sweep.summary import RunSummary, SweepSummary
 from typer.testing import CliRunner
 
@@ -181,6 +181,14 @@ def test_those_that_differ_in_numbers_are_one() -> None:
     assert merged(found) == [RunWarning("a", "flow 1: 2.5", 5, ("x", "y")), RunWarning("b", "flow 1: 2.5", 1, ("x",))]
     assert new_ones(found, [RunWarning("a", "flow 7: 9")]) == [found[2]]
     assert [of_facts(warning.as_facts()) for warning in found] == found
+
+
+def test_a_spoilt_run_is_told_first() -> None:
+    names = ["not_controlled", "", "suspect", "invalid", "", "not_controlled", "invalid"]
+    found = kinds(RunWarning(name, f"{number}") for number, name in enumerate(names))
+    assert [kind.name for kind in found] == ["invalid", "not_controlled", "", "suspect", ""]
+    assert [kind.text for kind in found[:2]] == ["3, and 1 more like it", "0, and 1 more like it"]
+    assert kinds([]) == []
 
 
 def test_a_warning_of_many_runs_names_some_and_counts_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import os
 import re
+import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -228,7 +230,15 @@ def _bar(
 
 
 def _tell(event: str) -> None:
-    print(event, flush=True)
+    # Ctrl-C within the flush of a buffer would leave the line in it, and so tell it twice.
+    left = f"{event}\n".encode()
+    try:
+        number = sys.stdout.fileno()
+    except OSError:
+        print(event, flush=True)
+        return
+    while left:
+        left = left[os.write(number, left) :]
 
 
 def _say_limit(lasts: Length) -> None:

@@ -15,6 +15,8 @@ from longfat.lazy import np
 DECLARED = "named by `expect`"
 ASKED = "the sweep is about it"
 """Reasons not to print a warning."""
+SPOILT = "invalid"
+"""Warning that the numbers are not those of the experiment."""
 MOST_RUNS = 10
 """Runs that a warning in a file names."""
 
@@ -80,11 +82,11 @@ class Kind:
 
 
 def kinds(warnings: Iterable[RunWarning]) -> list[Kind]:
-    """Folds warnings of one name; those without a name stay alone."""
+    """Folds warnings of one name; a warning without a name stays alone. `SPOILT` is first, the others keep their order."""
     found: dict[str, list[RunWarning]] = {}
     for number, warning in enumerate(warnings):
         found.setdefault(warning.name or f"{number}", []).append(warning)
-    return [Kind(tuple(some)) for some in found.values()]
+    return sorted((Kind(tuple(some)) for some in found.values()), key=lambda kind: kind.name != SPOILT)
 
 
 def told(warnings: Iterable[RunWarning], expected: Container[str]) -> list[RunWarning]:

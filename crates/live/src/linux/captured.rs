@@ -14,6 +14,7 @@ use longfat_host::clock::Clock;
 use longfat_host::info::{self, field};
 use longfat_host::stamps::Wall;
 use longfat_record::trace::{PacketEvent, Seen};
+use socket2::{SockAddr, Socket};
 
 use crate::linux::plane::Flow;
 
@@ -42,11 +43,22 @@ pub(crate) struct Capturing {
     thread: Result<JoinHandle<Left>, Seen>,
 }
 
+/// Ring that already takes the packets of connections whose flows have not begun. The other end may begin first.
+pub(crate) struct Opened(io::Result<Capture>);
+
+impl Opened {
+    /// Takes the packets of TCP connections from now on.
+    pub(crate) fn of<'a>(connections: impl IntoIterator<Item = &'a Socket>) -> Self {
+        let ends = connections.into_iter().map(|one| Ok([address(one.local_addr())?, address(one.peer_addr())?]));
+        Opened(ends.collect::<io::Result<Vec<_>>>().and_then(|ends| Capture::begin(&ends)))
+    }
+}
+
 impl Capturing {
-    /// Begins to capture the packets of `flows`; keeps the first `most` as rows, whose times count from `zero` of the `clock`.
-    pub(crate) fn begin(flows: &[Flow], zero: Time, most: usize, clock: Clock) -> Self {
+    /// Reads the packets of `flows`; keeps the first `most` as rows, whose times count from `zero` of the `clock`.
+    pub(crate) fn begin(opened: Opened, flows: &[Flow], zero: Time, most: usize, clock: Clock) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let thread = begin(flows, zero, most, clock, Arc::clone(&stop)).map_err(|e| match e.kind() {
+        let thread = begin(opened, flows, zero, most, clock, Arc::clone(&stop)).map_err(|e| match e.kind() {
             io::ErrorKind::PermissionDenied => Seen { outcome: Seen::NO_RIGHT, ..Seen::default() },
             _ => Seen { outcome: Seen::FAILED, ..Seen::default() },
         });
@@ -68,9 +80,9 @@ impl Capturing {
     }
 }
 
-fn begin(flows: &[Flow], zero: Time, most: usize, clock: Clock, stop: Arc<AtomicBool>) -> io::Result<JoinHandle<Left>> {
+fn begin(opened: Opened, flows: &[Flow], zero: Time, most: usize, clock: Clock, stop: Arc<AtomicBool>) -> io::Result<JoinHandle<Left>> {
+    let mut capture = opened.0?;
     let own = flows.iter().map(own).collect::<io::Result<Vec<Own>>>()?;
-    let mut capture = Capture::begin(&own.iter().map(|own| [own.local, own.remote]).collect::<Vec<_>>())?;
     let zero = clock.nanoseconds_at(zero) as i64;
     let run = move || {
         let (mut watched, mut wall, mut packets) = (Watched::new(own, zero, most), Wall::now(), 0);
@@ -92,10 +104,12 @@ fn begin(flows: &[Flow], zero: Time, most: usize, clock: Clock, stop: Arc<Atomic
     thread::Builder::new().name("capture".to_owned()).spawn(run)
 }
 
+fn address(found: io::Result<SockAddr>) -> io::Result<SocketAddr> {
+    found?.as_socket().ok_or(io::ErrorKind::NotFound.into())
+}
+
 /// The connection of `flow` as the kernel has it.
 fn own(flow: &Flow) -> io::Result<Own> {
-    let address =
-        |found: io::Result<socket2::SockAddr>| -> io::Result<SocketAddr> { found?.as_socket().ok_or(io::ErrorKind::NotFound.into()) };
     let info = info::of(&flow.socket)?;
     let options = info.get(&field::options).unwrap_or(0);
     let [timestamps, sack, scaled] = OPTIONS.map(|bit| options & bit != 0);

@@ -18,7 +18,7 @@ use longfat_record::trace::{Seen as Captured, cut};
 use socket2::{Domain, Socket};
 
 use crate::Error;
-use crate::linux::captured::{self, Capturing};
+use crate::linux::captured::{self, Capturing, Opened};
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
 use crate::linux::hops::{self, FlowHop};
@@ -253,6 +253,7 @@ struct Session<'a> {
     nat: [Option<SocketAddr>; 2],
     plane: Option<Plane>,
     ports: Option<Ports>,
+    opened: Option<Opened>,
     capturing: Option<Capturing>,
     captured: [captured::Left; 2],
     probes: Option<Probes>,
@@ -311,6 +312,7 @@ pub(crate) fn session(asked: &Asked<'_>, go_on: &mut GoOn<'_>) -> Result<Outcome
         nat: [None, None],
         plane: None,
         ports: None,
+        opened: None,
         capturing: None,
         captured: [captured::Left::default(), captured::Left::default()],
         probes: None,
@@ -445,7 +447,14 @@ impl Session<'_> {
     fn act(&mut self, action: Action) {
         match action {
             // A connection that is over says so by itself, with all that it has brought.
-            Action::Send(message) => drop(self.control.send(&message)),
+            Action::Send(message) => {
+                if self.asked.offer.capture && message == Message::Start {
+                    // The server's data may arrive before its word that it has begun. Sockets with a token are of UDP.
+                    let of_tcp = self.sockets.iter().flat_map(|(sockets, _)| sockets).filter(|(_, token)| token.is_none());
+                    self.opened = Some(Opened::of(of_tcp.map(|(socket, _)| socket)));
+                }
+                drop(self.control.send(&message));
+            }
             Action::Connect(granted) => self.connect(granted),
             Action::Begin(_) => self.begin(),
             Action::Halt => {
@@ -591,8 +600,8 @@ impl Session<'_> {
             .map(|(offer, (socket, nonce))| Probes::begin(socket, nonce, Span::from_micros(offer.interval_us), end, busy, clock));
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
-            if offer.capture {
-                self.capturing = Some(Capturing::begin(&over_tcp, self.asked.begin, captured::ROWS, clock));
+            if let Some(opened) = self.opened.take() {
+                self.capturing = Some(Capturing::begin(opened, &over_tcp, self.asked.begin, captured::ROWS, clock));
                 // Until its results come.
                 self.captured[1].seen.outcome = Captured::FAILED;
             }

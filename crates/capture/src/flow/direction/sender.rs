@@ -139,9 +139,11 @@ impl Direction {
     }
 
     /// The sender sends up to `end`, which it may only since an acknowledgment reached it whose window goes so far: the near part is no longer
-    /// than since that was seen. The handshake's last ACK, of a host that takes its time, may say otherwise.
+    /// than since that was seen. The handshake's last ACK, of a host that takes its time, may say otherwise. Without the sender's SYN, a window may
+    /// go so far that was not captured, until the first that was has reached the sender.
     pub(crate) fn permitted(&mut self, time: i64, end: u64) {
-        if !self.sender.knows_edge || end <= self.sender.edge {
+        let is_from_start = self.handshake.syn_time.is_some() || self.sender.edge > 0;
+        if !self.sender.knows_edge || !is_from_start || end <= self.sender.edge {
             return;
         }
         let Some(answer) = self.sender.pending.iter().find(|answer| answer.edge >= end).copied() else { return };

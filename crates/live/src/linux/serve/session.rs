@@ -17,7 +17,7 @@ use socket2::Socket;
 use super::books::Shared;
 use super::{STACK, TICK};
 use crate::Error;
-use crate::linux::captured::Capturing;
+use crate::linux::captured::{Capturing, Opened};
 use crate::linux::data::{self, Wish};
 use crate::linux::datagrams::{self, Ports};
 use crate::linux::echo::Echo;
@@ -387,8 +387,12 @@ impl<'a> Session<'a> {
             if offer.capture {
                 // Whoever has no key gets no verdict.
                 let is_allowed = self.shared.capture && self.who.key.is_some();
-                self.capturing =
-                    Some(if is_allowed { Capturing::begin(&over_tcp, Time::ZERO, 0, clock) } else { Capturing::not_allowed() });
+                self.capturing = Some(if is_allowed {
+                    let opened = Opened::of(over_tcp.iter().map(|flow| &flow.socket));
+                    Capturing::begin(opened, &over_tcp, Time::ZERO, 0, clock)
+                } else {
+                    Capturing::not_allowed()
+                });
             }
             self.ports = Some(Ports::begin(over_udp, interval, offer.timed(), busy, &Near::of(local), clock)?);
             self.plane = Some(Plane::begin(over_tcp, local, interval, clock)?);
