@@ -531,7 +531,7 @@ fn probes_go_both_ways_beside_the_flows() {
     let [ours, theirs] = &outcome.probes;
     for (here, there) in [(ours, theirs), (theirs, ours)] {
         // A thread that is held up leaves some out.
-        assert!((30..=101).contains(&here.sent.iter().filter(|sent| sent.due <= 1_000_000_000).count()), "{}", here.sent.len());
+        assert!((5..=101).contains(&here.sent.iter().filter(|sent| sent.due <= 1_000_000_000).count()), "{}", here.sent.len());
         assert!(here.sent.iter().all(|sent| sent.due == 10_000_000 * u64::from(sent.number) && sent.at >= sent.due));
         let crossings = here.crossings(there);
         assert!(crossings.len() * 10 >= here.sent.len() * 9, "{} of {}", crossings.len(), here.sent.len());
