@@ -559,7 +559,7 @@ def test_a_queue_marks_where_flows_ask_for_marks() -> None:
         queues = tomllib.loads(experiment.changed_text)["path"]["bottleneck"]["queue"]["sweep"]
         made[name] = [{key: value for key, value in one.items() if key != "label"} for one in queues]
     assert made["transports"] == list(values.values())
-    # What is asked for stays, and drop-tail has no such parameter (RFC 7928 section 4.5).
+    # A parameter that was asked for stays, and drop-tail has none for ECN (RFC 7928 section 4.5).
     assert made["ecn"] == [{"ecn": True, "kind": "codel"}, values["own"], values["droptail"]]
 
 

@@ -167,7 +167,7 @@ def test_an_idle_server_takes_little(home: Path) -> None:
         time.sleep(5)
         # Not a timing: CPU that others take is none of its own. It looks around some times per second.
         assert cpu_s(server) - used < 0.25
-        # Of its own: the interpreter and the compiled module are files that other processes share.
+        # Memory of its own: the interpreter and the compiled module are files that other processes share.
         assert memory(server, "RssAnon") < 15
 
 

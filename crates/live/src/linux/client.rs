@@ -125,7 +125,7 @@ pub(crate) struct Outcome {
 
 /// Sockets of a session: of its flows, those over UDP with their nonces, and of its probes with theirs.
 type Connections = (Vec<(Socket, Option<Token>)>, Option<(Socket, Token)>);
-/// The same, and the routers on the way of its flows.
+/// Connections, and the routers on the way of their flows.
 type Made = (Connections, Vec<FlowHop>);
 
 enum Input {

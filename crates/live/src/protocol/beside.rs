@@ -99,7 +99,7 @@ mod tests {
             for (number, (begin, lasts)) in (0..).zip(&times) {
                 all.extend([(*begin, true, number), (begin + lasts, false, number)]);
             }
-            // Whoever ends at an instant does so before another begins.
+            // Sessions that end at an instant do so before others begin.
             all.sort_unstable();
             for (now, begins, number) in all {
                 if begins {

@@ -326,7 +326,7 @@ pub struct FlowRecord {
     pub control_from: ControlFrom,
     /// Cause that limited it, and the confidence in that, from 0 to 1; none where no verdict was made.
     pub limit: Option<(Cause, f64)>,
-    /// The same by the packets captured at its sender and at its receiver.
+    /// Cause and confidence by the packets captured at its sender and at its receiver.
     pub captured: [Option<(Cause, f64)>; 2],
     /// Sends without a copy of which the sender's kernel has said how it took them.
     pub sends_completed: u64,

@@ -385,7 +385,7 @@ impl<'a> Session<'a> {
         let begun = probes.transpose().and_then(|probes| {
             self.probes = probes;
             if offer.capture {
-                // Whoever has no key gets no verdict.
+                // A client without a key gets no verdict.
                 let is_allowed = self.shared.capture && self.who.key.is_some();
                 self.capturing = Some(if is_allowed {
                     let opened = Opened::of(over_tcp.iter().map(|flow| &flow.socket));
